@@ -50,13 +50,11 @@ struct piece {
     int array, tensor;
     size_t first, n; /* floats [first, first + n) of the tensor; n is 0 after the last piece */
     size_t at;       /* the number of floats before the piece in the file */
-    float *on_device;
 };
 
 /* Returns the piece that follows a piece; NULL: the first one. */
 static struct piece next_piece(struct training_state t, const struct piece *before)
 {
-    float *const array[ARRAYS] = {t.model->weight, t.optimizer->m, t.optimizer->v};
     const int last = t.model->tensors - 1; /* the arena begins with this tensor */
     struct piece piece = {.tensor = last};
     if (before) {
@@ -75,33 +73,101 @@ static struct piece next_piece(struct training_state t, const struct piece *befo
     const struct tensor *tensor = &t.model->tensor[piece.tensor];
     size_t left = piece.array < ARRAYS ? tensor->count - piece.first : 0;
     piece.n = left < PIECE ? left : PIECE;
-    piece.on_device = piece.n ? array[piece.array] + tensor->offset + piece.first : NULL;
     return piece;
+}
+
+/* ---- shards: a matrix, and so a piece, lies in one bucket ---- */
+
+static float *array_of(struct training_state t, int array)
+{
+    float *const whole[ARRAYS] = {t.model->weight, t.optimizer->m, t.optimizer->v};
+    return whole[array];
+}
+
+/* Returns this rank's part of a bucket in an array: weights are stored whole, moments range after range. */
+static float *own_part(struct training_state t, int array, int bucket)
+{
+    const struct owned_range *own = reducer_range_of(t.reducer, bucket);
+    return array_of(t, array) + (array == 0 ? own->offset : own->at);
+}
+
+/* Returns a piece in device memory. With shards, all ranks call it for all pieces in turn, and the first piece of a
+ * bucket gathers it into the gradient, which is not needed any more, and whose gaps stay zero. */
+static const float *fetch_piece(struct training_state t, const struct piece *piece)
+{
+    size_t offset = t.model->tensor[piece->tensor].offset + piece->first;
+    if (!t.reducer->strategy->shards)
+        return array_of(t, piece->array) + offset;
+    int number = reducer_bucket_of(t.reducer, piece->tensor);
+    const struct bucket *bucket = &t.reducer->plan.bucket[number];
+    float *gathered = t.model->gradient + bucket->offset;
+    const struct collective gather = {.kind = COMM_ALL_GATHER,
+                                      .buffer = gathered,
+                                      .count = bucket->count / (size_t)t.reducer->comm->ranks,
+                                      .index = -1};
+    if (offset == bucket->offset) {
+        t.model->device->copy(gathered + (size_t)t.reducer->comm->rank * gather.count,
+                              own_part(t, piece->array, number), gather.count);
+        t.model->device->synchronize();
+        t.reducer->comm->call(t.reducer->comm, &gather, 1);
+    }
+    return t.model->gradient + offset;
+}
+
+/* Copies a piece from host memory to the device; of moments of a strategy that shards, only the part that this rank
+ * owns. */
+static void store_piece(struct training_state t, const struct piece *piece, const float *from)
+{
+    size_t begin = t.model->tensor[piece->tensor].offset + piece->first, end = begin + piece->n;
+    if (!t.reducer->strategy->shards || piece->array == 0) {
+        t.model->device->upload(array_of(t, piece->array) + begin, from, piece->n * sizeof *from);
+        return;
+    }
+    int bucket = reducer_bucket_of(t.reducer, piece->tensor);
+    const struct owned_range *own = reducer_range_of(t.reducer, bucket);
+    size_t own_end = own->offset + own->count, first = own->offset > begin ? own->offset : begin;
+    size_t last = own_end < end ? own_end : end;
+    if (first < last)
+        t.model->device->upload(own_part(t, piece->array, bucket) + (first - own->offset), from + (first - begin),
+                                (last - first) * sizeof *from);
+}
+
+void checkpoint_take_part(struct training_state t)
+{
+    struct piece piece;
+    for (piece = next_piece(t, NULL); t.reducer->strategy->shards && piece.n; piece = next_piece(t, &piece))
+        (void)fetch_piece(t, &piece);
 }
 
 /* ---- writing ---- */
 
+/* Writes the state; after an error, and for fd -1, only takes part in what the ranks gather. */
 static int write_state(int fd, const struct checkpoint *c, struct training_state t)
 {
+    int why = fd < 0 ? errno : 0;
     const struct checkpoint_header header = header_of(c, t);
     struct piece piece;
-    if (files_write(fd, &header, sizeof header))
-        return -1;
-    for (piece = next_piece(t, NULL); piece.n; piece = next_piece(t, &piece)) {
-        t.model->device->download(c->piece, piece.on_device, piece.n * sizeof(float));
-        if (files_write(fd, c->piece, piece.n * sizeof(float)))
-            return -1;
+    if (!why && files_write(fd, &header, sizeof header))
+        why = errno;
+    for (piece = next_piece(t, NULL); piece.n && (!why || t.reducer->strategy->shards); piece = next_piece(t, &piece)) {
+        const float *on_device = fetch_piece(t, &piece);
+        if (why)
+            continue;
+        t.model->device->download(c->piece, on_device, piece.n * sizeof(float));
+        why = files_write(fd, c->piece, piece.n * sizeof(float)) ? errno : 0;
     }
-    return 0;
+    errno = why;
+    return why ? -1 : 0;
 }
 
 int checkpoint_write(const char *path, const struct checkpoint *c, struct training_state t)
 {
     char temporary[sizeof c->path + FILES_TEMPORARY];
-    int fd = files_begin(temporary, sizeof temporary, path), why = fd < 0 ? errno : 0;
-    if (!why && write_state(fd, c, t)) {
+    int fd = files_begin(temporary, sizeof temporary, path), why = 0;
+    if (write_state(fd, c, t)) {
         why = errno;
-        (void)files_abandon(fd, temporary);
+        if (fd >= 0)
+            (void)files_abandon(fd, temporary);
     } else if (!why && files_publish(fd, temporary, path)) {
         why = errno;
     }
@@ -177,17 +243,19 @@ int checkpoint_compare(const char *path, const struct checkpoint *c, struct trai
 {
     struct checkpoint_header header;
     struct piece piece;
-    int fd = open_state(path, header_of(c, t), &header), result = 0;
-    if (fd < 0)
-        return -1;
-    if (header.step != t.step || header.update != t.update)
+    int fd = open_state(path, header_of(c, t), &header), result = fd < 0 ? -1 : 0;
+    if (!result && (header.step != t.step || header.update != t.update))
         result = error_report("checkpoint %s: has step %lld, update %lld, but the trainer is at step %ld, update %ld",
                               path, (long long)header.step, (long long)header.update, t.step, t.update);
     uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = c->piece;
-    for (piece = next_piece(t, NULL); !result && piece.n; piece = next_piece(t, &piece)) {
+    for (piece = next_piece(t, NULL); piece.n && (!result || t.reducer->strategy->shards);
+         piece = next_piece(t, &piece)) {
         size_t at = 0;
+        const float *on_device = fetch_piece(t, &piece);
+        if (result)
+            continue;
         result = read_piece(fd, path, of_file, &piece);
-        t.model->device->download(of_memory, piece.on_device, piece.n * sizeof *of_memory);
+        t.model->device->download(of_memory, on_device, piece.n * sizeof *of_memory);
         while (!result && at < piece.n && of_file[at] == of_memory[at])
             at++;
         if (!result && at < piece.n)
@@ -197,7 +265,8 @@ int checkpoint_compare(const char *path, const struct checkpoint *c, struct trai
                                   of_file[at], of_memory[at]);
     }
     free(of_file);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     return result;
 }
 
@@ -212,7 +281,7 @@ int checkpoint_restore(const char *path, const struct checkpoint *c, struct trai
     for (piece = next_piece(*t, NULL); !result && piece.n; piece = next_piece(*t, &piece)) {
         result = read_piece(fd, path, of_file, &piece);
         if (!result)
-            t->model->device->upload(piece.on_device, of_file, piece.n * sizeof *of_file);
+            store_piece(*t, &piece, of_file);
     }
     free(of_file);
     close(fd);
@@ -238,6 +307,8 @@ void checkpoint_save(struct checkpoint *c, struct training_state t)
     int64_t start = clock_now_ns();
     watchdog_wait(c->job->watchdog, "writing a checkpoint", 0, grace_s);
     int failed = c->job->rank == 0 && checkpoint_write(c->path, c, t);
+    if (c->job->rank)
+        checkpoint_take_part(t);
     watchdog_arrived(c->job->watchdog);
     double seconds = 1e-9 * (double)(clock_now_ns() - start);
     c->failed = job_from_first(c->job, failed, grace_s);
@@ -252,5 +323,7 @@ int checkpoint_try(struct checkpoint *c, struct training_state t)
     if (!c->every)
         return 0;
     checkpoint_save(c, t);
+    if (!c->failed && c->job->rank)
+        checkpoint_take_part(t);
     return c->failed || (c->job->rank == 0 && checkpoint_compare(c->path, c, t)) ? -1 : 0;
 }

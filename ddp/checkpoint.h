@@ -1,9 +1,10 @@
 /* checkpoint.h - writes the state of training to a file, and reads it back.
  *
- * Under a strategy that reduces gradients all ranks hold the same weights and moments, so only rank 0 writes, as is
- * usual for DDP; under the strategy `none` the file holds rank 0's weights and moments. The other ranks wait for rank 0
- * in the phase `checkpoint`. Without that wait they would wait in the next step's reduction, and the time to write the
- * file would count as communication. The wait does not lengthen the step.
+ * Under a strategy that reduces gradients and does not shard, all ranks hold the same weights and moments, so only
+ * rank 0 writes, as is usual for DDP; under one that shards, the ranks gather what each of them updates, bucket by
+ * bucket, while rank 0 writes; under the strategy `none` the file holds rank 0's weights and moments. The other ranks
+ * wait for rank 0 in the phase `checkpoint`. Without that wait they would wait in the next step's reduction, and the
+ * time to write the file would count as communication. The wait does not lengthen the step.
  *
  * The file contains struct checkpoint_header, then three arrays of `floats` fp32 numbers: weights, AdamW's first
  * moments, AdamW's second moments; all in the byte order of the machine. An array has the tensors in the order of the
@@ -14,6 +15,7 @@
 
 #include "ddp/job.h"
 #include "ddp/optimizer.h"
+#include "ddp/strategy.h"
 
 #include <stdint.h>
 
@@ -44,6 +46,7 @@ struct checkpoint {
 struct training_state {
     const struct model *model;
     const struct optimizer *optimizer;
+    const struct reducer *reducer; /* its owned ranges say which moments this rank has */
     long step, update;
 };
 
@@ -63,11 +66,13 @@ void checkpoint_save(struct checkpoint *checkpoint, struct training_state state)
 int checkpoint_try(struct checkpoint *checkpoint, struct training_state state);
 
 /* Writes the state to a temporary file and renames it once it is on disk. Needs checkpoint->piece. Waits for the
- * device. Returns 0; or -1, reported, and an earlier file at the path is unchanged. */
+ * device. If the strategy shards, the other ranks call checkpoint_take_part meanwhile. Returns 0; or -1, reported, and
+ * an earlier file at the path is unchanged. */
 int checkpoint_write(const char *path, const struct checkpoint *checkpoint, struct training_state state);
+void checkpoint_take_part(struct training_state state);
 
-/* Compares a file with the state bit for bit. Needs checkpoint->piece, and allocates memory for a second piece. Returns
- * 0 if they are equal; or -1, reported. */
+/* Compares a file with the state bit for bit. Needs checkpoint->piece, and allocates memory for a second piece; other
+ * ranks as above. Returns 0 if they are equal; or -1, reported. */
 int checkpoint_compare(const char *path, const struct checkpoint *checkpoint, struct training_state state);
 
 /* Reads a file of the same model and seed into the arrays, the step and the update of the state. Call trainer_set_step

@@ -52,6 +52,11 @@ size_t model_padded_vocabulary(const struct model_sizes *sizes)
     return round_up(sizes->vocabulary, VOCABULARY_ALIGNMENT);
 }
 
+void *model_read_weight(const struct model *model)
+{
+    return model->narrow_weight ? model->narrow_weight : model->weight;
+}
+
 size_t tensor_matrix_rows(const struct tensor *t)
 {
     return (size_t)t->joined * t->rows + t->padding;
@@ -74,6 +79,7 @@ static void add_tensor(struct model *model, size_t rows, size_t columns, int joi
 static void register_tensors(struct model *model)
 {
     size_t C = model->sizes.width, F = model->sizes.ff, V = model->sizes.vocabulary, L = model->sizes.layers;
+    size_t alignment = TENSOR_ALIGNMENT * model->sizes.shards; /* of a matrix, and of each rank's part of one */
     model->tensor = allocate(L * LAYER_TENSORS + 3, sizeof *model->tensor);
     add_tensor(model, V, C, 1, "token_embedding");
     for (size_t l = 0; l < L; l++) {
@@ -93,11 +99,11 @@ static void register_tensors(struct model *model)
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
     for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes first the tensor that was registered last */
         if (model->tensor[i].joined)
-            model->arena = round_up(model->arena, TENSOR_ALIGNMENT);
+            model->arena = round_up(model->arena, alignment);
         model->tensor[i].offset = model->arena;
         model->arena += model->tensor[i].count + model->tensor[i].padding * model->tensor[i].columns;
     }
-    model->arena = round_up(model->arena, TENSOR_ALIGNMENT);
+    model->arena = round_up(model->arena, alignment);
 }
 
 /* Returns memory for an activation, from activations.memory. Before this is allocated, only counts the bytes, so that
@@ -171,15 +177,18 @@ static void upload_rope(struct model *model)
     free(table);
 }
 
-void model_allocate(struct model *model, const struct device *device, float *gradient)
+void model_allocate(struct model *model, const struct device *device, float *gradient, void *read_weight)
 {
     if (device->compute_bytes != model->compute_bytes)
         FATAL("the model was planned for a compute type of %zu bytes, but the device's has %zu", model->compute_bytes,
               device->compute_bytes);
     model->device = device;
-    model->weight = device->allocate(model->arena * sizeof(float));
+    model->owns_read_weight = !read_weight;
+    if (!read_weight)
+        read_weight = device->allocate(model->arena * model->compute_bytes);
     if (model->compute_bytes < sizeof(float))
-        model->narrow_weight = device->allocate(model->arena * model->compute_bytes);
+        model->narrow_weight = read_weight;
+    model->weight = model->narrow_weight ? device->allocate(model->arena * sizeof(float)) : read_weight;
     model->gradient = gradient ? gradient : device->allocate(model->arena * sizeof(float));
     model->owns_gradient = !gradient;
     model->activations->memory = device->allocate(model->activation_bytes);
@@ -190,8 +199,10 @@ void model_allocate(struct model *model, const struct device *device, float *gra
 void model_destroy(struct model *model)
 {
     if (model->device) {
-        model->device->release(model->weight);
-        model->device->release(model->narrow_weight);
+        if (model->narrow_weight)
+            model->device->release(model->weight);
+        if (model->owns_read_weight)
+            model->device->release(model_read_weight(model));
         if (model->owns_gradient)
             model->device->release(model->gradient);
         model->device->release(model->activations->memory);
@@ -251,11 +262,16 @@ void model_weights_changed(struct model *model)
 
 /* ---- forward ---- */
 
+/* Returns the address of element `at` of an array of the compute type. */
+static void *element(const struct model *model, void *array, size_t at)
+{
+    return (char *)array + at * model->compute_bytes;
+}
+
 /* Returns a tensor of the weights that layers read, in the compute type. */
 static const void *layer_weight(const struct model *model, int tensor)
 {
-    const char *first = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
-    return first + model->tensor[tensor].offset * model->compute_bytes;
+    return element(model, model_read_weight(model), model->tensor[tensor].offset);
 }
 
 static float *gradient(const struct model *model, int tensor)
@@ -263,16 +279,10 @@ static float *gradient(const struct model *model, int tensor)
     return model->gradient + model->tensor[tensor].offset;
 }
 
-/* Returns the address of element `at` of an array of the compute type. */
-static void *element(const struct model *model, void *array, size_t at)
-{
-    return (char *)array + at * model->compute_bytes;
-}
-
-static void announce_part(const struct forward_hook *hook, int part_number)
+static void announce_use(const struct forward_hook *hook, int tensor)
 {
     if (hook)
-        hook->before(hook->context, part_number);
+        hook->before(hook->context, tensor);
 }
 
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
@@ -284,7 +294,7 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
     size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
     size_t P = model_padded_vocabulary(s);
 
-    announce_part(hook, 0);
+    announce_use(hook, 0);
     d->range_begin("embedding", -1);
     d->embedding_forward(s->layers ? A->layer[0].x : A->x, layer_weight(model, 0), input, N, C);
     d->range_end();
@@ -293,8 +303,7 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         void *next = l + 1 < s->layers ? a[1].x : A->x;
         int w = 1 + (int)l * LAYER_TENSORS;
 
-        announce_part(hook, 1 + (int)l);
-        d->range_begin("layer", (int)l);
+        announce_use(hook, w + ATTENTION_O);
         d->range_begin("attention", (int)l);
         d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, layer_weight(model, w + NORM1), N, C);
         d->linear_forward(a->vkq, a->n1, layer_weight(model, w + ATTENTION_V), N, C, 3 * C);
@@ -304,15 +313,15 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         d->linear_forward(a->mid, a->att, layer_weight(model, w + ATTENTION_O), N, C, C);
         d->range_end();
 
+        announce_use(hook, w + FEED_FORWARD_W2);
         d->range_begin("feed_forward", (int)l);
         d->rmsnorm_forward(a->n2, a->r2, a->mid, a->x, layer_weight(model, w + NORM2), N, C);
         d->linear_forward(a->ga, a->n2, layer_weight(model, w + FEED_FORWARD_W3), N, C, 2 * F);
         d->swiglu_forward(a->h, element(model, a->ga, F), a->ga, N, F, 2 * F);
         d->linear_forward(next, a->h, layer_weight(model, w + FEED_FORWARD_W2), N, F, C);
         d->range_end();
-        d->range_end();
     }
-    announce_part(hook, 1 + (int)s->layers);
+    announce_use(hook, model->tensors - 1);
     d->range_begin("output", -1);
     d->rmsnorm_forward(A->n, A->r, A->x, s->layers ? A->layer[s->layers - 1].mid : NULL,
                        layer_weight(model, model->tensors - 2), N, C);
@@ -377,7 +386,6 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
         int w = 1 + (int)l * LAYER_TENSORS;
         void *dga = a->ga; /* overwrites g and a, which are no longer needed */
 
-        d->range_begin("layer", (int)l);
         d->range_begin("feed_forward", (int)l);
         weight_gradient(model, &pass, w + FEED_FORWARD_W2, dx, a->h);
         d->linear_backward_input(A->dh, dx, layer_weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
@@ -397,7 +405,6 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
         d->linear_backward_input(dn, A->dvkq, layer_weight(model, w + ATTENTION_V), N, C, 3 * C, 0);
         norm_gradient(model, &pass, w + NORM1, dx, dn, a->x, a->r1, 1);
         d->range_end();
-        d->range_end();
     }
     d->range_begin("embedding", -1);
     d->embedding_backward(gradient(model, 0), dx, input, N, C, V, accumulate);
@@ -412,7 +419,7 @@ size_t model_operations(const struct model *model)
 
 size_t model_ranges(const struct model *model)
 {
-    return 2 * (2 + 3 * model->sizes.layers);
+    return 2 * (2 + 2 * model->sizes.layers);
 }
 
 double model_flops(const struct model *model, size_t tokens, int whole_attention)

@@ -19,6 +19,7 @@ struct model_sizes {
     size_t heads;      /* H */
     size_t ff;         /* F, width of the feed-forward */
     float rope_theta;
+    size_t shards; /* the most parts into which strategies cut a matrix in the arena; 1: they cut none */
 };
 
 /* The tensors of a layer in the order of use; tensor 0 is the embedding, layer l begins at 1 + l * LAYER_TENSORS, and
@@ -50,7 +51,8 @@ struct tensor {
 /* The output projection has rows of zeros up to a multiple of this, as if the vocabulary were larger, and the loss
  * ignores their logits: products read rows of logits fastest if these begin at multiples of a cache line. */
 enum { VOCABULARY_ALIGNMENT = 64 };
-/* In floats: a tensor that begins a matrix starts at a multiple of this in the arena; the gaps stay zero. */
+/* In floats: a tensor that begins a matrix starts at a multiple of this, times the number of shards, in the arena, and
+ * the arena ends at one; the gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
 /* Returns the rows, with padding, of the matrix that begins with this tensor in the arena; 0 if the tensor is part of
@@ -74,6 +76,7 @@ struct model {
     float *weight, *gradient; /* [arena] */
     void *narrow_weight;      /* [arena] the weights in the compute type; NULL if that type is fp32 */
     int owns_gradient;        /* 1: the model allocated `gradient` */
+    int owns_read_weight;     /* 1: the model allocated the weights that layers read */
     struct activations *activations;
 };
 
@@ -81,10 +84,14 @@ struct model {
  * that it needs. Allocates no arrays. Release with model_destroy. */
 void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes);
 
-/* Allocates the arrays on a device; weights and gradients are zero. gradient: [arena] zeroed memory of the device that
- * the caller owns; NULL: the model allocates it. */
-void model_allocate(struct model *model, const struct device *device, float *gradient);
+/* Allocates the arrays on a device; weights and gradients are zero. gradient, read_weight: [arena] zeroed memory of the
+ * device that the caller owns, for the gradient and for the weights that layers read (model_read_weight); NULL: the
+ * model allocates it. */
+void model_allocate(struct model *model, const struct device *device, float *gradient, void *read_weight);
 void model_destroy(struct model *model); /* a zeroed model is fine */
+
+/* Returns the weights that layers read, [arena] in the compute type: weight, or narrow_weight if there is one. */
+void *model_read_weight(const struct model *model);
 
 /* Initialises the weights from the seed alone, the same on every rank: linear layers from a normal distribution of
  * variance 2 / (rows + columns), the embedding of variance 1, both truncated at three standard deviations; norms are 1.
@@ -94,10 +101,10 @@ void model_initialize(struct model *model, uint64_t seed);
 /* Updates the copy of the weights that layers read. Call it after changing model->weight. */
 void model_weights_changed(struct model *model);
 
-/* Forward calls `before` before it uses the weights of a part of the model. Part 0 is the embedding, part 1 + l is
- * layer l, and part layers + 1 is the output. */
+/* Forward calls `before` before the embedding, each attention, each feed-forward and the output: it will use the
+ * weights of no tensor after number `tensor`. */
 struct forward_hook {
-    void (*before)(void *context, int part);
+    void (*before)(void *context, int tensor);
     void *context;
 };
 

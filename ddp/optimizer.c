@@ -15,11 +15,12 @@ int schedule_is_warmup(const struct lr_schedule *schedule, long step)
     return step < schedule->warmup_steps;
 }
 
-void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw)
+void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw, size_t moments)
 {
     optimizer->adamw = *adamw;
-    optimizer->m = model->device->allocate(model->arena * sizeof(float));
-    optimizer->v = model->device->allocate(model->arena * sizeof(float));
+    optimizer->moments = moments;
+    optimizer->m = model->device->allocate(moments * sizeof(float));
+    optimizer->v = model->device->allocate(moments * sizeof(float));
     optimizer->scalars = model->device->allocate(SCALARS * sizeof(float));
 }
 
@@ -32,8 +33,8 @@ void optimizer_destroy(struct optimizer *optimizer, const struct model *model)
 
 void optimizer_reset(struct optimizer *optimizer, const struct model *model)
 {
-    model->device->zero(optimizer->m, model->arena);
-    model->device->zero(optimizer->v, model->arena);
+    model->device->zero(optimizer->m, optimizer->moments);
+    model->device->zero(optimizer->v, optimizer->moments);
 }
 
 void optimizer_set_step(struct optimizer *optimizer, const struct model *model, float learning_rate, long t)
@@ -43,9 +44,9 @@ void optimizer_set_step(struct optimizer *optimizer, const struct model *model, 
     model->device->upload(optimizer->scalars, scalars, sizeof scalars);
 }
 
-void optimizer_update(const struct optimizer *o, const struct model *model, size_t offset, size_t count)
+void optimizer_update(const struct optimizer *o, const struct model *model, size_t offset, size_t count,
+                      const float *gradient, size_t at)
 {
     void *narrow = model->narrow_weight ? (char *)model->narrow_weight + offset * model->compute_bytes : NULL;
-    model->device->adamw(model->weight + offset, narrow, o->m + offset, o->v + offset, model->gradient + offset, count,
-                         o->scalars, &o->adamw);
+    model->device->adamw(model->weight + offset, narrow, o->m + at, o->v + at, gradient, count, o->scalars, &o->adamw);
 }

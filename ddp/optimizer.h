@@ -15,12 +15,14 @@ int schedule_is_warmup(const struct lr_schedule *schedule, long step);
 
 struct optimizer {
     struct adamw adamw;
-    float *m, *v;   /* [arena] first and second moments, on the device */
+    float *m, *v; /* [moments] first and second moments of the updated ranges, one after another, on the device */
+    size_t moments;
     float *scalars; /* [SCALARS] on the device */
 };
 
-/* Creates moments that are all 0, on the model's device. Release with optimizer_destroy. */
-void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw);
+/* Creates moments of so many floats that are all 0, on the model's device. Release with optimizer_destroy. */
+void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw,
+                      size_t moments);
 void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* call it before model_destroy */
 
 /* Sets the moments to zero. */
@@ -30,7 +32,9 @@ void optimizer_reset(struct optimizer *optimizer, const struct model *model);
  * from 1. */
 void optimizer_set_step(struct optimizer *optimizer, const struct model *model, float learning_rate, long t);
 
-/* Makes one AdamW step on floats [offset, offset + count) of the arenas of weights, moments and gradient. */
-void optimizer_update(const struct optimizer *optimizer, const struct model *model, size_t offset, size_t count);
+/* Makes one AdamW step on floats [offset, offset + count) of the weights, with gradient[count] and the moments from
+ * float `at` on. */
+void optimizer_update(const struct optimizer *optimizer, const struct model *model, size_t offset, size_t count,
+                      const float *gradient, size_t at);
 
 #endif

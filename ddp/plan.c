@@ -1,17 +1,19 @@
-/* plan.c - cuts the gradient arena into buckets, each of which is all-reduced as a whole. */
+/* plan.c - cuts the gradient arena into buckets, each of which is reduced as a whole. */
 #include "ddp/plan.h"
 
 #include "kernels/error.h"
 
 #include <stdlib.h>
 
-void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+static void plan_cut(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes, int matrices)
 {
     *plan = (struct plan){0, allocate((size_t)tensors, sizeof *plan->bucket)};
     struct bucket *bucket = NULL;
     for (int i = tensors - 1; i >= 0; i--) {
-        size_t end = tensor[i].offset + tensor[i].count;
-        if (!bucket || (end - bucket->offset) * sizeof(float) > max_bytes) {
+        int whole = i - (matrices && tensor[i].joined > 1 ? tensor[i].joined - 1 : 0); /* last tensor of the matrix */
+        size_t end = tensor[i].offset + tensor[i].count, whole_end = tensor[whole].offset + tensor[whole].count;
+        int may_cut = !matrices || tensor[i].joined;
+        if (!bucket || (may_cut && (whole_end - bucket->offset) * sizeof(float) > max_bytes)) {
             bucket = &plan->bucket[plan->n++];
             bucket->offset = tensor[i].offset;
         }
@@ -19,6 +21,16 @@ void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, si
         bucket->last_tensor = i;
         bucket->tensors++;
     }
+}
+
+void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+{
+    plan_cut(plan, tensor, tensors, max_bytes, 0);
+}
+
+void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+{
+    plan_cut(plan, tensor, tensors, max_bytes, 1);
 }
 
 void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)

@@ -1,4 +1,4 @@
-/* plan.h - cuts the gradient arena into buckets, each of which is all-reduced as a whole.
+/* plan.h - cuts the gradient arena into buckets, each of which is reduced as a whole.
  *
  * Tensors lie in the arena in the order in which backward finishes them, so a bucket is a contiguous range, complete
  * when its last tensor is. These functions use no device and no communication. Source: Li et al., PyTorch Distributed,
@@ -22,6 +22,10 @@ struct plan {
 /* Plans buckets of at most max_bytes bytes of fp32, each with as many whole tensors as fit; a tensor larger than that
  * has its own bucket. Release this plan, and the plans below, with plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+
+/* plan_matrices is like plan_create, but cuts only before tensors that begin a matrix in the arena (tensor.joined),
+ * which lie at multiples of its alignment. */
+void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 
 /* plan_per_tensor plans a bucket for each tensor; plan_whole, one for the whole gradient. They ignore max_bytes. */
 void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);

@@ -1,18 +1,24 @@
 /* step.c - one training step of data-parallel training; read step_run from top to bottom.
  *
  * Each rank has the whole model and a part of the global batch. A step computes the gradient of that part, the strategy
- * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update. The
- * gradient of the loss is already divided by (tokens of a micro-batch x ranks x micro-batches), so that the sum over
- * ranks and micro-batches is the mean over the global batch. */
+ * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update; or, if the
+ * strategy shards, updates its part of the weights and gathers the parts of the others. The gradient of the loss is
+ * already divided by (tokens of a micro-batch x ranks x micro-batches), so that the sum over ranks and micro-batches is
+ * the mean over the global batch. */
 #include "ddp/step.h"
 
 #include "kernels/core_wait.h"
 
 const char *const phase_name[PHASES + 1] = {
-    [PHASE_ZERO_GRAD] = "zero_grad",         [PHASE_DATA_LOADING] = "data_loading",
-    [PHASE_FORWARD] = "forward_pass",        [PHASE_BACKWARD] = "backward_pass",
-    [PHASE_GRADIENT_SYNC] = "gradient_sync", [PHASE_CLIPPING] = "gradient_clipping_warmup",
-    [PHASE_OPTIMIZER] = "optimizer_step",    [PHASE_LR_SCHEDULING] = "lr_scheduling",
+    [PHASE_ZERO_GRAD] = "zero_grad",
+    [PHASE_DATA_LOADING] = "data_loading",
+    [PHASE_PARAMETER_GATHER] = "parameter_gather",
+    [PHASE_FORWARD] = "forward_pass",
+    [PHASE_BACKWARD] = "backward_pass",
+    [PHASE_GRADIENT_SYNC] = "gradient_sync",
+    [PHASE_CLIPPING] = "gradient_clipping_warmup",
+    [PHASE_OPTIMIZER] = "optimizer_step",
+    [PHASE_LR_SCHEDULING] = "lr_scheduling",
     [PHASE_CHECKPOINT] = "checkpoint",
 };
 const char *const ready_name = "ready";
@@ -32,9 +38,9 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
             .name = delay_name, .queued_ns = now, .returned_ns = end, .start_ns = now, .end_ns = end, .index = -1});
 }
 
-/* Ends the current phase and begins the next one (PHASES: none) with a single stamp of the device, so that there is no
- * gap between phases. Sleeps for the phase's injected delay, if any. */
-static void enter_phase(struct trainer *t, enum step_phase phase)
+/* Ends the current phase and begins or resumes another one (PHASES: none) with a single stamp of the device, so that
+ * there is no gap between phases. */
+static void switch_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
     int64_t wait = t->watch_core && !t->device->asynchronous ? core_wait_ns() : 0;
@@ -52,6 +58,12 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
     t->phase_start_ns = now;
     t->phase_start_stamp = stamp;
     t->phase_start_wait = wait;
+}
+
+/* Begins a phase, and sleeps for its injected delay, if any. */
+static void enter_phase(struct trainer *t, enum step_phase phase)
+{
+    switch_phase(t, phase);
     if (phase != PHASES && t->delay_ns[phase])
         sleep_for_delay(t, t->delay_ns[phase]);
 }
@@ -71,12 +83,16 @@ static void gradient_ready(void *context, int tensor)
     reducer_gradient_ready(t->reducer, tensor);
 }
 
-/* Lets the strategy wait for weights that it still gathers. Forward calls it before it uses the weights of a part of
- * the model. */
-static void before_forward(void *context, int part)
+/* Waits for the weights of the tensors up to number `tensor`, as far as they are still gathered. */
+static void before_forward(void *context, int tensor)
 {
-    struct reducer *reducer = context;
-    reducer->strategy->before_forward(reducer, part);
+    struct trainer *t = context;
+    if (!reducer_gathers(t->reducer, tensor))
+        return;
+    int begins = t->reducer->gathering == t->reducer->plan.n; /* delays are once a step */
+    (begins ? enter_phase : switch_phase)(t, PHASE_PARAMETER_GATHER);
+    reducer_join_gathers(t->reducer, tensor);
+    switch_phase(t, PHASE_FORWARD);
 }
 
 void step_run(struct trainer *t, int slot)
@@ -87,7 +103,7 @@ void step_run(struct trainer *t, int slot)
     size_t tokens = model->sizes.batch * model->sizes.context; /* tokens per micro-batch and rank */
     float loss_scale = 1 / ((float)tokens * (float)t->micro_batches);
     float grad_scale = loss_scale / (float)t->ranks;
-    const struct forward_hook forward_hook = {before_forward, t->reducer};
+    const struct forward_hook forward_hook = {before_forward, t};
     const struct gradient_hook gradient_hook = {gradient_ready, t};
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
@@ -105,8 +121,7 @@ void step_run(struct trainer *t, int slot)
         device->upload(t->target, target, tokens * sizeof *target);
 
         enter_phase(t, PHASE_FORWARD);
-        int waits = m == 0 && t->reducer->strategy->before_forward; /* the previous step may still gather weights */
-        model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, waits ? &forward_hook : NULL);
+        model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, &forward_hook);
 
         if (t->forward_only)
             continue;
@@ -121,19 +136,25 @@ void step_run(struct trainer *t, int slot)
 
         if (schedule_is_warmup(&t->schedule, t->step)) {
             enter_phase(t, PHASE_CLIPPING);
-            device->grad_norm(optimizer->scalars, model->gradient, model->arena, t->max_norm);
+            reducer_grad_norm(t->reducer, optimizer->scalars, t->max_norm);
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
             enter_phase(t, PHASE_OPTIMIZER);
         } else {
             enter_phase(t, PHASE_OPTIMIZER);
             if (t->log_grad_norm) { /* the norm is recorded, but gradients are not clipped */
-                device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
+                reducer_grad_norm(t->reducer, optimizer->scalars, 0);
                 device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
             }
         }
-        for (int i = 0; i < t->reducer->ranges; i++)
-            optimizer_update(optimizer, model, t->reducer->owned[i].offset, t->reducer->owned[i].count);
-        reducer_after_optimizer(t->reducer);
+        for (int i = 0; i < t->reducer->ranges; i++) {
+            const struct owned_range *own = &t->reducer->owned[i];
+            optimizer_update(optimizer, model, own->offset, own->count, own->gradient, own->at);
+            reducer_range_updated(t->reducer, i);
+        }
+        if (t->reducer->after_backward && t->reducer->gathering) { /* the control without overlap */
+            enter_phase(t, PHASE_PARAMETER_GATHER);
+            reducer_settle(t->reducer);
+        }
     }
 
     enter_phase(t, PHASE_LR_SCHEDULING);
@@ -149,10 +170,10 @@ void step_run(struct trainer *t, int slot)
     enter_phase(t, PHASES);
 }
 
-void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots)
+void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots, size_t moments)
 {
     size_t tokens = t->model->sizes.batch * t->model->sizes.context;
-    optimizer_create(&t->optimizer, t->model, adamw);
+    optimizer_create(&t->optimizer, t->model, adamw, moments);
     t->input = t->device->allocate(tokens * sizeof *t->input);
     t->target = t->device->allocate(tokens * sizeof *t->target);
     t->slots = slots;
@@ -197,7 +218,7 @@ void trainer_set_step(struct trainer *t, long step, long update)
 
 struct training_state trainer_state(const struct trainer *t)
 {
-    return (struct training_state){t->model, &t->optimizer, t->step, t->update};
+    return (struct training_state){t->model, &t->optimizer, t->reducer, t->step, t->update};
 }
 
 void trainer_use(struct trainer *t, const struct device *device, struct reducer *reducer)
@@ -215,15 +236,17 @@ int step_phase_of(const struct span *span)
 void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced,
                 size_t spans[TIMELINE_LANES])
 {
-    enum { OF_STEP = 4 }; /* device operations of step_run itself */
-    size_t phases = PHASES + 3 * micro_batches;
-    /* each phase may have a second span, for a delay */
-    spans[LANE_HOST] = 2 * phases + (size_t)model->tensors;
-    spans[LANE_COMMUNICATION] = collectives;
+    enum { OF_STEP = 4 };                       /* device operations of step_run itself */
+    size_t phases = PHASES + 3 * micro_batches; /* each may have a second span, for a delay */
+    size_t waits =
+        2 * (2 * model->sizes.layers + 2); /* forward may be interrupted, to wait, before each of its parts */
+    spans[LANE_HOST] = 2 * phases + waits + (size_t)model->tensors;
+    spans[LANE_COMMUNICATION] = collectives + 1; /* 1: to gather norms */
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {
         spans[LANE_HOST] += model_ranges(model) * micro_batches;
-        spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches +
-                              2 * collectives; /* a strategy that stages makes two copies per collective */
+        /* a strategy that stages makes two copies per collective; one that shards makes fewer operations: an update per
+         * bucket, and four for the norm */
+        spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches + 2 * collectives;
     }
 }

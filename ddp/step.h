@@ -10,11 +10,14 @@
 #include "kernels/timeline.h"
 
 /* The phases of a step, in order; each is a span of the host lane with this name. Data loading, forward and backward
- * occur once per micro-batch. gradient_sync is the wait for communication after backward. gradient_clipping_warmup
- * occurs only in warm-up steps, checkpoint only in steps that save one, where rank 0 writes and the others wait. */
+ * occur once per micro-batch. parameter_gather is the wait, within forward of the first micro-batch, for weights that
+ * other ranks updated in the step before; gradient_sync is the wait for communication after backward.
+ * gradient_clipping_warmup occurs only in warm-up steps, checkpoint only in steps that save one, where rank 0 writes
+ * and the others wait. */
 enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,
+    PHASE_PARAMETER_GATHER,
     PHASE_FORWARD,
     PHASE_BACKWARD,
     PHASE_GRADIENT_SYNC,
@@ -25,6 +28,12 @@ enum step_phase {
     PHASES
 };
 extern const char *const phase_name[PHASES + 1]; /* names of the phases, then NULL */
+
+/* Returns 1 if a phase only waits for communication. */
+static inline int phase_is_wait(enum step_phase phase)
+{
+    return phase == PHASE_GRADIENT_SYNC || phase == PHASE_PARAMETER_GATHER;
+}
 
 /* Name of the host-lane mark that records when a tensor's gradient became final; the mark's index is the tensor. */
 extern const char *const ready_name;
@@ -60,9 +69,10 @@ struct trainer {
     int64_t phase_start_ns, phase_start_stamp, phase_start_wait;
 };
 
-/* Allocates the trainer's own arrays: optimizer state, one micro-batch, `slots` records, and a copy of the weights,
- * which must have been initialised. The fields above `step` are set by the caller beforehand. */
-void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots);
+/* Allocates the trainer's own arrays: optimizer state with so many moments (reducer_owned), one micro-batch, `slots`
+ * records, and a copy of the weights, which must have been initialised. The fields above `step` are set by the caller
+ * beforehand. */
+void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots, size_t moments);
 void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 
 /* Restores the starting weights, zeroes the moments, restarts AdamW's update number at 1, and sets schedule and data to

@@ -11,6 +11,7 @@ const struct strategy *const strategies[] = {
     &strategy_ddp_individual,
     &strategy_ddp_individual_v2,
     &strategy_ddp_bucketed,
+    &strategy_ddp_sharded,
     &strategy_ddp_flat,
     &strategy_none,
     NULL,
@@ -31,13 +32,20 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
     strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
     if (strategy->stages) {
         reducer->staged_dtype = staged_dtype;
-        reducer->staged_bytes = model->arena * comm_dtype_bytes(staged_dtype);
-        reducer->staged = comm->allocate(comm, reducer->staged_bytes);
+        reducer->bytes = model->arena * comm_dtype_bytes(staged_dtype);
+        reducer->staged = comm->allocate(comm, reducer->bytes);
         /* Cause page faults now, not in a step. */
-        model->device->zero(reducer->staged, reducer->staged_bytes / sizeof(float));
+        model->device->zero(reducer->staged, reducer->bytes / sizeof(float));
     }
-    reducer->owned = allocate(2 * (size_t)reducer->plan.n, sizeof *reducer->owned);
-    reducer->owned[0] = (struct arena_range){0, model->arena};
+    if (strategy->shards) {
+        size_t floats = model->arena / (size_t)comm->ranks;
+        reducer->bytes += (floats + (size_t)comm->ranks) * sizeof(float);
+        reducer->shard = comm->allocate(comm, floats * sizeof(float));
+        reducer->norm = comm->allocate(comm, (size_t)comm->ranks * sizeof(float));
+        model->device->zero(reducer->shard, floats);
+    }
+    reducer->owned = allocate((size_t)reducer->plan.n, sizeof *reducer->owned);
+    reducer->owned[0] = (struct owned_range){0, model->arena, 0, model->gradient};
     reducer->ranges = 1;
     if (strategy->own)
         strategy->own(reducer);
@@ -45,8 +53,9 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
 
 void reducer_destroy(struct reducer *reducer)
 {
-    if (reducer->staged)
-        reducer->comm->release(reducer->comm, reducer->staged);
+    void *const memory[] = {reducer->staged, reducer->shard, reducer->norm};
+    for (size_t i = 0; reducer->comm && i < sizeof memory / sizeof *memory; i++)
+        reducer->comm->release(reducer->comm, memory[i]);
     free(reducer->owned);
     plan_destroy(&reducer->plan);
     *reducer = (struct reducer){0};
@@ -71,17 +80,62 @@ void reducer_finish(struct reducer *reducer)
     reducer->strategy->finish(reducer);
 }
 
-void reducer_after_optimizer(struct reducer *reducer)
+void reducer_range_updated(struct reducer *reducer, int range)
 {
-    if (reducer->strategy->after_optimizer)
-        reducer->strategy->after_optimizer(reducer);
+    if (reducer->strategy->range_updated)
+        reducer->strategy->range_updated(reducer, range);
+}
+
+void reducer_grad_norm(struct reducer *reducer, float *scalars, float max_norm)
+{
+    const struct model *model = reducer->model;
+    struct comm *comm = reducer->comm;
+    if (!reducer->shard) {
+        model->device->grad_norm(scalars, model->gradient, model->arena, max_norm);
+        return;
+    }
+    const struct collective gather = {
+        .kind = COMM_ALL_GATHER, .buffer = reducer->norm, .count = 1, .dtype = COMM_FLOAT32, .index = -1};
+    model->device->grad_norm(scalars, reducer->shard, model->arena / (size_t)comm->ranks, 0);
+    model->device->copy(reducer->norm + comm->rank, scalars + SCALAR_GRAD_NORM, 1);
+    comm->run_blocking(comm, &gather);
+    model->device->grad_norm(scalars, reducer->norm, (size_t)comm->ranks, max_norm);
+}
+
+int reducer_gathers(const struct reducer *reducer, int tensor)
+{
+    int next = reducer->gathering - 1; /* gathers are joined in the order of their tickets */
+    return next >= 0 && reducer->plan.bucket[next].last_tensor <= tensor;
+}
+
+void reducer_join_gathers(struct reducer *reducer, int tensor)
+{
+    for (; reducer_gathers(reducer, tensor); reducer->gathering--)
+        reducer->comm->join(reducer->comm, reducer->first_gather + reducer->plan.n - reducer->gathering);
 }
 
 void reducer_settle(struct reducer *reducer)
 {
-    int parts = (int)reducer->model->sizes.layers + 2;
-    for (int part = 0; reducer->strategy->before_forward && part < parts; part++)
-        reducer->strategy->before_forward(reducer, part);
+    reducer_join_gathers(reducer, reducer->model->tensors - 1);
+}
+
+int reducer_bucket_of(const struct reducer *reducer, int tensor)
+{
+    int bucket = 0;
+    while (reducer->plan.bucket[bucket].last_tensor > tensor)
+        bucket++;
+    return bucket;
+}
+
+const struct owned_range *reducer_range_of(const struct reducer *reducer, int bucket)
+{
+    return &reducer->owned[reducer->ranges - 1 - bucket];
+}
+
+size_t reducer_owned(const struct reducer *reducer)
+{
+    const struct owned_range *last = &reducer->owned[reducer->ranges - 1];
+    return last->at + last->count;
 }
 
 struct collective reducer_collective(const struct reducer *reducer, int bucket, int i)

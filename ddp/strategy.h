@@ -1,5 +1,5 @@
-/* strategy.h - the actions of a strategy when gradients become final, before and after the optimizer, and before a
- * layer's forward.
+/* strategy.h - the actions of a strategy when gradients become final, after backward, when the optimizer has updated
+ * weights, and before a layer's forward.
  *
  * A strategy is a const table; a reducer applies a strategy to a model. To add a strategy, write one file, declare its
  * name below and add a row in strategy.c. Collectives only sum: the mean is folded into the gradient of the loss. */
@@ -9,9 +9,11 @@
 #include "ddp/comm.h"
 #include "ddp/plan.h"
 
-/* Floats [offset, offset + count) of the arena. */
-struct arena_range {
+/* A range of the arena, floats [offset, offset + count), that this rank's optimizer updates. */
+struct owned_range {
     size_t offset, count;
+    size_t at;       /* the number of floats in the ranges before: the place of the range in moments and shard */
+    float *gradient; /* [count] the sum of the ranks' gradients, after `finish` */
 };
 
 struct reducer {
@@ -20,7 +22,8 @@ struct reducer {
     struct comm *comm;
     struct plan plan;
 
-    struct arena_range *owned; /* [ranges] the ranges that this rank's optimizer updates; by default the whole arena */
+    struct owned_range
+        *owned; /* [ranges] in the order in which the optimizer updates them; by default the whole arena */
     int ranges;
 
     int after_backward; /* 1: the calls of gradient_ready are made after backward, in the same order of tensors */
@@ -28,8 +31,14 @@ struct reducer {
     long ticket;        /* ticket of the last collective */
 
     enum comm_dtype staged_dtype; /* the type of `staged` */
-    size_t staged_bytes;
-    void *staged; /* memory from the comm, as large as the arena, if the strategy stages */
+    size_t bytes;                 /* memory from the comm: staged, shard and norm */
+    void *staged;                 /* memory from the comm, as large as the arena, if the strategy stages */
+
+    /* ---- of strategies that shard ---- */
+    float *shard;      /* [arena / ranks] memory from the comm for the owned ranges' gradients, in their order */
+    float *norm;       /* [ranks] memory from the comm for the norms of the ranks' shards */
+    int gathering;     /* buckets [0, gathering) may still be gathered into the weights */
+    long first_gather; /* ticket of the first all-gather, that of the last bucket */
 };
 
 struct strategy {
@@ -38,31 +47,28 @@ struct strategy {
     int reduces;         /* 1 if the strategy reduces gradients; 0 only for the control, `none` */
     int overlaps;        /* 1 if the strategy starts reductions during backward */
     int stages;          /* 1 if the strategy needs the buffer `staged` of the reducer */
+    int shards;          /* 1 if each rank updates a part of the weights, and gathers the other ranks' parts; the model
+                            must have been planned for that many shards */
     int buckets;         /* 1 if the strategy obeys --bucket-size-mb */
     int collectives;     /* the most collectives per bucket and step */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
     /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last). */
     void (*gradient_ready)(struct reducer *reducer, int tensor);
-    /* Called after backward: makes later device work wait for the reduced gradients of the owned ranges in the arena.
-     */
+    /* Called after backward: makes later device work wait for the reduced gradients, at owned[].gradient. */
     void (*finish)(struct reducer *reducer);
 
     /* ---- members that may be NULL ---- */
     /* Returns collective i, from 0, of a bucket. NULL: each is an all-reduce in place, in the arena or in `staged`. */
     struct collective (*collective)(const struct reducer *reducer, int bucket, int i);
-    /* Called at set-up: fills reducer->owned, which has room for 2 ranges per bucket, and sets reducer->ranges. */
+    /* Called at set-up: fills reducer->owned, which has room for a range per bucket, and sets reducer->ranges. */
     void (*own)(struct reducer *reducer);
-    /* Called after the optimizer has updated the owned ranges. May start collectives that continue in the next step. */
-    void (*after_optimizer)(struct reducer *reducer);
-    /* Called in each step, part by part, before forward uses the weights of a part of the model (struct forward_hook):
-     * makes later device work wait until these weights are in the arena. By the last part, it has joined all
-     * collectives. */
-    void (*before_forward)(struct reducer *reducer, int part);
+    /* Called after the optimizer has updated an owned range. May start collectives that continue in the next step. */
+    void (*range_updated)(struct reducer *reducer, int range);
 };
 
 extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
-    strategy_ddp_individual_v2, strategy_ddp_bucketed;
+    strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_sharded;
 
 /* All strategies, ended by NULL. */
 extern const struct strategy *const strategies[];
@@ -80,14 +86,32 @@ void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 void reducer_begin(struct reducer *reducer);
 
 /* Call reducer_gradient_ready when a tensor's gradient is final, reducer_finish after backward, and
- * reducer_after_optimizer after the optimizer. */
+ * reducer_range_updated after the optimizer has updated an owned range. */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
-void reducer_after_optimizer(struct reducer *reducer);
+void reducer_range_updated(struct reducer *reducer, int range);
+
+/* Writes the norm of the whole reduced gradient, after reducer_finish, to scalars[SCALAR_GRAD_NORM], and if max_norm is
+ * above 0 the clip factor, as device->grad_norm does. With shards, the ranks gather the norms of their shards. */
+void reducer_grad_norm(struct reducer *reducer, float *scalars, float max_norm);
+
+/* Forward needs the weights of the tensors up to number `tensor` (struct forward_hook), and so some buckets.
+ * reducer_gathers returns 1 if the all-gather of one of them has not been joined; reducer_join_gathers makes later
+ * device work wait for all of them. */
+int reducer_gathers(const struct reducer *reducer, int tensor);
+void reducer_join_gathers(struct reducer *reducer, int tensor);
 
 /* Completes the collectives that the last step left for the next forward pass. Call it after the last of several steps,
  * before anything else uses the weights or MPI. */
 void reducer_settle(struct reducer *reducer);
+
+/* Return, of a strategy that shards, the bucket in which a tensor lies, and the range that this rank owns in a bucket:
+ * ranges are in the order in which forward needs their buckets, the reverse of backward's. */
+int reducer_bucket_of(const struct reducer *reducer, int tensor);
+const struct owned_range *reducer_range_of(const struct reducer *reducer, int bucket);
+
+/* Returns how many floats of each moment the optimizer needs on this rank: the length of all owned ranges. */
+size_t reducer_owned(const struct reducer *reducer);
 
 /* reducer_start starts collective i of a bucket; reducer_run runs it to completion. */
 void reducer_start(struct reducer *reducer, int bucket, int i);

@@ -68,7 +68,7 @@ static struct watched find_wait(struct watchdog *w)
     atomic_store(&w->mine->beat_ns, clock_now_ns());
     if (w->look)
         w->look(w->state, &now);
-    if (w->wait.since_ns < now.since_ns) {
+    if (w->wait.since_ns != INT64_MAX) { /* a wait may have grace, and collectives that it consists of have not */
         char broken[sizeof now.broken];
         memcpy(broken, now.broken, sizeof broken);
         now = w->wait;

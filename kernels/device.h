@@ -83,9 +83,9 @@ struct device {
     /* ---- names for profilers ---- */
     /* Ends the current phase of a step and begins phase `name`, for the vendor's profilers; NULL: begins none. */
     void (*phase)(const char *name);
-    /* range_begin and range_end mark a part of the model, for example "layer" number 3 (-1: there is only one). The
-     * range contains the operations issued between the two calls; ranges nest. The name is a string that outlives the
-     * run. A call costs almost nothing unless the device is traced or a profiler runs. */
+    /* range_begin and range_end mark a part of the model, for example "attention" of layer 3 (-1: there is only one).
+     * The range contains the operations issued between the two calls; ranges nest. The name is a string that outlives
+     * the run. A call costs almost nothing unless the device is traced or a profiler runs. */
     void (*range_begin)(const char *name, int number);
     void (*range_end)(void);
     /* Begins and ends a range for the vendor's profilers only, such as an epoch, a step or a collective, named by

@@ -114,7 +114,7 @@ static void one_rank_create(struct one_rank *rank, const struct device *device, 
     size_t spans[TIMELINE_LANES];
     *rank = (struct one_rank){0};
     model_plan(&rank->model, sizes, device->compute_bytes);
-    model_allocate(&rank->model, device, NULL);
+    model_allocate(&rank->model, device, NULL, NULL);
     if (data_create(&rank->data, &data))
         FATAL("%s", error_text());
     step_spans(&rank->model, 1, (size_t)rank->model.tensors, 1, spans);
@@ -136,7 +136,7 @@ static void one_rank_create(struct one_rank *rank, const struct device *device, 
                                      .ranks = 1,
                                      .micro_batches = 1,
                                      .max_norm = 1};
-    trainer_create(&rank->trainer, &adamw, (size_t)steps);
+    trainer_create(&rank->trainer, &adamw, (size_t)steps, rank->model.arena);
 }
 
 static void one_rank_destroy(struct one_rank *rank)
@@ -221,7 +221,7 @@ static void run_products(const struct step_and_products *pairs)
 {
     const struct model *model = &pairs->rank.model;
     const struct device *d = model->device;
-    const char *weight = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
+    const char *weight = model_read_weight(model);
     for (int i = 1; i < model->tensors; i++) {
         const struct tensor *t = &model->tensor[i];
         if (t->joined && t->rows > 1)
@@ -322,7 +322,7 @@ static void compare_step(const struct program *program, const struct step_option
 static void measure_harness(const char *what, int threaded)
 {
     enum { BLOCKS = 15, STEPS = 200 };
-    static const struct model_sizes small = {1, 1, 16, 4, 12, 2, 4, 10000};
+    static const struct model_sizes small = {1, 1, 16, 4, 12, 2, 4, 10000, 1};
     struct one_rank rank;
     char words[128];
     double us[BLOCKS], spans = 0;

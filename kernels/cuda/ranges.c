@@ -55,11 +55,10 @@ void cuda_annotation_begin(const char *format, ...)
 
 void cuda_range_begin(const char *name, int number)
 {
-    int layer = !strcmp(name, "layer");
     if (number < 0)
         cuda_annotation_begin("%s", name);
     else
-        cuda_annotation_begin("layers.%d%s%s", number, layer ? "" : ".", layer ? "" : name);
+        cuda_annotation_begin("layers.%d.%s", number, name);
 }
 
 void cuda_range_end(void)

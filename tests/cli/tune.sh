@@ -15,7 +15,7 @@ delayed=$build/tests/support/programs/delayed_tune
 # ---- a known best size, between two sizes of the first round, so that only the final rounds find it ----
 
 limit=400 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 5 --output found # takes 15 s on idle cores
-check 0 "a search succeeds" 'Searching among 9 candidates for 5 min 00 s at most'
+check 0 "a search succeeds" 'Searching among 14 candidates for 5 min 00 s at most'
 use="Options: --implementations ddp_bucketed --bucket-size-mb 0.354 (PyTorch's DDP: bucket_cap_mb=0.354)"
 is "the best size is found, with the options to use" "$(grep '^Options: ' printed)" "$use"
 succeeds "other candidates are slower or dropped" grep -qE '^ddp_individual  .* (slower|dropped)( |$)' printed

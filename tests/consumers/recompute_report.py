@@ -39,7 +39,7 @@ PARTS = ["compute", "data_loading", "exposed", "other"]
 
 
 def part_of(phase):
-    return "compute" if phase in COMPUTE else {"data_loading": "data_loading", "gradient_sync": "exposed"}.get(phase, "other")
+    return "compute" if phase in COMPUTE else {"data_loading": "data_loading", "gradient_sync": "exposed", "parameter_gather": "exposed"}.get(phase, "other")
 
 
 class Run:

@@ -14,7 +14,7 @@ import statistics
 import sys
 from decimal import Decimal
 
-PHASES = ["zero_grad", "data_loading", "forward_pass", "backward_pass", "gradient_sync", "gradient_clipping_warmup",
+PHASES = ["zero_grad", "data_loading", "parameter_gather", "forward_pass", "backward_pass", "gradient_sync", "gradient_clipping_warmup",
           "optimizer_step", "lr_scheduling", "checkpoint"]
 TOP_LEVEL = ["schemaVersion", "deviceProperties", "distributedInfo", "displayTimeUnit", "baseTimeNanoseconds",
              "traceEvents", "traceName"]
@@ -129,10 +129,15 @@ def steps_of(rows):
                           "compute": [], "comm": [], "parts": []})
     steps.sort(key=lambda s: s["start"])
     at = 0
-    for row in sorted(rows, key=lambda r: r["start"]):
-        while at + 1 < len(steps) and row["start"] >= steps[at + 1]["start"]:
+
+    def begin(row):
+        """A collective belongs to the step that queued it: weights may be gathered during the next one."""
+        return row["start"] - ns(row["args"].get("queued_us", 0)) if "Collective name" in row["args"] else row["start"]
+
+    for row in sorted(rows, key=begin):
+        while at + 1 < len(steps) and begin(row) >= steps[at + 1]["start"]:
             at += 1
-        if not steps or not steps[at]["start"] <= row["start"] <= steps[at]["end"]:
+        if not steps or not steps[at]["start"] <= begin(row) <= steps[at]["end"]:
             continue
         if row["name"] in PHASES and row["cat"] == "user_annotation":
             steps[at]["phases"].append(row)
@@ -145,7 +150,12 @@ def steps_of(rows):
     return [s for s in steps if s["phases"]]
 
 
-def measure(step):
+def reduces(row):
+    return "reduce" in row["args"]["Collective name"]
+
+
+def measure(step, following):
+    """Returns a step's figures; following: the operations of the next step, beside which collectives of this one may run."""
     at = step["start"]
     for row in step["phases"]:
         if row["start"] != at:
@@ -158,8 +168,8 @@ def measure(step):
     backward = max((r["end"] for r in step["phases"] if r["name"] == "backward_pass"), default=step["end"])
     figures = {f"{p}_ms": sum(r["end"] - r["start"] for r in step["phases"] if r["name"] == p) for p in PHASES}
     figures.update(step_ms=step["end"] - step["start"], comm_busy_ms=length(comm), compute_busy_ms=length(compute),
-                   overlap_ms=common(comm, compute),
-                   exposed_tail_ms=max(0, max((r["end"] for r in step["comm"]), default=0) - backward))
+                   overlap_ms=common(comm, union((r["start"], r["end"]) for r in step["compute"] + following)),
+                   exposed_tail_ms=max(0, max((r["end"] for r in step["comm"] if reduces(r)), default=0) - backward))
     figures["exposed_ms"] = figures["comm_busy_ms"] - figures["overlap_ms"]
     return figures
 
@@ -179,8 +189,8 @@ def read_trace(path):
     check_nesting(rows)
     check_arrows(trace, rows)
     steps = steps_of(rows)
-    for step in steps:
-        step["figures"] = measure(step)
+    for step, after in zip(steps, [*steps[1:], {"compute": []}]):
+        step["figures"] = measure(step, after["compute"])
     return {"rank": rank, "size": trace["distributedInfo"]["world_size"], "base": trace["baseTimeNanoseconds"],
             "steps": steps}
 
@@ -219,7 +229,7 @@ def find_waits(ranks, residual_ns, first=0):
                 waiting[r, order[-1]].append((row["start"], last))
     stall = {}
     for rank in ranks:
-        sync = union((p["start"], p["end"]) for s in rank["steps"] for p in s["phases"] if p["name"] == "gradient_sync")
+        sync = union((p["start"], p["end"]) for s in rank["steps"] for p in s["phases"] if p["name"] in ("gradient_sync", "parameter_gather"))
         for r in range(size):
             stall[rank["rank"], r] = common(union(waiting[rank["rank"], r]), sync) if r != rank["rank"] else 0
     return waits, late, stall
@@ -330,7 +340,7 @@ def quartile(values):
 def compare_late(check, ranks, summary, first, rounding):
     """Checks how much longer each rank works than a fast rank (the lower quartile of ranks): in its median step, without
     gradient_sync and checkpoint; and in each phase, by the lower quartile, over steps, of the phase's time less waits for a core."""
-    names = [p for p in PHASES if p not in ("gradient_sync", "checkpoint")]
+    names = [p for p in PHASES if p not in ("gradient_sync", "parameter_gather", "checkpoint")]
     steps = [[s for s in rank["steps"] if s["number"] >= first] for rank in ranks]
     work = [1e-6 * statistics.median(sum(s["figures"][f"{p}_ms"] for p in names) for s in mine) for mine in steps]
     pace = sorted(work)[(len(ranks) - 1) // 4]
@@ -356,9 +366,10 @@ def compare_buckets(check, steps, summary, rounding):
         return
     times = {}
     for step in steps:
-        last = max(step["comm"], key=lambda row: row["end"])
+        reductions = [row for row in step["comm"] if reduces(row)]
+        last = max(reductions, key=lambda row: row["end"])
         compute = union((r["start"], r["end"]) for r in step["compute"])
-        for row in step["comm"]:
+        for row in reductions:
             whole = [[row["start"], row["end"]]]
             times.setdefault(row["args"]["bucket"], []).append(
                 (row["start"] - step["start"], row["end"] - step["start"], length(whole) - common(whole, compute),
@@ -378,7 +389,7 @@ def compare_segments(check, step, line, rounding):
         if segment["start_ms"] < at - 1e-9 or segment["end_ms"] <= segment["start_ms"]:
             raise Wrong(f"step {step['number']}: in_flight is not in order")
         at = segment["end_ms"]
-    if at > line["step_ms"] + 1e-6:
+    if at > line["step_ms"] + 1e-6 and all(map(reduces, step["comm"])):
         raise Wrong(f"step {step['number']}: in_flight goes beyond it")
     check.same(f"step {step['number']}: in_flight", step["figures"]["comm_busy_ms"] * 1e-6,
                sum(s["end_ms"] - s["start_ms"] for s in line["in_flight"]), rounding + 1e-6 * len(line["in_flight"]))
@@ -392,7 +403,7 @@ def compare_operations(check, steps, summary, rounding):
         rows = [(r, "phase") for r in step["phases"]] + [(r, "part") for r in step["parts"]]
         rows += [(r, "operation") for r in step["compute"]]
         for row, kind in sorted(rows, key=lambda r: (r[0]["start"], -r[0]["end"])): # stable sort: outer rows first
-            key = kind, re.sub(r"^layers\.\d+$", "layer", re.sub(r"^layers\.\d+\.", "", row["name"]))
+            key = kind, re.sub(r"^layers\.\d+\.", "", row["name"])
             while stack and stack[-1][0] <= row["start"]:
                 stack.pop()
             if stack:
@@ -435,19 +446,25 @@ def compare_answer(check, samples, summary):
             raise Wrong(f"the first answer leaves {phase} out")
 
 
+KINDS = {"allreduce": "all_reduce", "_reduce_scatter_base": "reduce_scatter", "_allgather_base": "all_gather", "broadcast": "broadcast"}
+
+
 def compare_collectives(check, steps, summary):
-    by_bytes = {}
+    """The table has a row for each kind and size; a single kind is not named."""
+    groups = {}
     for step in steps:
         for row in step["comm"]:
-            by_bytes.setdefault(row["args"]["bytes"], []).append(row)
+            groups.setdefault((KINDS[row["args"]["Collective name"]], row["args"]["bytes"]), []).append(row)
+    several = len({kind for kind, _ in groups}) > 1
     table = rows_of_table(summary, "collectives")
-    check.same("sizes of collectives", len(by_bytes), len(table), 0)
+    check.same("sizes of collectives", len(groups), len(table), 0)
     for row in table:
-        rows = by_bytes[row["bytes"]]
+        kind = row["kind"] if several else next(iter(groups))[0]
+        rows = groups[kind, row["bytes"]]
         check.same(f"{row['bytes']} bytes: calls", len(rows), row["calls"], 0)
         duration = statistics.median((r["end"] - r["start"]) * 1e-3 for r in rows)
         check.same(f"{row['bytes']} bytes: duration", duration, 1e6 * row["duration"], 0.01)
-        check.same(f"{row['bytes']} bytes: figure", row["duration"], figure(summary, "collective", row["bytes"]), 1e-12)
+        check.same(f"{row['bytes']} bytes: figure", row["duration"], figure(summary, kind if several else "collective", row["bytes"]), 1e-12)
         for name in ["queued", "wait", "transfer"]:
             known = [float(r["args"][f"{name}_us"]) for r in rows if f"{name}_us" in r["args"]]
             if name == "wait": # the last rank does not wait
@@ -456,7 +473,7 @@ def compare_collectives(check, steps, summary):
             check.same(f"{row['bytes']} bytes: {name}", statistics.median(known) if known else None, theirs, 0.01)
         size = rows[0]["args"]["Group size"]
         if duration:
-            busbw = row["bytes"] / duration * 1e6 * 2 * (size - 1) / size
+            busbw = row["bytes"] / duration * 1e6 * (2 if kind == "all_reduce" else 1) * (size - 1) / size
             check.same(f"{row['bytes']} bytes: busbw", busbw, row["busbw"], 1e-3 * row["busbw"])
 
 
@@ -501,12 +518,23 @@ def read_blocks(directory, size):
     return blocks
 
 
-def attainable_of(none, block):
+def first_share(directory, label):
+    """Returns the part of the weights that lies in the last bucket, which is updated and gathered first."""
+    with open(os.path.join(directory, "run.json"), encoding="ascii") as file:
+        of = {i["name"]: i["collectives"] for i in json.load(file)["implementations"]}
+    sizes = [c["bytes"] for name, list_ in of.items() if name.removesuffix(":" + label) == label for c in list_]
+    return sizes[-1] / sum(sizes)
+
+
+def attainable_of(none, block, ranks, first):
     end, remaining = none["backward_end_ms"], 0
     for alone, tensor in reversed(list(zip(block["alone_ms"], block["last_tensor"]))):
         remaining += alone
         end = max(end, none["gradients_ready_ms"][tensor] + remaining)
-    return end + none["update_ms"]
+    gather = block.get("gather_alone_ms", [])
+    update = none["update_ms"] / (ranks if gather else 1)
+    exposed = max(gather[-1], sum(gather) - none["forward_end_ms"]) - (1 - first) * update if gather else 0
+    return end + update + none["checkpoint_ms"] + max(0, exposed)
 
 
 def mean_ratio(a, b):
@@ -521,6 +549,16 @@ def check_absent(check, summary, names):
     """Checks that figures which do not apply are missing: with one rank, no reduction, no overlap, or no round."""
     found = {f["name"] for f in summary["figures"] if f["subject"] == summary["implementation"]}
     check.same("results that do not apply", 0, len(found & names), 0)
+
+
+def shards(of_ranks):
+    return "gather_alone_ms" in of_ranks[0]
+
+
+def step_of(ranks, sharded):
+    """Returns the step of a block: of the slowest rank; the mean if the ranks shard, whose blocks are not aligned."""
+    steps = [rank["steps"][0]["block_ms"] / len(rank["steps"]) for rank in ranks]
+    return statistics.fmean(steps) if sharded else max(steps)
 
 
 def compare_controls(check, directory, size, summary):
@@ -541,8 +579,10 @@ def compare_controls(check, directory, size, summary):
             statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
 
     def step(name):
-        return of_rounds(name, lambda ranks: max(
-            b["steps"][0]["block_ms"] / len(b["steps"]) for b in ranks))
+        return of_rounds(name, lambda ranks: step_of(ranks, name != "none" and shards(blocks[label][0])))
+
+    def alone_of(rank):
+        return [a + b for a, b in zip(rank["alone_ms"], rank.get("gather_alone_ms") or [0] * len(rank["alone_ms"]))]
 
     ours, none, after = step(label), step("none"), step("after_backward")
     mean = statistics.geometric_mean
@@ -553,11 +593,12 @@ def compare_controls(check, directory, size, summary):
                                                                         of_steps("compute_ms", "none")))
     if none and size > 1 and label != "none":
         alone = of_rounds(label, lambda ranks: max(sum(rank["alone_ms"]) for rank in ranks))
-        bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank]) for rank in range(size)) for r in rounds]
+        first = first_share(directory, label)
+        bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank], size, first) for rank in range(size)) for r in rounds]
         expected.update(sync_cost=(mean(ours) - mean(none)) * 1e-3, comm_alone=mean(alone) * 1e-3, attainable=mean(bound) * 1e-3,
                         step_to_attainable=mean_ratio(ours, bound))
         slower = of_rounds(label, lambda ranks: statistics.fmean(
-            statistics.median(b / a for a, b in zip(rank["alone_ms"], rank["in_step_ms"])) for rank in ranks))
+            statistics.median(b / a for a, b in zip(alone_of(rank), rank["in_step_ms"])) for rank in ranks))
         expected.update(comm_slowdown=mean(slower))
         if after:
             saved, could = mean(after) - mean(ours), min(mean(alone), mean(of_steps("backward_pass_ms", "none")))
@@ -633,6 +674,8 @@ def check_comparison(directory):
     check_merged(check, directory, names)
     size = len(find(directory, "comparison", "rank_*_metrics.jsonl"))
     blocks = read_blocks(os.path.join(directory, "comparison"), size)
+    with open(os.path.join(directory, "comparison", "run.json"), encoding="ascii") as file:
+        sharded = {i["name"] for i in json.load(file)["implementations"] if i["collectives"] and "scatter" in i["collectives"][0]["kind"]}
 
     def over_rounds(name, of_block):
         return [of_block(list(blocks[name][r].values())) for r in sorted(blocks[name])]
@@ -641,7 +684,7 @@ def check_comparison(directory):
         return over_rounds(name, lambda ranks: statistics.fmean(
             statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
 
-    step = {name: over_rounds(name, lambda ranks: max(r["steps"][0]["block_ms"] / len(r["steps"]) for r in ranks))
+    step = {name: over_rounds(name, lambda ranks: step_of(ranks, name in sharded))
             for name in names}
     reduce = [n for n in names if n != "none"] or names
     shortest = min(reduce, key=lambda n: statistics.geometric_mean(step[n]))
@@ -650,7 +693,7 @@ def check_comparison(directory):
         name = row["implementation"]
         check.same(f"{name} step", statistics.geometric_mean(step[name]), 1e3 * row["step"], 1e-5)
         peaks = over_rounds(name, lambda ranks: max(r["steps"][0]["peak_memory_bytes"] for r in ranks))
-        others.setdefault(name == "ddp_individual_v2", set()).add(statistics.median(peaks) - row["memory_peak_of_blocks"])
+        others.setdefault(name.startswith(("ddp_individual_v2", "ddp_sharded")) and name.split(":")[0], set()).add(statistics.median(peaks) - row["memory_peak_of_blocks"])
         check.same(f"{name} step / shortest", mean_ratio(step[name], step[shortest]), row["step_to_shortest"], 1e-6)
         for key, of in [("forward_pass", "phases"), ("backward_pass", "phases"), ("exposed", "communication"),
                         ("overlap", "communication")]:
@@ -699,7 +742,7 @@ def self_test():
     for rank, comm, exposed, overlap in [(0, 600, 300, 300), (1, 550, 250, 300)]:
         trace = made_up(rank, example(rank))
         check_nesting(trace["rows"])
-        figures = measure(trace["steps"][0])
+        figures = measure(trace["steps"][0], [])
         got = figures["comm_busy_ms"], figures["exposed_ms"], figures["overlap_ms"]
         if got != (comm * 1000, exposed * 1000, overlap * 1000):
             raise Wrong(f"made-up rank {rank}: {got}")
@@ -712,7 +755,7 @@ def self_test():
     half_in = [(1, "a", "cpu_op", 0, 10, {}), (1, "b", "cpu_op", 5, 10, {})]
     expect_wrong("a row that overlaps another in part", check_nesting, made_up(0, half_in)["rows"])
     gap = [row for row in example(0) if row[1] != "gradient_sync"]
-    expect_wrong("a gap between phases", measure, made_up(0, gap)["steps"][0])
+    expect_wrong("a gap between phases", measure, made_up(0, gap)["steps"][0], [])
     expect_wrong("NaN", lambda: json.loads("[NaN]", parse_constant=refuse))
     expect_wrong("a figure that differs", Comparison().same, "x", 1, 1.1, 0.01)
 

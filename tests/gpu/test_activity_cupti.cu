@@ -292,7 +292,7 @@ TEST(profilers_get_ranges)
     cuda_annotation_begin("ProfilerStep#%d", 3);
     cuda_phase("zero_grad");
     cuda_phase("forward_pass");
-    cuda_range_begin("layer", 0);
+    cuda_range_begin("block", 0);
     cuda_range_begin("attention", 0);
     cuda_range_end();
     cuda_range_end();
@@ -305,7 +305,7 @@ TEST(profilers_get_ranges)
     cuda_range_end();
     cuda_range_end();
     ck_assert_str_eq(emulated_nvtx_heard(),
-                     "ddpbench( warmup_epoch_2( ProfilerStep#3( zero_grad( ) forward_pass( layers.0( "
+                     "ddpbench( warmup_epoch_2( ProfilerStep#3( zero_grad( ) forward_pass( layers.0.block( "
                      "layers.0.attention( ) ) output( ) reduce_scatter bucket 4( ) ) ) ) ");
 }
 

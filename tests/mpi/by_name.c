@@ -55,7 +55,7 @@ static void record_step(int step, int64_t at)
         made_up_range(&timeline, "attention", l, layer + 10, layer + 50);
         made_up_operation(&timeline, OPERATION_COPY, one, layer + 50, layer + 60);
         made_up_operation(&timeline, OPERATION_COPY, one, layer + 60, layer + 60);
-        made_up_range(&timeline, "layer", l, layer, layer + 100);
+        made_up_range(&timeline, "block", l, layer, layer + 100);
     }
     made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* from the start of layer 0 to the end of layer 1 */
     made_up_ready(&timeline, 3, at + 250);
@@ -78,7 +78,7 @@ TEST(self_time_excludes_nested_spans)
     check_total("forward_pass", KIND_PHASE, 2 * ranks, 400 * ranks, 0);
     check_total("backward_pass", KIND_PHASE, 2 * ranks, 200 * ranks, 200 * ranks);
     check_total("gradient_sync", KIND_PHASE, 2 * ranks, 100 * ranks, 0);
-    check_total("layer", KIND_PART, 4 * ranks, 400 * ranks, 4 * (100 - 40 - 10) * ranks);
+    check_total("block", KIND_PART, 4 * ranks, 400 * ranks, 4 * (100 - 40 - 10) * ranks);
     check_total("attention", KIND_PART, 4 * ranks, 160 * ranks, 4 * (40 - 20) * ranks - 4 * more);
     check_total("linear_forward", KIND_OPERATION, 4 * ranks, 80 * ranks + 4 * more, 80 * ranks + 4 * more);
     check_total("copy", KIND_OPERATION, 8 * ranks, 40 * ranks, 40 * ranks);
@@ -87,7 +87,7 @@ TEST(self_time_excludes_nested_spans)
     ck_assert_double_eq(find_total("linear_forward", KIND_OPERATION)->flops, 4 * 210 * ranks);
     ck_assert_double_eq(find_total("linear_forward", KIND_OPERATION)->bytes, 4 * 284 * ranks);
     ck_assert_double_eq(find_total("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
-    ck_assert_double_eq(find_total("layer", KIND_PART)->bytes, 0);
+    ck_assert_double_eq(find_total("block", KIND_PART)->bytes, 0);
     double self = 0; /* each ns counts in exactly one row; collectives do not count */
     for (int i = 0; i < totals.n; i++)
         self += totals.row[i].kind != KIND_COLLECTIVE ? totals.row[i].self : 0;

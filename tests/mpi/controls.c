@@ -33,6 +33,7 @@ static void block_of_none(struct step_times *times, struct overlap *overlap)
     for (int s = 0; s < STEPS; s++) {
         int64_t at = (s + 1) * 1000 * (int64_t)MS, more = s < DISCARDED_STEPS ? 500 * MS : job.rank * 5 * (int64_t)MS;
         timeline.step = s;
+        made_up_phase(&timeline, PHASE_FORWARD, at, at);
         made_up_phase(&timeline, PHASE_BACKWARD, at, at + 10 * MS + more);
         for (int t = 0; t < PROFILE_TENSORS; t++)
             made_up_ready(&timeline, t, at + 10 * MS - t * MS);
@@ -145,7 +146,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     for (int s = DISCARDED_STEPS; s < STEPS; s++)
         overlap[s] = (struct overlap){.exposed = computed(job.rank), .overlap = 2 * computed(job.rank)};
     made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
-    p.controls.others_staged = 40;
+    p.controls.others = 40;
     made_up_create(&timeline, 200);
     p.reducer[0].comm = &comm;
     p.reducer[0].model = &model;

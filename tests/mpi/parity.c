@@ -8,7 +8,6 @@
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
 #include "tests/support/restore.h"
-#include "tests/support/strategy_scattered.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -38,13 +37,13 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
 {
     *one = (struct one_rank){0};
     /* these widths leave k and q unaligned to vectors of bfloat16, and w1 unaligned to vectors of fp32 */
-    struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 18, 2, 3, 41, 10000};
+    struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 18, 2, 3, 41, 10000, (size_t)job.size};
     struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks, 1, 1, NULL};
     const struct device *device = on_device(job.rank);
     model_plan(&one->model, &sizes, device->compute_bytes);
     ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
-    size_t collectives = (size_t)strategy_scattered.collectives * (size_t)one->model.tensors;
+    size_t collectives = (size_t)strategy_ddp_sharded.collectives * (size_t)one->model.tensors + 1;
     step_spans(&one->model, micro_batches, collectives, 0, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
@@ -54,7 +53,8 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     one->comm =
         alone ? comm_self_create(device, &one->timeline) : comm_create(&job, device, &one->timeline, collectives, &how);
     ck_assert_ptr_nonnull(one->comm);
-    model_allocate(&one->model, device, one->comm->allocate(one->comm, one->model.arena * sizeof(float)));
+    model_allocate(&one->model, device, one->comm->allocate(one->comm, one->model.arena * sizeof(float)),
+                   one->comm->allocate(one->comm, one->model.arena * device->compute_bytes));
     model_initialize(&one->model, 3);
     one->trainer = (struct trainer){.device = one->model.device,
                                     .model = &one->model,
@@ -66,7 +66,7 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
                                     .micro_batches = micro_batches,
                                     .max_norm = 0.1f};
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    trainer_create(&one->trainer, &adamw, STEPS);
+    trainer_create(&one->trainer, &adamw, STEPS, one->model.arena);
 }
 
 static void one_rank_destroy(struct one_rank *one)
@@ -74,6 +74,7 @@ static void one_rank_destroy(struct one_rank *one)
     reducer_destroy(&one->reducer);
     trainer_destroy(&one->trainer);
     one->comm->release(one->comm, one->model.gradient);
+    one->comm->release(one->comm, model_read_weight(&one->model));
     one->comm->destroy(one->comm);
     timeline_destroy(&one->timeline);
     data_destroy(one->data);
@@ -101,22 +102,40 @@ static float recorded(const struct one_rank *one, int step, enum step_record wha
     return float_of(one->model.device, one->trainer.record + step * RECORDS + what);
 }
 
-/* Returns the largest difference between the gradients of any tensor, relative to the tensor's largest element in b. */
-static double gradient_error(const struct model *a, const struct model *b)
+/* Returns the reduced gradient [arena] in host memory, with NAN where this rank owns no range. The caller frees it. */
+static float *reduced_gradient(const struct one_rank *one)
+{
+    const struct model *model = &one->model;
+    float *whole = allocate(model->arena, sizeof *whole);
+    for (size_t i = 0; i < model->arena; i++)
+        whole[i] = NAN;
+    for (const struct owned_range *own = one->reducer.owned; own < one->reducer.owned + one->reducer.ranges; own++) {
+        float *part = on_host(model->device, own->gradient, own->count);
+        for (size_t i = 0; i < own->count; i++)
+            ck_assert_msg(isfinite(part[i]), "number %zu of the reduced gradient is %g", i, (double)part[i]);
+        memcpy(whole + own->offset, part, own->count * sizeof *part);
+        free(part);
+    }
+    return whole;
+}
+
+/* Returns the largest difference, on any rank, between the reduced gradients of any tensor, relative to the tensor's
+ * largest element in b, which has the whole gradient. */
+static double gradient_error(const struct one_rank *a, const struct one_rank *b)
 {
     double worst = 0;
-    float *of_a = on_host(a->device, a->gradient, a->arena), *of_b = on_host(b->device, b->gradient, b->arena);
-    for (int t = 0; t < a->tensors; t++) {
+    float *of_a = reduced_gradient(a), *of_b = reduced_gradient(b);
+    for (const struct tensor *t = a->model.tensor; t < a->model.tensor + a->model.tensors; t++) {
         double difference = 0, largest = 0;
-        for (size_t i = a->tensor[t].offset; i < a->tensor[t].offset + a->tensor[t].count; i++) {
-            difference = fmax(difference, fabs((double)of_a[i] - (double)of_b[i]));
+        for (size_t i = t->offset; i < t->offset + t->count; i++) {
+            difference = fmax(difference, fabs((double)of_a[i] - (double)of_b[i])); /* fmax ignores NAN */
             largest = fmax(largest, fabs((double)of_b[i]));
         }
         worst = fmax(worst, difference / largest);
     }
     free(of_a);
     free(of_b);
-    return worst;
+    return job_max(&job, worst);
 }
 
 /* Returns the Euclidean distance between a's and b's weights, relative to that between b's and the initial weights. */
@@ -133,7 +152,7 @@ static double weight_error(const struct one_rank *a, const struct one_rank *b)
     free(of_a);
     free(of_b);
     free(start);
-    return sqrt(apart / way);
+    return job_max(&job, sqrt(apart / way));
 }
 
 struct variant {
@@ -163,7 +182,7 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     for (int v = 0; v < n_variants; v++) {
         train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
         train(&many, variants[v].strategy, variants[v].bucket_bytes, COMM_FLOAT32, 1);
-        double error = gradient_error(&many.model, &one.model);
+        double error = gradient_error(&many, &one);
         ck_assert_msg(error <= gradient_tolerance, "%s, %zu bytes: gradients differ by %g", variants[v].strategy->name,
                       variants[v].bucket_bytes, error);
         train(&one, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
@@ -179,15 +198,17 @@ static void check_parity(size_t micro_batches, long warmup_steps)
 /* Gradients of three strategies after one step equal those of one process. Fast enough for an emulated GPU. */
 START_TEST(gradients_equal_one_process)
 {
-    static const struct variant few[] = {
-        {&strategy_ddp, 0}, {&strategy_ddp_individual_v2, 0}, {&strategy_ddp_bucketed, 2000}};
+    static const struct variant few[] = {{&strategy_ddp, 0},
+                                         {&strategy_ddp_individual_v2, 0},
+                                         {&strategy_ddp_bucketed, 2000},
+                                         {&strategy_ddp_sharded, 2000}};
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         train(&many, few[i].strategy, few[i].bucket_bytes, COMM_FLOAT32, 1);
-        ck_assert_double_le(gradient_error(&many.model, &one.model), gradient_tolerance);
+        ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
     }
     one_rank_destroy(&many);
     one_rank_destroy(&one);
@@ -221,8 +242,8 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     train(&many, &strategy_ddp_individual_v2, 0, COMM_BF16, 1);
-    ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* each sum is rounded to 8 bits */
-    ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* differs, so bfloat16 was sent */
+    ck_assert_double_le(gradient_error(&many, &one), 4 * 0x1p-8); /* each sum is rounded to 8 bits */
+    ck_assert_double_gt(gradient_error(&many, &one), 1e-5);       /* differs, so bfloat16 was sent */
     size_t bytes = many.model.arena * sizeof(float);
     float *all = allocate((size_t)job.size, bytes);
     float *gradient = on_host(many.model.device, many.model.gradient, many.model.arena);
@@ -238,10 +259,22 @@ END_TEST
 
 /* ---- the comparison fails if there are mistakes ---- */
 
-/* A comm that passes its calls on to `real`, but leaves out a collective's last element, or runs a collective twice. */
+enum mistake {
+    NO_MISTAKE,
+    FORGETS_MEAN, /* gradients are summed, not averaged */
+    MISSES_LAST,  /* a collective's last element is left out */
+    RUNS_TWICE,
+    SHIFTS_SHARD,   /* a reduce-scatter takes its input one element too late */
+    FORGETS_GATHER, /* the weights of the first bucket, those of the output, are never gathered */
+    SENDS_STALE,    /* rank 1 sends the weights with which training started */
+    MISTAKES
+};
+
+/* A comm that passes its calls on to `real`, and makes one mistake. */
 struct faulty {
     struct comm comm, *real;
-    int misses_last, runs_twice;
+    enum mistake mistake;
+    const struct one_rank *one;
 };
 
 static void *faulty_allocate(struct comm *comm, size_t bytes)
@@ -256,13 +289,28 @@ static void faulty_release(struct comm *comm, void *memory)
     f->real->release(f->real, memory);
 }
 
+/* Overwrites this rank's part of the weights that are about to be gathered. */
+static void make_stale(const struct faulty *f, const struct collective *c)
+{
+    size_t own = (size_t)job.rank * c->count, offset = (size_t)((float *)c->buffer - f->one->model.weight) + own;
+    f->one->model.device->copy((float *)c->buffer + own, f->one->trainer.start + offset, c->count);
+}
+
 static long faulty_start(struct comm *comm, const struct collective *collective)
 {
     struct faulty *f = (struct faulty *)comm;
     struct collective c = *collective;
-    c.count -= (size_t)f->misses_last;
+    int gathers = c.kind == COMM_ALL_GATHER && c.index >= 0; /* weights, not norms */
+    c.count -= f->mistake == MISSES_LAST && c.index >= 0;
+    if (f->mistake == SHIFTS_SHARD && c.kind == COMM_REDUCE_SCATTER)
+        c.in = (const float *)c.in + 1;
+    if (f->mistake == SENDS_STALE && gathers && job.rank == 1)
+        make_stale(f, &c);
+    if (f->mistake == FORGETS_GATHER && gathers && c.index == 0) { /* a collective all the same, which has a ticket */
+        c = (struct collective){.kind = COMM_ALL_GATHER, .buffer = f->one->reducer.norm, .count = 1, .index = 0};
+    }
     long ticket = f->real->start(f->real, &c);
-    if (f->runs_twice) {
+    if (f->mistake == RUNS_TWICE) {
         f->real->join(f->real, ticket);
         ticket = f->real->start(f->real, &c);
     }
@@ -280,27 +328,34 @@ static void faulty_run(struct comm *comm, const struct collective *collective)
     faulty_join(comm, faulty_start(comm, collective));
 }
 
-static double error_with(struct one_rank *many, const struct one_rank *one, const struct variant *v, int misses_last,
-                         int runs_twice, int forget_mean)
+/* Trains with a mistake; returns the error of the gradient after one step, or that of the weights after several. */
+static double error_with(struct one_rank *many, const struct one_rank *one, const struct variant *v,
+                         enum mistake mistake, int steps)
 {
-    struct faulty faulty = {{.allocate = faulty_allocate,
+    struct faulty faulty = {{.rank = job.rank,
+                             .ranks = job.size,
+                             .allocate = faulty_allocate,
                              .release = faulty_release,
                              .start = faulty_start,
                              .join = faulty_join,
                              .run_blocking = faulty_run},
                             many->comm,
-                            misses_last,
-                            runs_twice};
+                            mistake,
+                            many};
     reducer_destroy(&many->reducer);
     reducer_create(&many->reducer, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, COMM_FLOAT32);
-    many->trainer.ranks = forget_mean ? 1 : job.size;
+    many->trainer.ranks = mistake == FORGETS_MEAN ? 1 : job.size;
     trainer_reset(&many->trainer, 1);
     timeline_clear(&many->timeline);
-    step_run(&many->trainer, 0);
+    for (int i = 0; i < steps; i++)
+        step_run(&many->trainer, i);
+    reducer_settle(&many->reducer);
+    double error = steps == 1 ? gradient_error(many, one) : weight_error(many, one);
     reducer_destroy(&many->reducer);
-    return gradient_error(&many->model, &one->model);
+    return error;
 }
 
+/* Mistakes in the reduction show in the gradient; a reduce-scatter that runs twice has the same result. */
 START_TEST(the_check_fails_on_mistakes)
 {
     if (job.size == 1)
@@ -310,38 +365,110 @@ START_TEST(the_check_fails_on_mistakes)
     one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     for (int v = 0; v < n_variants; v++) {
-        ck_assert_double_le(error_with(&many, &one, &variants[v], 0, 0, 0), gradient_tolerance);
-        ck_assert_double_gt(error_with(&many, &one, &variants[v], 0, 0, 1), 100 * gradient_tolerance);
-        ck_assert_double_gt(error_with(&many, &one, &variants[v], 1, 0, 0), 100 * gradient_tolerance);
-        ck_assert_double_gt(error_with(&many, &one, &variants[v], 0, 1, 0), 100 * gradient_tolerance);
+        int shards = variants[v].strategy->shards;
+        ck_assert_double_le(error_with(&many, &one, &variants[v], NO_MISTAKE, 1), gradient_tolerance);
+        for (int mistake = FORGETS_MEAN; mistake <= (shards ? SHIFTS_SHARD : RUNS_TWICE); mistake++)
+            if (!shards || mistake != RUNS_TWICE)
+                ck_assert_msg(error_with(&many, &one, &variants[v], (enum mistake)mistake, 1) >
+                                  100 * gradient_tolerance,
+                              "%s: mistake %d is not detected", variants[v].strategy->name, mistake);
     }
     one_rank_destroy(&many);
     one_rank_destroy(&one);
 }
 END_TEST
 
-/* ---- a strategy that uses every hook ---- */
-
-static const size_t scattered_buckets[] = {0, 2000, 1 << 30};
-
-START_TEST(scattering_equals_one_process)
+/* Mistakes in gathering weights show in the weights. */
+START_TEST(the_check_fails_on_mistakes_in_gathers)
 {
+    if (job.size == 1)
+        return;
+    static const struct variant few[] = {{&strategy_ddp_sharded, 0}, {&strategy_ddp_sharded, 1 << 30}};
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
-    one_rank_create(&many, job.rank, job.size, 2, 0);
+    one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
-    for (int fault = SCATTERED_RIGHT; fault < (job.size > 1 ? SCATTERED_FAULTS : SCATTERED_RIGHT + 1); fault++) {
-        scattered_fault = (enum scattered_fault)fault;
-        train(&many, &strategy_scattered, scattered_buckets[_i], COMM_FLOAT32, STEPS);
-        double error = job_max(&job, weight_error(&many, &one));
-        if (fault == SCATTERED_RIGHT)
-            ck_assert_double_le(error, weight_tolerance);
-        else
-            ck_assert_msg(error > 2 * weight_tolerance, "mistake %d is not detected: weights differ by %g", fault,
+    for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
+        ck_assert_double_le(error_with(&many, &one, &few[v], NO_MISTAKE, STEPS), weight_tolerance);
+        for (int mistake = FORGETS_GATHER; mistake < MISTAKES; mistake++) {
+            double error = error_with(&many, &one, &few[v], (enum mistake)mistake, STEPS);
+            ck_assert_msg(error > 2 * weight_tolerance, "mistake %d is not detected: weights differ by %g", mistake,
                           error);
+        }
     }
-    scattered_fault = SCATTERED_RIGHT;
     one_rank_destroy(&many);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* ---- shards ---- */
+
+static const struct strategy *const resumed[] = {&strategy_ddp_bucketed, &strategy_ddp_sharded};
+
+/* On two ranks, whose sums do not depend on the order, weights after some steps are those of one all-reduce bit for
+ * bit. */
+START_TEST(shards_equal_one_all_reduce)
+{
+    if (job.size > 2)
+        return;
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 2, 0);
+    train(&one, &strategy_ddp_flat, 0, COMM_FLOAT32, STEPS);
+    float *whole = on_host(one.model.device, one.model.weight, one.model.arena);
+    train(&one, &strategy_ddp_sharded, 2000, COMM_FLOAT32, STEPS);
+    float *sharded = on_host(one.model.device, one.model.weight, one.model.arena);
+    ck_assert_mem_eq(sharded, whole, one.model.arena * sizeof *whole);
+    free(whole);
+    free(sharded);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* The ranks' owned ranges have equal lengths, and cover each bucket without overlap; so moments are 1 / ranks of all.
+ */
+START_TEST(shards_cover_the_arena)
+{
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 1, 0);
+    train(&one, &strategy_ddp_sharded, 2000, COMM_FLOAT32, 1);
+    const struct reducer *r = &one.reducer;
+    ck_assert_int_gt(r->ranges, 2);
+    ck_assert_uint_eq(reducer_owned(r) * (size_t)job.size, one.model.arena);
+    for (int i = 0; i < r->ranges; i++) {
+        const struct bucket *b = &r->plan.bucket[r->ranges - 1 - i];
+        ck_assert_uint_eq(r->owned[i].count * (size_t)job.size, b->count);
+        ck_assert_uint_eq(r->owned[i].offset, b->offset + (size_t)job.rank * r->owned[i].count);
+        ck_assert_uint_eq(b->offset + b->count, i ? b[1].offset : one.model.arena);
+    }
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* A checkpoint that one strategy writes is read under the other, and is equal to what that one would write. */
+START_TEST(checkpoints_do_not_depend_on_the_strategy)
+{
+    int64_t pid = getpid(), *all = allocate((size_t)job.size, sizeof *all);
+    job_gather(&job, &pid, sizeof pid, all);
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 1, 0);
+    struct checkpoint *c = &one.trainer.checkpoint;
+    *c =
+        (struct checkpoint){.job = &job, .seed = 3, .piece = one.model.device->allocate_host(checkpoint_piece_bytes())};
+    snprintf(c->path, sizeof c->path, "/tmp/test_shards_%d.bin", (int)all[0]);
+    train(&one, resumed[_i], 2000, COMM_FLOAT32, 3);
+    checkpoint_save(c, trainer_state(&one.trainer));
+    ck_assert_uint_eq(c->saved, 1);
+    train(&one, resumed[1 - _i], 2000, COMM_FLOAT32, 1);
+    ck_assert_msg(!restore_trainer(&one.trainer, c->path), "%s", error_text());
+    if (job.rank)
+        checkpoint_take_part(trainer_state(&one.trainer));
+    else
+        ck_assert_msg(!checkpoint_compare(c->path, c, trainer_state(&one.trainer)), "%s", error_text());
+    job_barrier(&job);
+    unlink(c->path);
+    one.model.device->release_host(c->piece);
+    c->piece = NULL;
+    free(all);
     one_rank_destroy(&one);
 }
 END_TEST
@@ -351,20 +478,18 @@ START_TEST(spans_distinguish_collectives_of_a_bucket)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 1, 0);
-    train(&one, &strategy_scattered, 2000, COMM_FLOAT32, STEPS);
+    train(&one, &strategy_ddp_sharded, 2000, COMM_FLOAT32, STEPS);
     const struct lane *lane = &one.timeline.lane[LANE_COMMUNICATION];
-    int seen[STEPS][COMM_KINDS] = {{0}}, rests = 0;
+    int seen[STEPS][COMM_KINDS] = {{0}};
     for (const struct span *s = lane->span; s < lane->span + lane->n; s++) {
         ck_assert(s->index >= 0 && s->index < one.reducer.plan.n);
         ck_assert_str_eq(s->name, comm_kind_name[s->size[SIZE_KIND]]);
         seen[s->step][s->size[SIZE_KIND]]++;
     }
-    for (int i = 0; i < one.reducer.plan.n; i++)
-        rests += one.reducer.plan.bucket[i].count % (size_t)job.size > 0;
     for (int step = 0; step < STEPS; step++) {
         ck_assert_int_eq(seen[step][COMM_REDUCE_SCATTER], one.reducer.plan.n);
         ck_assert_int_eq(seen[step][COMM_ALL_GATHER], one.reducer.plan.n);
-        ck_assert_int_eq(seen[step][COMM_ALL_REDUCE], rests);
+        ck_assert_int_eq(seen[step][COMM_ALL_REDUCE], 0);
     }
     ck_assert_uint_eq(lane->dropped, 0);
     one_rank_destroy(&one);
@@ -446,7 +571,7 @@ START_TEST(training_resumes_from_a_checkpoint)
     one.trainer.checkpoint = checkpoint;
     one.trainer.checkpoint.piece = job.rank ? NULL : one.model.device->allocate_host(checkpoint_piece_bytes());
     one.trainer.delay_ns[PHASE_CHECKPOINT] = job.rank ? 0 : DELAY_NS;
-    train(&one, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, STEPS);
+    train(&one, resumed[_i], 2000, COMM_FLOAT32, STEPS);
     ck_assert_uint_eq(one.trainer.checkpoint.saved, 1);
     const struct lane *host = &one.timeline.lane[LANE_HOST];
     int phases = 0;
@@ -465,7 +590,7 @@ START_TEST(training_resumes_from_a_checkpoint)
     one_rank_destroy(&one);
 
     one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
-    train(&one, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
+    train(&one, resumed[_i], 2000, COMM_FLOAT32, 1);
     ck_assert_int_eq(restore_trainer(&one.trainer, checkpoint.path), -1); /* refused: another seed */
     error_clear();
     one.trainer.checkpoint.seed = 3;
@@ -476,6 +601,7 @@ START_TEST(training_resumes_from_a_checkpoint)
         ck_assert_float_eq(recorded(&one, i, RECORD_LOSS), record[i][RECORD_LOSS]);
         ck_assert_float_eq(recorded(&one, i, RECORD_GRAD_NORM), record[i][RECORD_GRAD_NORM]);
     }
+    reducer_settle(&one.reducer);
     float *restored = on_host(one.model.device, one.model.weight, one.model.arena);
     ck_assert_mem_eq(restored, weights, one.model.arena * sizeof *weights);
     free(weights);
@@ -509,16 +635,19 @@ int main(void)
     tcase_add_test(core, bf16_is_close_and_the_same_everywhere);
     tcase_add_test(core, a_step_records_its_phases);
     tcase_add_test(core, the_optimizer_gets_its_scalars_each_step);
-    tcase_add_test(core, training_resumes_from_a_checkpoint);
+    tcase_add_loop_test(core, training_resumes_from_a_checkpoint, 0, 2);
     suite_add_tcase(suite, core);
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);
     tcase_add_test(tests, warmup_equals_one_process);
     tcase_add_test(tests, the_check_fails_on_mistakes);
     suite_add_tcase(suite, tests);
-    TCase *hooks = tcase_create("hooks");
-    tcase_add_loop_test(hooks, scattering_equals_one_process, 0, 3);
-    tcase_add_test(hooks, spans_distinguish_collectives_of_a_bucket);
-    suite_add_tcase(suite, hooks);
+    TCase *shards = tcase_create("shards");
+    tcase_add_test(shards, the_check_fails_on_mistakes_in_gathers);
+    tcase_add_test(shards, shards_equal_one_all_reduce);
+    tcase_add_test(shards, shards_cover_the_arena);
+    tcase_add_loop_test(shards, checkpoints_do_not_depend_on_the_strategy, 0, 2);
+    tcase_add_test(shards, spans_distinguish_collectives_of_a_bucket);
+    suite_add_tcase(suite, shards);
     return suite_run_ranks(suite, &job);
 }

@@ -8,7 +8,8 @@
 
 void made_up_profile_create(struct made_up_profile *p, int ranks, const struct strategy *strategy)
 {
-    *p = (struct made_up_profile){.bucket = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}};
+    *p = (struct made_up_profile){
+        .bucket = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}, .all.count = 35, .model.arena = 35};
     struct training_options training = {0};
     struct strategy_list list = {.n = 1, .item = {{.strategy = strategy}}};
     snprintf(list.item->label, sizeof list.item->label, "%s", strategy->name);
@@ -18,8 +19,11 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     for (int i = 0; i < training.n; i++) {
         const struct strategy *row = training.implementation[i].strategy;
         p->row[i] = training.implementation[i];
-        p->reducer[i] =
-            (struct reducer){.strategy = row, .plan = {row->plan == plan_whole ? 1 : PROFILE_BUCKETS, p->bucket}};
+        p->reducer[i] = (struct reducer){.strategy = row,
+                                         .model = &p->model,
+                                         .plan = {row->plan == plan_whole ? 1 : PROFILE_BUCKETS, p->bucket},
+                                         .owned = &p->all,
+                                         .ranges = 1};
     }
     measurements_create(&p->measurements, training.n, PROFILE_ROOM);
     p->measurements.rounds = PROFILE_ROUNDS;

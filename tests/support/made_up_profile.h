@@ -17,6 +17,8 @@ enum {
 struct made_up_profile {
     struct implementation row[PROFILE_ROWS];
     struct bucket bucket[PROFILE_BUCKETS];
+    struct owned_range all;
+    struct model model;
     struct reducer reducer[PROFILE_ROWS];
     struct measurements measurements;
     struct attainable *attainable;

@@ -168,7 +168,7 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
         const struct strategy *strategy = implementation[i].strategy;
         enum comm_dtype dtype = strategy->stages ? workload->grad_dtype : COMM_FLOAT32;
         struct plan plan;
-        if (!strategy->reduces)
+        if (!strategy->reduces || strategy->shards) /* one that shards sends no all-reduces */
             continue;
         strategy->plan(&plan, model.tensor, model.tensors, implementation[i].bucket_bytes);
         for (int bucket = 0; bucket < plan.n; bucket++)

@@ -22,19 +22,13 @@ static struct implementation make_row(const struct strategy *strategy, const cha
     return row;
 }
 
-int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
-                    const struct tensor *tensor, int tensors)
+/* Adds a row for each bucket size of a strategy, from two tensors in a bucket to the whole gradient. Returns the number
+ * of rows, n before. */
+static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS], int n,
+                     const struct strategy *strategy, const struct tensor *tensor, int tensors)
 {
     enum { LEAST = -32, MOST = 40 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 1 TiB */
-    const struct strategy *strategy = &strategy_ddp_bucketed;
     struct plan last;
-    int n = 0;
-    for (int pass = 0; pass < 2; pass++) /* pass 0 adds the control `none`, pass 1 the others */
-        for (int i = 0; strategies[i]; i++)
-            if (strategies[i]->reduces == pass && !strategies[i]->buckets) {
-                between[n] = 0;
-                row[n++] = make_row(strategies[i], "");
-            }
     strategy->plan(&last, tensor, tensors, 0);
     /* If an odd i is the first to make a single bucket, i + 1 is tried too: a power of two is preferred. */
     for (int i = LEAST, first = n; i <= MOST && (last.n > 1 || i % 2 == 0) && n < MAX_IMPLEMENTATIONS; i++) {
@@ -54,5 +48,21 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between
         row[n++] = size;
     }
     plan_destroy(&last);
+    return n;
+}
+
+int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
+                    const struct tensor *tensor, int tensors)
+{
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++) /* pass 0 adds the control `none`, pass 1 the others */
+        for (int i = 0; strategies[i]; i++)
+            if (strategies[i]->reduces == pass && !strategies[i]->buckets) {
+                between[n] = 0;
+                row[n++] = make_row(strategies[i], "");
+            }
+    for (int i = 0; strategies[i]; i++)
+        if (strategies[i]->buckets)
+            n = add_sizes(row, between, n, strategies[i], tensor, tensors);
     return n;
 }

@@ -20,17 +20,22 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
 {
     struct ranking_row *row = &c->row[i];
     const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
+    const double *gather = measurements_of(m, i, PHASE_PARAMETER_GATHER);
+    double *wait = allocate(m->rounds + 1, sizeof *wait);
     int medians = c->resolve > 0;
+    for (size_t r = 0; r < m->rounds; r++)
+        wait[r] = sync[r] + gather[r];
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_typical(measurements_of(m, i, figure), m->rounds, medians);
     row->tokens_per_second = rate(tokens, &row->seconds[FIGURE_STEP]);
     /* a figure that does not apply has n = 0 rounds; the row given for `none` or `ddp` is then not read */
     int synchronises = communicates && row->seconds[PHASE_GRADIENT_SYNC].median > 0;
-    row->communication_ratio = stats_ratios(sync, step, synchronises ? m->rounds : 0, medians);
+    row->communication_ratio = stats_ratios(wait, step, synchronises ? m->rounds : 0, medians);
     row->to_ddp =
         stats_ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds, medians);
     row->sync_cost = stats_excess(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
                                   none < 0 || !communicates ? 0 : m->rounds, medians);
+    free(wait);
 }
 
 /* Returns a copy of the samples and of attainable[n, rounds] (or NULL) for the figures: with medians, each is divided

@@ -15,7 +15,8 @@ struct ranking_row {
     int reduces;
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
-    struct estimate communication_ratio; /* gradient_sync / step; n is 0 if the row does not communicate */
+    struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
+                                            not communicate */
     struct estimate sync_cost;          /* seconds: step(this) - step(none), paired by round; n is 0 if the row does not
                                            communicate, or `none` is not compared */
     struct estimate to_ddp;             /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */

@@ -46,6 +46,7 @@ static const struct {
 } row_columns[] = {
     {{"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0}, 0},
     {{"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 8, 2}, 0},
+    {{"parameter_gather", "gather\nms", COLUMN_REAL, FIELD(seconds[PHASE_PARAMETER_GATHER].median), "s", 1e3, 8, 2}, 1},
     {{"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 8, 2}, 0},
     {{"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 8, 2}, 0},
     {{"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2}, 0},
@@ -77,19 +78,21 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     struct column column[COLUMNS];
     char note[512];
     size_t columns = 0;
-    int to_ddp = 0, to_none = 0;
+    int to_ddp = 0, to_none = 0, gathers = 0;
     for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
         to_none |= c->row[i].sync_cost.n > 0;
+        gathers |= c->row[i].implementation->strategy->shards;
     }
     for (size_t i = 0; i < COLUMNS; i++)
         if (!row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
     snprintf(note, sizeof note,
              "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
-             "sync: time spent waiting for communication after backward.%s",
+             "sync: time spent waiting for communication after backward.%s%s",
              c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
              text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
+             gathers ? " gather: time that forward waited for weights that other ranks had updated." : "",
              to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "");
     results_add_table(summary,
                       &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,

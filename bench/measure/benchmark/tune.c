@@ -24,10 +24,11 @@ static const struct option rows[] = {
 /* clang-format on */
 
 /* Makes the candidates; call it once the sizes of the model are known. */
-static void make_rows(struct training_options *o, char *between)
+static void make_rows(struct training_options *o, char *between, int ranks)
 {
     struct model_sizes sizes = workload_sizes(&o->workload, 1);
     struct model model;
+    sizes.shards = (size_t)ranks; /* some rows shard */
     model_plan(&model, &sizes, sizeof(float));
     o->n = candidates_make(o->implementation, between, model.tensor, model.tensors);
     model_destroy(&model);
@@ -56,7 +57,7 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     training_options_use_preset(o, table, on_gpus);
     if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks))
         return -1;
-    make_rows(o, options->between);
+    make_rows(o, options->between, ranks);
     return 0;
 }
 
@@ -64,7 +65,7 @@ static void print_help(const struct option_table *table)
 {
     fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
           "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
-          "all strategies, and ddp_bucketed with buckets from two tensors to the whole gradient, are measured in\n"
+          "all strategies, those with buckets at sizes from two tensors to the whole gradient, are measured in\n"
           "interleaved rounds, and the slower ones dropped. Prints the options to use and what each size costs.\n",
           stdout);
     option_table_help(stdout, table, table->help);

@@ -22,10 +22,10 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
 int tune_search(void *line, const struct job *job, const struct command *command);
 
 /* Makes the rows of a search on a model with tensor[tensors]: the control `none`; the strategies that reduce without
- * buckets; and ddp_bucketed at sizes of 2^(i/2) MiB, rounded to three digits, from the smallest size that joins two
- * tensors to the first power of two that holds the whole gradient. Sizes that make the same buckets share one row, with
- * a power of two if possible. between[r] becomes 1 if the size of row r is no power of two: such a row can run only in
- * the final. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
+ * buckets; and each strategy with buckets at sizes of 2^(i/2) MiB, rounded to three digits, from the smallest size that
+ * joins two tensors to the first power of two that holds the whole gradient. Sizes that make the same buckets share one
+ * row, with a power of two if possible. between[r] becomes 1 if the size of row r is no power of two: such a row can
+ * run only in the final. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors);
 

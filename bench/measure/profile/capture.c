@@ -201,6 +201,8 @@ static void run_step(struct capture *capture, struct training *t, size_t step, e
 {
     struct recorder *r = &t->engine.recorder;
     const struct lr_schedule *schedule = &t->engine.trainer.schedule;
+    if (state != CAPTURE_ACTIVE) /* spans of collectives that still run must lie before the mark */
+        reducer_settle(t->engine.trainer.reducer);
     struct timeline_mark mark = timeline_mark(&r->timeline);
     profiler_range(capture, r->device, state == CAPTURE_ACTIVE || capture->in_range);
     recorder_keep(r, state == CAPTURE_ACTIVE);
@@ -217,8 +219,10 @@ static void run_step(struct capture *capture, struct training *t, size_t step, e
                                    .warmup = schedule_is_warmup(schedule, (long)step),
                                    .learning_rate = schedule_learning_rate(schedule, (long)step),
                                    .resident_bytes = host_resident_memory()};
-    else
+    else {
+        reducer_settle(t->engine.trainer.reducer);
         timeline_rewind(&r->timeline, &mark);
+    }
     t->run.steps_run++;
 }
 

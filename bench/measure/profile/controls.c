@@ -21,7 +21,7 @@ const struct control_result control_results[CONTROL_RESULTS] = {
     {"none", "step", "none", "without communication", "s", FIELD(step_none), BETTER_LOWER},
     {NULL, "backward_none", "backward of none", NULL, "s", FIELD(backward_none), BETTER_LOWER},
     {NULL, "sync_cost", "sync cost", "step - step of none", "s", FIELD(sync_cost), BETTER_LOWER},
-    {NULL, "comm_alone", "comm alone", "each collective by itself, ranks otherwise idle", "s", FIELD(comm_alone),
+    {NULL, "comm_alone", "comm alone", "each reduction by itself, ranks otherwise idle", "s", FIELD(comm_alone),
      BETTER_LOWER},
     {NULL, "attainable", "attainable", "with perfect overlap of this plan", "s", FIELD(attainable), BETTER_NONE},
     {NULL, "saved_by_overlap", "saved by overlap", "after backward - as captured", "s", FIELD(saved), BETTER_HIGHER},
@@ -41,10 +41,10 @@ const struct control_result control_results[CONTROL_RESULTS] = {
 /* clang-format on */
 
 void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
-                     const struct attainable *attainable, size_t others_staged, size_t room)
+                     const struct attainable *attainable, size_t others, size_t room)
 {
-    *controls = (struct controls){
-        .rows = *rows, .communicates = communicates, .attainable_of = attainable, .others_staged = others_staged};
+    *controls =
+        (struct controls){.rows = *rows, .communicates = communicates, .attainable_of = attainable, .others = others};
     double **series[] = {&controls->compute, &controls->compute_none, &controls->exposed, &controls->overlap,
                          &controls->alone,   &controls->slowdown,     &controls->peak};
     controls->all_series = allocate(sizeof series / sizeof *series * room + 1, sizeof **series[0]);
@@ -91,7 +91,7 @@ void controls_add_block(struct controls *c, const struct job *job, const struct 
     c->exposed[round] = mean_over_ranks(job, mean.exposed);
     c->overlap[round] = mean_over_ranks(job, mean.overlap);
     double peak = job_max(job, (double)b->peak_bytes);
-    c->peak[round] = peak > 0 ? peak - (double)c->others_staged : NAN;
+    c->peak[round] = peak > 0 ? peak - (double)c->others : NAN;
     if (!c->communicates)
         return;
     double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, b, &alone);

@@ -53,6 +53,19 @@ enum step_phase rank_latest_in(const struct rank_figure *rank)
     return (enum step_phase)rank_of_most(rank->late_in, PHASES, 1);
 }
 
+int profile_has_several_kinds(const struct profile_figures *figures)
+{
+    int several = 0;
+    for (int i = 1; i < figures->collectives; i++)
+        several |= figures->collective[i].kind != figures->collective[0].kind;
+    return several;
+}
+
+double profile_communication_ratio(const struct profile_figures *figures)
+{
+    return figures->phase[PHASE_GRADIENT_SYNC].share + figures->phase[PHASE_PARAMETER_GATHER].share;
+}
+
 /* Writes the share that a phase usually has in a well-tuned step (backward's is about twice forward's), and whether the
  * share of this phase is outside that range. */
 static void compare_with_usual(struct phase_figure *f, int phase)
@@ -133,7 +146,7 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
-        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* these include waits for other ranks */
+        if (p == PHASES || p == PHASE_CHECKPOINT || phase_is_wait((enum step_phase)p)) /* waits for other ranks */
             continue;
         for (size_t i = 0; i < n; i++) {
             work[i] += seconds[i];
@@ -163,14 +176,17 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
     size_t most = 0;
     for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
         int c = 0;
+        if (one->step < figures->first) /* some sizes occur in warm-up steps only, such as the norms of shards */
+            continue;
         while (c < figures->collectives &&
                (list[c].bytes > one->bytes || (list[c].bytes == one->bytes && list[c].kind < one->kind)))
             c++;
         if (c == figures->collectives || list[c].bytes != one->bytes || list[c].kind != one->kind) {
             memmove(&list[c + 1], &list[c], (size_t)(figures->collectives++ - c) * sizeof *list);
-            list[c] = (struct collective_figure){.kind = one->kind, .bytes = one->bytes};
+            list[c] = (struct collective_figure){
+                .kind = one->kind, .kind_name = comm_kind_name[one->kind], .bytes = one->bytes};
         }
-        list[c].calls += one->step >= figures->first;
+        list[c].calls++;
         most = list[c].calls > most ? list[c].calls : most;
         if (one->index >= 0 && capture->parameters[one->index] > list[c].parameters)
             list[c].parameters = capture->parameters[one->index];

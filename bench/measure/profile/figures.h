@@ -18,7 +18,8 @@ struct phase_figure {
 /* The collectives of one operation and message size, over all ranks and counted steps. Times are medians in seconds
  * over the calls for which they are known; NAN if there are no such calls. */
 struct collective_figure {
-    enum comm_kind kind;      /* the operation */
+    enum comm_kind kind; /* the operation */
+    const char *kind_name;
     size_t bytes, parameters; /* bytes: size of the message; parameters: the most in any call */
     size_t calls, waited;     /* calls of all ranks; waited: calls known to have waited for another rank */
     double queued, duration;  /* queued: from request to post; duration: from post to completion */
@@ -31,9 +32,9 @@ struct rank_figure {
     struct overlap mean;                         /* means over the rank's counted steps */
     double offset, drift, drift_error, residual; /* s, of the rank's clock; drift, drift_error: s per s */
 
-    /* Work: the time of a step without gradient_sync and checkpoint, in which ranks wait for each other. Times are in
-     * seconds, medians over the steps of a rank. The time of the fast ranks is the lower quartile over ranks; with four
-     * or fewer ranks, that of the fastest. */
+    /* Work: the time of a step without its waits (phase_is_wait) and checkpoint, in which ranks wait for each other.
+     * Times are in seconds, medians over the steps of a rank. The time of the fast ranks is the lower quartile over
+     * ranks; with four or fewer ranks, that of the fastest. */
     double late;            /* work of this rank - work of the fast ranks; at least 0 */
     double core_wait;       /* time in the work that the training thread waited for a core; 0 on GPUs (not watched) */
     double late_in[PHASES]; /* lower quartile over steps of (phase - wait for a core), minus that of the fast ranks */
@@ -66,6 +67,12 @@ struct profile_figures {
     struct bucket_figure *bucket; /* [buckets]; 0 buckets if nothing is reduced, or on one rank */
     int buckets;
 };
+
+/* Returns 1 if the collectives are of more than one kind. */
+int profile_has_several_kinds(const struct profile_figures *figures);
+
+/* Returns the share of a step in which ranks wait for communication: (gradient_sync + parameter_gather) / step. */
+double profile_communication_ratio(const struct profile_figures *figures);
 
 /* pool_steps returns the mean and median of seconds[steps] over all ranks; NAN if any value is NAN. All ranks call. */
 struct pooled {

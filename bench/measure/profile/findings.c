@@ -217,7 +217,8 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
 {
     const struct rank_figure *rank = figures->rank, *straggler = rank, *latest = rank, *in_phase = rank;
     double step = figures->phase[PHASES].mean, threshold = 5, least_wait = rank->core_wait;
-    double work = figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median;
+    double work = figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median -
+                  figures->phase[PHASE_PARAMETER_GATHER].median;
     for (const struct rank_figure *r = rank; r < rank + c->ranks; r++) {
         straggler = c->straggler[r - rank].cost > c->straggler[straggler - rank].cost ? r : straggler;
         latest = r->late > latest->late ? r : latest;

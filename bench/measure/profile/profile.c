@@ -35,7 +35,9 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
         char size[CELL] = "";
         size_t bytes = o->implementation[q->row].bucket_bytes;
-        int collectives = t->harness.job->size > 1 && q->facts.strategy->reduces ? q->facts.buckets : 0;
+        int collectives = t->harness.job->size > 1 && q->facts.strategy->reduces
+                              ? q->facts.buckets * q->facts.strategy->collectives
+                              : 0;
         if (!p || p == q)
             results_add_sentence(summary, "heading",
                                  "Training: %s%s%s: %d collective%s a step; learning rate %g, seed %zu", q->facts.label,
@@ -285,11 +287,11 @@ static void create_controls(struct profile *p, const struct training *t, const s
 {
     const struct training_options *o = t->run.options;
     const struct profile_rows rows = profile_rows_find(o->implementation, o->n, p->row);
-    size_t others_staged = 0;
+    size_t others = 0; /* bytes */
     for (int i = 0; i < o->n; i++)
-        others_staged += i == p->row ? 0 : t->engine.reducer[i].staged_bytes;
+        others += i == p->row ? 0 : t->engine.reducer[i].bytes;
     controls_create(&p->controls, &rows, t->harness.job->size > 1 && p->facts.strategy->reduces, attainable,
-                    others_staged * (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1), o->rounds);
+                    others * (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1), o->rounds);
 }
 
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *o,

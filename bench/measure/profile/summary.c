@@ -111,7 +111,7 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     } figures[] = {
         {"tokens_per_second", "1/s", p->facts.tokens / step, BETTER_HIGHER},
         {"model_flops_per_second", "FLOP/s", p->facts.flops / step, BETTER_HIGHER},
-        {"communication_ratio", "1", f->phase[PHASE_GRADIENT_SYNC].share, BETTER_LOWER},
+        {"communication_ratio", "1", profile_communication_ratio(f), BETTER_LOWER},
         {"comm_busy", "s", f->mean.communication, BETTER_LOWER},
         {"compute_busy", "s", f->mean.compute, BETTER_LOWER},
         {"overlap", "s", f->mean.overlap, BETTER_HIGHER},
@@ -132,21 +132,29 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     }
 }
 
+/* Figures are named after the kind of collective if there are several kinds, because these may have equal sizes. */
 static void add_collectives(const struct profile *p, struct figure_list *list)
 {
+    int several = profile_has_several_kinds(&p->figures);
     for (int i = 0; i < p->figures.collectives; i++) {
         const struct collective_figure *c = &p->figures.collective[i];
         double bytes = (double)c->bytes;
         struct figure figures[] = {
-            {"", "collective", "s", bytes, c->duration, NAN, NAN, c->calls, BETTER_LOWER, 0},
+            {"", "", "s", bytes, c->duration, NAN, NAN, c->calls, BETTER_LOWER, 0},
             {"", "wait", "s", bytes, c->wait, NAN, NAN, c->waited, BETTER_LOWER, 0},
             {"", "transfer", "s", bytes, c->transfer, NAN, NAN, c->calls, BETTER_LOWER, 0},
             {"", "algbw", "B/s", bytes, c->algbw, NAN, NAN, c->calls, BETTER_HIGHER, 0},
             {"", "busbw", "B/s", bytes, c->busbw, NAN, NAN, c->calls, BETTER_HIGHER, 0},
         };
-        for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
-            snprintf(figures[k].subject, sizeof figures[k].subject, "%s", p->facts.label);
-            figures_add(list, &figures[k]);
+        for (struct figure *f = figures; f < figures + sizeof figures / sizeof *figures; f++) {
+            char name[sizeof f->name];
+            if (several)
+                snprintf(name, sizeof name, "%s%s%.20s", c->kind_name, *f->name ? "_" : "", f->name);
+            else
+                snprintf(name, sizeof name, "%s", *f->name ? f->name : "collective");
+            memcpy(f->name, name, sizeof name);
+            snprintf(f->subject, sizeof f->subject, "%s", p->facts.label);
+            figures_add(list, f);
         }
     }
 }

@@ -39,12 +39,12 @@ static void add_phases(const struct profile *p, cJSON *summary)
     snprintf(title, sizeof title, "Phases of %s in %d captured step%s of %s epochs on %d rank%s, ms a step",
              p->facts.label, f->steps, text_plural((size_t)f->steps), f->epochs, f->ranks,
              text_plural((size_t)f->ranks));
-    snprintf(note, sizeof note,
-             "n = ranks x steps = %d. min and max: the least and the largest median of a rank. p95_steps: over the "
-             "steps of the rank where it is largest. usual: in a well-tuned step. "
-             "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.",
-             f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
-             f->phase[PHASE_GRADIENT_SYNC].share);
+    snprintf(
+        note, sizeof note,
+        "n = ranks x steps = %d. min and max: the least and the largest median of a rank. p95_steps: over the "
+        "steps of the rank where it is largest. usual: in a well-tuned step. "
+        "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (waits for communication / step) %.3f.",
+        f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step, profile_communication_ratio(f));
     results_add_table(summary, &(struct table){"phases", title, TABLE_COLUMNS(phase_columns), row, rows, sizeof *row, 0,
                                                .note = {note}});
 }
@@ -79,6 +79,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
 /* ---- collectives ---- */
 
 static const struct column collective_columns[] = {
+    {"kind", "kind", COLUMN_NAME, offsetof(struct collective_figure, kind_name), NULL, 0, -14, 0},
     {"bytes", "bytes", COLUMN_COUNT, offsetof(struct collective_figure, bytes), "B", 1, 12, 0},
     {"parameters", "parameters", COLUMN_COUNT, offsetof(struct collective_figure, parameters), "1", 1, 11, 0},
     {"calls", "calls", COLUMN_COUNT, offsetof(struct collective_figure, calls), "1", 1, 7, 0},
@@ -95,14 +96,16 @@ static void add_collectives(const struct profile *p, cJSON *summary)
     const struct profile_figures *f = &p->figures;
     if (!f->collectives || f->ranks == 1)
         return;
+    size_t columns = sizeof collective_columns / sizeof *collective_columns;
+    size_t hidden = !profile_has_several_kinds(f); /* a single kind is not named */
     const char *posted = !p->facts.comm_on_device    ? NULL
                          : isfinite(f->mean.compute) ? "Posted: its kernel began."
                                                      : "Posted: the GPU reached the collective's place in the stream, "
                                                        "perhaps before the host launched the collective.";
     results_add_table(summary,
                       &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
-                                      TABLE_COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
-                                      sizeof *f->collective, SHOWN,
+                                      collective_columns + hidden, columns - hidden, f->collective,
+                                      (size_t)f->collectives, sizeof *f->collective, SHOWN,
                                       .note = {"queued: before it was posted. duration: from post to completion. wait: "
                                                "until the last rank posts, over the calls that waited. transfer: from "
                                                "that post to completion. Bandwidths are of the median duration.",

@@ -112,7 +112,7 @@ static void test_stragglers(struct straggler *straggler, const double *late, siz
     free(more);
 }
 
-/* Fills straggler[] and stall[]: how late each rank posts, and how long others stall in gradient_sync until then. */
+/* Fills straggler[] and stall[]: how late each rank posts, and how long others wait in the step until then. */
 static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
 {
@@ -122,7 +122,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     double *late = allocate(collectives->n + 1, sizeof *late);
     double *mine = allocate(ranks, sizeof *mine);
     for (const struct span *s = host->span; s < host->span + host->n; s++)
-        if (step_phase_of(s) == PHASE_GRADIENT_SYNC)
+        if (phase_is_wait((enum step_phase)step_phase_of(s)))
             sync[syncs++] =
                 (struct interval){alignment_apply(alignment, s->start_ns), alignment_apply(alignment, s->end_ns)};
     syncs = intervals_unite(sync, syncs);

@@ -13,7 +13,8 @@ struct step_times {
     int64_t start_ns, end_ns;     /* start and end of the step, which its phases cover without gaps */
     int64_t phase_ns[PHASES];     /* summed over micro-batches; 0 if the phase did not occur */
     int64_t core_wait_ns[PHASES]; /* time in the phase that the training thread waited for a core; 0 if not watched */
-    int64_t backward_end_ns;      /* when backward of the last micro-batch ended */
+    int64_t forward_end_ns;  /* when the first span of forward ended: the first micro-batch's, if it did not wait */
+    int64_t backward_end_ns; /* when backward of the last micro-batch ended */
 };
 
 /* Fills steps[n] from the phase spans of slots [0, n) in the host lane. */
@@ -33,7 +34,7 @@ void steps_add_ready(const struct timeline *timeline, const struct step_times *s
 struct overlap {
     double step, communication, compute, overlap; /* seconds */
     double exposed;                               /* communication without concurrent computation */
-    double exposed_tail;                          /* max(0, end of the last collective - end of backward) */
+    double exposed_tail;                          /* max(0, end of the last reduction - end of backward) */
     double collectives;                           /* number of collectives */
     double span, coverage, utilisation; /* overlap / communication, overlap / compute, compute / step; NAN if the
                                            divisor is 0 or unknown; coverage is NAN also without communication */
@@ -63,9 +64,9 @@ size_t intervals_unite(struct interval *v, size_t n);
 /* Returns the length of the intersection of two unions a and b; if a is b, this is the length of a. */
 int64_t intervals_common(const struct interval *a, size_t na, const struct interval *b, size_t nb);
 
-/* Fills v with the union of a step's spans in a lane; v must have room for all of them. *at is the position in the
- * lane: set it to 0, then call with increasing steps. Returns the number of intervals. */
-size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
+/* Fills v with the union of the spans of steps [first, last] in a lane; v must have room for all of them. *at is the
+ * position in the lane: set it to 0, then call with increasing steps. Returns the number of intervals. */
+size_t intervals_of_lane(const struct lane *lane, int first, int last, size_t *at, struct interval *v);
 
 /* ---- collectives as seen by all ranks ---- */
 
@@ -94,7 +95,7 @@ struct straggler {
     double late;  /* median of late_ns over the collectives that it posted last */
     double most;  /* largest late_ns over the collectives that it posted last */
     double p;     /* one-sided p-value, by Student's t over the steps: that it is later than all others by chance */
-    double cost;  /* mean seconds per step that the other ranks stall in gradient_sync because this rank posts last */
+    double cost;  /* mean seconds per step that the other ranks wait because this rank posts last */
 };
 
 struct collectives {
@@ -107,7 +108,7 @@ struct collectives {
     size_t impossible;             /* number of impossible collectives in all slots */
     int64_t impossible_ns;         /* most ns by which a collective completed before its last post */
     struct straggler *straggler;   /* [ranks] */
-    double *stall; /* [rank, other] seconds per step that `rank` stalls in gradient_sync because `other` posts last */
+    double *stall;                 /* [rank, other] seconds per step that `rank` waits because `other` posts last */
 };
 
 /* Fills the struct with this rank's collectives. Release with collectives_destroy, which also takes a zeroed struct. */

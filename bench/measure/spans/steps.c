@@ -20,6 +20,8 @@ void steps_from_timeline(const struct timeline *timeline, struct step_times *ste
         step->core_wait_ns[phase] += (int64_t)span->size[SIZE_CORE_WAIT];
         if (!step->start_ns)
             step->start_ns = span->start_ns;
+        if (phase == PHASE_FORWARD && !step->forward_end_ns)
+            step->forward_end_ns = span->end_ns;
         if (phase == PHASE_BACKWARD)
             step->backward_end_ns = span->end_ns;
         step->end_ns = span->end_ns;
@@ -76,13 +78,13 @@ int64_t intervals_common(const struct interval *a, size_t na, const struct inter
     return length;
 }
 
-size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v)
+size_t intervals_of_lane(const struct lane *lane, int first, int last, size_t *at, struct interval *v)
 {
-    size_t n = 0;
-    while (*at < lane->n && lane->span[*at].step < step)
+    size_t n = 0, i;
+    while (*at < lane->n && lane->span[*at].step < first)
         ++*at;
-    for (; *at < lane->n && lane->span[*at].step == step; ++*at)
-        v[n++] = (struct interval){lane->span[*at].start_ns, lane->span[*at].end_ns};
+    for (i = *at; i < lane->n && lane->span[i].step <= last; i++)
+        v[n++] = (struct interval){lane->span[i].start_ns, lane->span[i].end_ns};
     return intervals_unite(v, n);
 }
 
@@ -105,11 +107,13 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     size_t i = 0, j = 0;
     double unit = computing ? 1e-9 : NAN; /* s per ns; NAN: figures that need `computing` become NAN */
     for (int s = 0; s < n; s++) {
-        size_t nx = intervals_of_lane(communication, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
-        int64_t busy = intervals_common(x, nx, x, nx), both = intervals_common(x, nx, y, ny);
+        size_t nx = intervals_of_lane(communication, s, s, &i, x), ny = intervals_of_lane(compute, s, s, &j, y);
+        int64_t busy = intervals_common(x, nx, x, nx), computing_ns = intervals_common(y, ny, y, ny);
+        ny = intervals_of_lane(compute, s, s + 1, &j, y); /* weights are gathered during the next forward */
+        int64_t both = intervals_common(x, nx, y, ny);
         overlap[s] = with_ratios((struct overlap){.step = 1e-9 * (double)(steps[s].end_ns - steps[s].start_ns),
                                                   .communication = 1e-9 * (double)busy,
-                                                  .compute = unit * (double)intervals_common(y, ny, y, ny),
+                                                  .compute = unit * (double)computing_ns,
                                                   .overlap = unit * (double)both,
                                                   .exposed = unit * (double)(busy - both)});
     }
@@ -117,7 +121,9 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
         if (span->step < n) {
             struct overlap *o = &overlap[span->step];
             o->collectives++;
-            o->exposed_tail = fmax(o->exposed_tail, 1e-9 * (double)(span->end_ns - steps[span->step].backward_end_ns));
+            if (comm_reduces((enum comm_kind)span->size[SIZE_KIND]))
+                o->exposed_tail =
+                    fmax(o->exposed_tail, 1e-9 * (double)(span->end_ns - steps[span->step].backward_end_ns));
         }
     free(x);
     free(y);

@@ -178,14 +178,13 @@ static void put_host(struct trace_writer *w)
         return;
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
-        int layer = !strcmp(s->name, "layer");
         if (step_phase_of(s) >= 0 || s->name == ready_name)
             continue;
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->host_id + (long)i);
         if (s->index < 0)
             trace_span_end(w, s->name);
         else
-            trace_print(w, "}, \"name\": \"layers.%d%s%s\"}", s->index, layer ? "" : ".", layer ? "" : s->name);
+            trace_print(w, "}, \"name\": \"layers.%d.%s\"}", s->index, s->name);
     }
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];

@@ -17,15 +17,26 @@ struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors, timed;         /* timed: number of timed steps in a block */
     size_t rounds;
-    double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final and when backward ends, from the
-                      step's start; seconds of clipping, optimizer and checkpoint */
-    double *alone; /* [n, tensors, rounds]: each collective of an implementation, run alone */
+    double *none;  /* [tensors + OF_NONE, rounds] of `none`: when each gradient is final; then the values of of_none */
+    double *alone; /* [n, 2, tensors, rounds] of an implementation: each bucket's collectives, run alone, that reduce
+                      gradients, and those that gather weights */
 };
+/* When the first forward and the last backward end, from the step's start; seconds of clipping and optimizer, and of
+ * checkpoints */
+enum of_none { FORWARD_END, BACKWARD_END, UPDATE, CHECKPOINT, OF_NONE };
+enum direction { REDUCE, GATHER, DIRECTIONS };
 
-/* Returns the times [rounds] of a collective run alone. */
-static double *alone_of(const struct attainable *a, int implementation, int collective)
+/* Returns the times [rounds] of a bucket's collectives, run alone. */
+static double *alone_of(const struct attainable *a, int implementation, enum direction direction, int bucket)
 {
-    return a->alone + ((size_t)implementation * (size_t)a->tensors + (size_t)collective) * a->rounds;
+    size_t row = (size_t)implementation * DIRECTIONS + (size_t)direction;
+    return a->alone + (row * (size_t)a->tensors + (size_t)bucket) * a->rounds;
+}
+
+/* Returns the times [rounds] of `none`. */
+static double *none_of(const struct attainable *a, enum of_none what)
+{
+    return a->none + ((size_t)a->tensors + (size_t)what) * a->rounds;
 }
 
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest)
@@ -38,12 +49,17 @@ double attainable_of_plan(int n, const double *ready, const double *alone, doubl
     return end + rest;
 }
 
+double attainable_gather(double gather, double first_gather, double forward, double update, double first)
+{
+    return fmax(0, fmax(first_gather, gather - forward) - (1 - first) * update);
+}
+
 struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, int timed, size_t rounds)
 {
     struct attainable *a = allocate(1, sizeof *a);
     *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .timed = timed, .rounds = rounds};
-    a->none = allocate(((size_t)tensors + 2) * rounds, sizeof *a->none);
-    a->alone = allocate((size_t)n * (size_t)tensors * rounds, sizeof *a->alone);
+    a->none = allocate(((size_t)tensors + OF_NONE) * rounds, sizeof *a->none);
+    a->alone = allocate((size_t)n * DIRECTIONS * (size_t)tensors * rounds, sizeof *a->alone);
     return a;
 }
 
@@ -59,14 +75,16 @@ void attainable_destroy(struct attainable *attainable)
 static void measure_none(struct attainable *attainable, const struct timeline *timeline, const struct block *b)
 {
     int steps = DISCARDED_STEPS + attainable->timed, tensors = attainable->tensors;
-    double n = attainable->timed, *mine = allocate((size_t)tensors + 2, sizeof *mine);
+    double n = attainable->timed, *mine = allocate((size_t)tensors + OF_NONE, sizeof *mine);
     steps_add_ready(timeline, b->times, DISCARDED_STEPS, steps, n, mine);
     for (const struct step_times *step = b->times + DISCARDED_STEPS; step < b->times + steps; step++) {
-        mine[tensors] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
+        mine[tensors + FORWARD_END] += 1e-9 * (double)(step->forward_end_ns - step->start_ns) / n;
+        mine[tensors + BACKWARD_END] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
         int64_t update_ns = step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER];
-        mine[tensors + 1] += 1e-9 * (double)(update_ns + step->phase_ns[PHASE_CHECKPOINT]) / n;
+        mine[tensors + UPDATE] += 1e-9 * (double)update_ns / n;
+        mine[tensors + CHECKPOINT] += 1e-9 * (double)step->phase_ns[PHASE_CHECKPOINT] / n;
     }
-    for (int i = 0; i < tensors + 2; i++)
+    for (int i = 0; i < tensors + OF_NONE; i++)
         attainable->none[(size_t)i * attainable->rounds + b->round] = mine[i];
     free(mine);
 }
@@ -100,8 +118,8 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     const struct reducer *reducer = &attainable->reducer[b->implementation];
     if (b->round == attainable->rounds) {
         size_t tensors = (size_t)attainable->tensors, same = b->round;
-        series_grow(&attainable->none, tensors + 2, &same);
-        series_grow(&attainable->alone, (size_t)attainable->n * tensors, &attainable->rounds);
+        series_grow(&attainable->none, tensors + OF_NONE, &same);
+        series_grow(&attainable->alone, (size_t)attainable->n * DIRECTIONS * tensors, &attainable->rounds);
     }
     if (!reducer->strategy->reduces) {
         measure_none(attainable, timeline, b);
@@ -113,11 +131,13 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
     reducer->model->device->zero(reducer->model->gradient, all); /* zeros do not overflow when summed many times */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
-        double *alone = alone_of(attainable, b->implementation, bucket) + b->round;
-        *alone = 0;
+        for (int d = 0; d < DIRECTIONS; d++)
+            alone_of(attainable, b->implementation, (enum direction)d, bucket)[b->round] = 0;
         for (int i = 0; i < reducer->strategy->collectives; i++) {
             const struct collective collective = reducer_collective(reducer, bucket, i);
-            *alone += seconds_alone(job, timeline, reducer, &lead, &collective);
+            enum direction direction = comm_reduces(collective.kind) ? REDUCE : GATHER;
+            alone_of(attainable, b->implementation, direction, bucket)[b->round] +=
+                seconds_alone(job, timeline, reducer, &lead, &collective);
         }
     }
 }
@@ -145,13 +165,16 @@ int attainable_write(const struct attainable *a, struct results *results, const 
     const struct reducer *reducer = &a->reducer[b->implementation];
     size_t round = b->round;
     char *text = NULL;
-    size_t length = 0, tensors = (size_t)a->tensors;
+    size_t length = 0;
     FILE *out = text_begin(&text, &length);
     fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu", label, round);
     if (reducer->strategy->reduces) {
         double *in_step = allocate((size_t)reducer->plan.n + 1, sizeof *in_step);
         add_durations(timeline, a->timed, in_step);
-        print_list(out, "alone_ms", alone_of(a, b->implementation, 0) + round, reducer->plan.n, a->rounds);
+        print_list(out, "alone_ms", alone_of(a, b->implementation, REDUCE, 0) + round, reducer->plan.n, a->rounds);
+        if (reducer->strategy->shards)
+            print_list(out, "gather_alone_ms", alone_of(a, b->implementation, GATHER, 0) + round, reducer->plan.n,
+                       a->rounds);
         print_list(out, "in_step_ms", in_step, reducer->plan.n, 1);
         fprintf(out, ", \"last_tensor\": [");
         for (int i = 0; i < reducer->plan.n; i++)
@@ -160,8 +183,10 @@ int attainable_write(const struct attainable *a, struct results *results, const 
         free(in_step);
     } else {
         print_list(out, "gradients_ready_ms", a->none + round, a->tensors, a->rounds);
-        fprintf(out, ", \"backward_end_ms\": %.6f, \"update_ms\": %.6f}\n", 1e3 * a->none[tensors * a->rounds + round],
-                1e3 * a->none[(tensors + 1) * a->rounds + round]);
+        fprintf(out, ", \"forward_end_ms\": %.6f, \"backward_end_ms\": %.6f, \"update_ms\": %.6f",
+                1e3 * none_of(a, FORWARD_END)[round], 1e3 * none_of(a, BACKWARD_END)[round],
+                1e3 * none_of(a, UPDATE)[round]);
+        fprintf(out, ", \"checkpoint_ms\": %.6f}\n", 1e3 * none_of(a, CHECKPOINT)[round]);
     }
     text_end(out);
     return results_append(results, text, length);
@@ -175,9 +200,11 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
     add_durations(timeline, attainable->timed, ratio);
     *alone = 0;
     for (int i = 0; i < plan; i++) {
-        double seconds = alone_of(attainable, b->implementation, i)[b->round];
+        double seconds = 0;
+        for (int d = 0; d < DIRECTIONS; d++)
+            seconds += alone_of(attainable, b->implementation, (enum direction)d, i)[b->round];
         ratio[i] /= seconds;
-        *alone += seconds;
+        *alone += alone_of(attainable, b->implementation, REDUCE, i)[b->round];
     }
     median = stats_median(ratio, (size_t)plan);
     free(ratio);
@@ -187,16 +214,23 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
 void attainable_rounds(const struct attainable *a, const struct job *job, int implementation, size_t rounds,
                        double *seconds)
 {
-    const struct plan *plan = &a->reducer[implementation].plan;
+    const struct reducer *reducer = &a->reducer[implementation];
+    const struct plan *plan = &reducer->plan;
+    double owned = (double)reducer_owned(reducer), share = owned / (double)reducer->model->arena,
+           first = (double)reducer->owned[0].count / owned;
     double *mine = allocate(rounds + 1, sizeof *mine), *all = allocate(rounds * (size_t)job->size + 1, sizeof *all);
     double *ready = allocate((size_t)plan->n + 1, sizeof *ready), *alone = allocate((size_t)plan->n + 1, sizeof *alone);
-    const double *backward_end = a->none + (size_t)a->tensors * a->rounds, *rest = backward_end + a->rounds;
     for (size_t r = 0; r < rounds; r++) {
+        double gather = 0, update = share * none_of(a, UPDATE)[r];
         for (int b = 0; b < plan->n; b++) {
             ready[b] = a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r];
-            alone[b] = alone_of(a, implementation, b)[r];
+            alone[b] = alone_of(a, implementation, REDUCE, b)[r];
+            gather += alone_of(a, implementation, GATHER, b)[r];
         }
-        mine[r] = attainable_of_plan(plan->n, ready, alone, backward_end[r], rest[r]);
+        mine[r] =
+            attainable_of_plan(plan->n, ready, alone, none_of(a, BACKWARD_END)[r], update + none_of(a, CHECKPOINT)[r]) +
+            attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r], none_of(a, FORWARD_END)[r],
+                              update, first);
     }
     if (rounds)
         job_gather(job, mine, rounds * sizeof *mine, all);

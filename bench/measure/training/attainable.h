@@ -14,6 +14,12 @@
  * their buckets, even if the strategy launches them in another order. */
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
 
+/* Returns the seconds that gathering weights adds to a step with perfect overlap. Gathers, which take `gather` seconds,
+ * run one after another from when the optimizer has updated the first part of the weights, `first` of its `update`
+ * seconds. The next forward, of `forward` seconds, cannot begin before the first gather, of first_gather seconds, ends,
+ * or end before the last one. */
+double attainable_gather(double gather, double first_gather, double forward, double update, double first);
+
 struct attainable;
 struct block;
 
@@ -29,18 +35,21 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
                         const struct block *block);
 
 /* Adds the times of a block, in ms, as a line to this rank's metrics. For `none`: gradients_ready_ms of each tensor,
- * backward_end_ms, update_ms (clipping, optimizer and checkpoint). For other strategies, for each bucket: alone_ms,
- * in_step_ms (mean over the timed steps), last_tensor (it completes the bucket). Returns 0; or -1, reported. */
+ * forward_end_ms, backward_end_ms, update_ms (clipping, optimizer and checkpoint). For other strategies, for each
+ * bucket: alone_ms, gather_alone_ms (of weights, if it shards), in_step_ms (both, mean over the timed steps),
+ * last_tensor (it completes the bucket). Returns 0; or -1, reported. */
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
                      const struct timeline *timeline, const struct block *block);
 
 /* Returns how many times longer the collectives of a block took on this rank in the timed steps than alone: the median
- * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the sum of their times alone, in s. */
+ * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the sum of the times alone of those
+ * that reduce, in s. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline,
                            const struct block *block, double *alone);
 
-/* Sets seconds[rounds] to the attainable step time (attainable_of_plan) in each round, of an implementation that
- * reduces, on the rank where that time is longest. All ranks call it. */
+/* Sets seconds[rounds] to the attainable step time in each round, of an implementation that reduces, on the rank where
+ * that time is longest: attainable_of_plan, where an implementation that shards has its share of the optimizer's work,
+ * and attainable_gather. All ranks call it. */
 void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
                        double *seconds);
 

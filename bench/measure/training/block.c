@@ -30,13 +30,21 @@ void block_start(struct run *run, struct engine *engine, int implementation, lon
     engine->recorder.device->stamps_begin();
 }
 
-/* Runs `n` steps, in slots [first, first + n) of the timeline, and waits for the device. */
+/* Runs `n` steps, in slots [first, first + n) of the timeline, and waits for their operations, but not for collectives
+ * that gather weights for the next forward. */
 static void run_steps(struct trainer *trainer, struct watchdog *watchdog, int first, int n)
 {
     for (int slot = first; slot < first + n; slot++) {
         watchdog_mark(watchdog, slot + 1);
         step_run(trainer, slot);
     }
+    float loss; /* is there once the operations issued before are complete; collectives may run on */
+    trainer->device->download(&loss, trainer->record + (size_t)(first + n - 1) * RECORDS + RECORD_LOSS, sizeof loss);
+}
+
+/* Waits for all that steps have left. */
+static void settle(struct trainer *trainer)
+{
     reducer_settle(trainer->reducer);
     trainer->device->synchronize();
 }
@@ -54,10 +62,12 @@ static void time_steps(struct run *run, const struct job *job, struct engine *en
     run_steps(&engine->trainer, job->watchdog, 0, DISCARDED_STEPS);
 
     double communication = comm->cpu_seconds(comm);
-    job_barrier(job);
+    if (!engine->trainer.reducer->gathering) /* else the time begins as it ends, while weights are gathered */
+        job_barrier(job);
     int64_t start = clock_now_ns();
     run_steps(&engine->trainer, job->watchdog, DISCARDED_STEPS, (int)run->block_steps);
     int64_t end = clock_now_ns();
+    settle(&engine->trainer);
     job_barrier(job);
     watchdog_doing(job->watchdog, "the evaluation of block %zu", number);
     recorder_stop_tracer(recorder);
@@ -85,6 +95,7 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
         job_barrier(job);
         int64_t start = clock_now_ns();
         run_steps(&engine->trainer, job->watchdog, 0, 1);
+        settle(&engine->trainer);
         run->steps_run++;
         seconds[n] = job_max(job, 1e-9 * (double)(clock_now_ns() - start));
         sum += seconds[n++];
@@ -115,16 +126,17 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
             FATAL("%zu spans were lost, because lane %d of the timeline was full", timeline->lane[i].dropped, i);
 }
 
-/* Stores the sample of a block, made from the reports of all ranks. */
+/* Stores the sample of a block, made from the reports of all ranks. shards 1: the ranks began without a barrier, so the
+ * mean of their times counts, and not the longest. */
 static void keep_sample(struct measurements *m, int implementation, size_t round, const struct block_report *all,
-                        int ranks, size_t timed_steps)
+                        int ranks, size_t timed_steps, int shards)
 {
     double *sample = measurements_of(m, implementation, 0) + round;
     for (int r = 0; r < ranks; r++) {
         for (size_t p = 0; p < PHASES; p++)
             sample[p * m->capacity] += all[r].phase[p] / ranks;
-        double *step = &sample[FIGURE_STEP * m->capacity];
-        *step = fmax(*step, all[r].seconds / (double)timed_steps);
+        double *step = &sample[FIGURE_STEP * m->capacity], seconds = all[r].seconds / (double)timed_steps;
+        *step = shards ? *step + seconds / ranks : fmax(*step, seconds);
     }
 }
 
@@ -153,7 +165,8 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
 
     evaluate_steps(run, engine, b, &mine);
     job_gather(job, &mine, sizeof mine, all);
-    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps);
+    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps,
+                reducer->strategy->shards);
     losses_add(&run->losses, job, b->loss, reduces && in_fp32);
     b->other_cores = other_processes_watch(&h->other_processes, job);
     b->seconds = mine.seconds;

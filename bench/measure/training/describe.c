@@ -23,8 +23,10 @@ static void describe_implementation(const struct implementation *row, const stru
     for (int i = 0; row->strategy->reduces && i < reducer->plan.n; i++) {
         const struct bucket *bucket = &reducer->plan.bucket[i];
         struct collective c = reducer_collective(reducer, i, 0);
+        size_t parts = comm_parts(c.kind, reducer->comm->ranks);
         cJSON *collective = json_add_row(collectives);
-        json_add_number(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
+        json_add_text(collective, "kind", comm_kind_name[c.kind]);
+        json_add_number(collective, "bytes", (double)(parts * c.count * comm_dtype_bytes(c.dtype)));
         json_add_number(collective, "tensors", bucket->tensors);
         json_add_number(collective, "parameters", (double)bucket_parameters(model->tensor, bucket));
     }

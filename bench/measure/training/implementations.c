@@ -180,12 +180,20 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         }
     }
     if (!buckets && !sizes->automatic)
-        return error_report("--bucket-size-mb: none of the implementations has buckets of that size; %s has",
-                            strategy_ddp_bucketed.name);
+        return error_report("--bucket-size-mb: none of the implementations has buckets of that size; %s and %s have",
+                            strategy_ddp_bucketed.name, strategy_ddp_sharded.name);
     if (!stages && grad_dtype != COMM_FLOAT32)
         return error_report("--grad-dtype %s: none of the implementations sends it; %s does",
                             comm_dtype_name[grad_dtype], strategy_ddp_individual_v2.name);
     return n;
+}
+
+int implementations_sharding(const struct implementation *row, int n)
+{
+    int sharding = 0;
+    for (int i = 0; i < n; i++)
+        sharding += row[i].strategy->shards;
+    return sharding;
 }
 
 void implementations_help(FILE *out)

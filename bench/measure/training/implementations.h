@@ -61,6 +61,9 @@ extern const struct option_kind option_delay;
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes, enum comm_dtype grad_dtype);
 
+/* Returns how many of n rows shard the optimizer's work (struct strategy). */
+int implementations_sharding(const struct implementation *row, int n);
+
 /* Prints the list of strategies for --help. */
 void implementations_help(FILE *out);
 

@@ -41,7 +41,7 @@ void memory_spans(const struct training_options *o, const struct model *model, c
     step_spans(model, o->grad_accumulation, memory_collectives(o, model), recording->operations, spans);
     for (int i = 0; i < TIMELINE_LANES; i++) /* + 1: a capture also records a step that it discards */
         spans[i] *= (captured > steps ? captured : steps) + 1;
-    spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + (size_t)o->n : 0;
+    spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + 2 * (size_t)o->n : 0;
 }
 
 void memory_estimate(const struct memory_conditions *c, const struct training_options *o, const struct model *model,
@@ -52,14 +52,17 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     if (model->compute_bytes < sizeof(float))
         bytes[MEMORY_WEIGHTS] += model->arena * model->compute_bytes;
     bytes[MEMORY_GRADIENTS] = arena;
-    bytes[MEMORY_OPTIMIZER] = 2 * arena;
+    int sharding = implementations_sharding(o->implementation, o->n);
+    bytes[MEMORY_OPTIMIZER] = 2 * arena / (sharding == o->n ? ranks : 1);
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
-    bytes[MEMORY_COMMUNICATION] = bytes[MEMORY_STAGING] = 0;
+    bytes[MEMORY_COMMUNICATION] = (size_t)sharding * (arena / ranks + ranks * sizeof(float));
+    bytes[MEMORY_STAGING] = 0;
     for (int i = 0; i < o->n; i++)
         if (o->implementation[i].strategy->stages)
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(o->workload.grad_dtype);
     if (c->stages)
-        bytes[MEMORY_STAGING] = arena + bytes[MEMORY_COMMUNICATION];
+        bytes[MEMORY_STAGING] =
+            arena + bytes[MEMORY_COMMUNICATION] + (sharding ? model->arena * model->compute_bytes : 0);
     if (ranks > 1 && (c->stages || !c->on_gpu)) /* MPI's temporary copy of the gradient */
         bytes[c->stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] += arena;
 
@@ -67,7 +70,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers stored per round */
-    series += o->attainable || c->recording->operations ? (rows + 1) * (size_t)model->tensors : 0;
+    series += o->attainable || c->recording->operations ? (2 * rows + 1) * (size_t)model->tensors : 0;
     bytes[MEMORY_RECORDS] =
         steps * (sizeof(struct step_times) + (ranks + 4) * sizeof(double)) + o->rounds * series * sizeof(double);
     if (o->checkpoint_every && c->rank == 0)

@@ -41,7 +41,7 @@ static const struct option strategy_rows[] = {
      "with a bucket size"},
     {.name = "bucket-size-mb", .also = "bucket-cap-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "auto",
-     .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each; auto: 25, or a quarter "
+     .help = "bucket size in MiB, fractions allowed; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter "
      "of the gradient if that is less"},
     {.name = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
      .choices = grad_dtype_names, .help = "type in which ddp_individual_v2 sends gradients: fp32 or bf16"},
@@ -146,15 +146,16 @@ int workload_check(struct workload *w, const char *data)
 
 struct model_sizes workload_sizes(const struct workload *w, size_t batch)
 {
-    return (struct model_sizes){batch,         w->context_length, w->vocab_size, w->d_model,
-                                w->num_layers, w->num_heads,      w->d_ff,       (float)w->rope_theta};
+    return (struct model_sizes){batch,        w->context_length, w->vocab_size,        w->d_model, w->num_layers,
+                                w->num_heads, w->d_ff,           (float)w->rope_theta, 1};
 }
 
 /* Refuses a delay in a phase that no step has. clips 1: some steps are in warm-up epochs, which clip gradients. */
 static int check_delays(const struct training_options *o, int clips)
 {
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
-        if (o->forward_only && d->phase > PHASE_FORWARD && d->phase < PHASE_LR_SCHEDULING)
+        if (o->forward_only && d->phase != PHASE_FORWARD && d->phase > PHASE_DATA_LOADING &&
+            d->phase < PHASE_LR_SCHEDULING)
             return error_report("--inject-delay phase=%s: no step with --forward-only has that phase",
                                 phase_name[d->phase]);
         else if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every))

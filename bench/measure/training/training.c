@@ -12,8 +12,12 @@
 int training_estimate(struct model *model, const struct memory_conditions *c, const struct training_options *o,
                       size_t compute_bytes, size_t bytes[MEMORY_PARTS])
 {
-    const struct model_sizes sizes =
-        workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
+    struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
+    sizes.shards = implementations_sharding(o->implementation, o->n) ? (size_t)c->ranks : 1;
+    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
+        if (d->phase == PHASE_PARAMETER_GATHER && sizes.shards == 1 && c->ranks > 1)
+            return error_report("--inject-delay phase=%s: only steps of %s have that phase", phase_name[d->phase],
+                                strategy_ddp_sharded.name);
     double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
@@ -97,8 +101,12 @@ static void create_trainer(struct training *t, const char *directory)
     const struct job *job = t->harness.job;
     struct trainer *trainer = &t->engine.trainer;
     /* the gradient is allocated by the comm, in memory in which collectives are fast */
-    model_allocate(&t->engine.model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
-                   t->engine.comm->allocate(t->engine.comm, t->engine.model.arena * sizeof(float)));
+    struct comm *comm = t->engine.comm;
+    struct model *model = &t->engine.model;
+    int gathers = implementations_sharding(o->implementation, o->n); /* collectives also write weights */
+    model_allocate(model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
+                   comm->allocate(comm, model->arena * sizeof(float)),
+                   gathers ? comm->allocate(comm, model->arena * model->compute_bytes) : NULL);
     model_initialize(&t->engine.model, o->seed);
     t->engine.reducer = allocate((size_t)o->n, sizeof *t->engine.reducer);
     for (int i = 0; i < o->n; i++) {
@@ -126,8 +134,12 @@ static void create_trainer(struct training *t, const char *directory)
         trainer->delay_ns[d->phase] += d->rank == job->rank ? (int64_t)(1e6 * d->ms) : 0;
     const struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
     size_t slots = DISCARDED_STEPS + o->block_steps;
-    size_t captured = memory_captured_steps(o, &t->engine.model, &run->recording) + 1;
-    trainer_create(trainer, &adamw, slots > captured ? slots : captured);
+    size_t captured = memory_captured_steps(o, &t->engine.model, &run->recording) + 1, moments = 0;
+    for (int i = 0; i < o->n; i++) {
+        size_t owned = reducer_owned(&t->engine.reducer[i]);
+        moments = owned > moments ? owned : moments;
+    }
+    trainer_create(trainer, &adamw, slots > captured ? slots : captured, moments);
 }
 
 int training_set_up(struct training *t, const char *mode, const struct command *command)
@@ -150,6 +162,8 @@ int training_close(struct training *t, int status, int print_directory)
     free(t->engine.reducer);
     if (t->engine.comm) {
         t->engine.comm->release(t->engine.comm, t->engine.model.gradient);
+        if (!t->engine.model.owns_read_weight)
+            t->engine.comm->release(t->engine.comm, model_read_weight(&t->engine.model));
         t->engine.comm->destroy(t->engine.comm);
     }
     recorder_destroy(&t->engine.recorder);

@@ -26,7 +26,9 @@ static enum step_part part_of(const char *phase)
     for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
         if (!strcmp(phase, compute[i]))
             return PART_COMPUTE;
-    return !strcmp(phase, "data_loading") ? PART_DATA : !strcmp(phase, "gradient_sync") ? PART_EXPOSED : PART_OTHER;
+    if (!strcmp(phase, "gradient_sync") || !strcmp(phase, "parameter_gather"))
+        return PART_EXPOSED;
+    return !strcmp(phase, "data_loading") ? PART_DATA : PART_OTHER;
 }
 
 /* Reads the mean times of a profile's phases into run->phase_s. */

@@ -23,6 +23,7 @@ static const struct {
     int kind;
 } phases[] = {{"zero_grad_ms", NULL, PART_COMPUTE},
               {"data_loading_ms", NULL, PART_DATA},
+              {"parameter_gather_ms", NULL, PART_EXPOSED},
               {"forward_pass_ms", "forward", PART_COMPUTE},
               {"backward_pass_ms", "backward", PART_COMPUTE},
               {"gradient_sync_ms", NULL, PART_EXPOSED},

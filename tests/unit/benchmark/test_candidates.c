@@ -20,58 +20,68 @@ static const struct gradient {
 static struct tensor tensor[64];
 static struct implementation row[MAX_IMPLEMENTATIONS];
 static char between[MAX_IMPLEMENTATIONS];
-static int rows, first; /* first: index of the first row that has a bucket size */
+static const struct strategy *const with_buckets[] = {&strategy_ddp_bucketed, &strategy_ddp_sharded};
+enum { GRADIENTS = sizeof gradients / sizeof *gradients, CASES = 2 * GRADIENTS };
+static const struct strategy *strategy;
+static int all, without, first, rows; /* all: rows of all strategies; without: of those without buckets, which come
+                                         first; rows [first, rows) are the sizes of `strategy` */
 
-static void make(const struct gradient *gradient)
+/* Makes the rows of a gradient, and finds those of a strategy. */
+static void make(const struct gradient *gradient, const struct strategy *of)
 {
     size_t offset = 0;
+    strategy = of;
     for (int i = gradient->tensors - 1; i >= 0; i--) {
-        tensor[i] = (struct tensor){.offset = offset, .count = gradient->size[i % 3]};
+        tensor[i] = (struct tensor){.offset = offset, .count = gradient->size[i % 3], .joined = 1};
         offset += tensor[i].count;
     }
-    rows = candidates_make(row, between, tensor, gradient->tensors);
-    for (first = 0; first < rows && !*row[first].bucket_words;)
+    all = candidates_make(row, between, tensor, gradient->tensors);
+    for (without = 0; without < all && !*row[without].bucket_words;)
+        without++;
+    for (first = without; first < all && row[first].strategy != of;)
         first++;
+    for (rows = first; rows < all && row[rows].strategy == of;)
+        rows++;
 }
 
 static struct plan plan_of(const struct gradient *gradient, size_t bytes)
 {
     struct plan plan;
-    strategy_ddp_bucketed.plan(&plan, tensor, gradient->tensors, bytes);
+    strategy->plan(&plan, tensor, gradient->tensors, bytes);
     return plan;
 }
 
-TEST_EACH(strategies_without_buckets_come_first, sizeof gradients / sizeof *gradients)
+TEST_EACH(strategies_without_buckets_come_first, GRADIENTS)
 {
     int n = 0;
-    make(&gradients[_i]);
+    make(&gradients[_i], &strategy_ddp_bucketed);
     ck_assert_ptr_eq(row[0].strategy, &strategy_none);
     for (int i = 0; strategies[i]; i++)
         n += !strategies[i]->buckets;
-    ck_assert_int_eq(first, n);
-    for (int i = 1; i < rows; i++)
-        ck_assert(row[i].strategy->reduces && !row[i].strategy->buckets == (i < first));
+    ck_assert_int_eq(without, n);
+    for (int i = 1; i < all; i++)
+        ck_assert(row[i].strategy->reduces && !row[i].strategy->buckets == (i < without));
 }
 
-TEST_EACH(words_are_the_sizes, sizeof gradients / sizeof *gradients)
+TEST_EACH(words_are_the_sizes, CASES)
 {
     const struct option option = {.name = "bucket-size-mb", .low = 1e-5, .high = 1e6};
-    make(&gradients[_i]);
+    make(&gradients[_i % GRADIENTS], with_buckets[_i / GRADIENTS]);
     for (int i = first; i < rows; i++) {
         struct bucket_sizes sizes;
         char label[IMPLEMENTATION_LABEL];
         ck_assert_msg(!option_buckets.parse(&option, row[i].bucket_words, &sizes), "%s", error_text());
         ck_assert_uint_eq(sizes.item[0].bytes, row[i].bucket_bytes);
-        snprintf(label, sizeof label, "ddp_bucketed:%s", row[i].bucket_words);
+        snprintf(label, sizeof label, "%s:%s", strategy->name, row[i].bucket_words);
         ck_assert_str_eq(row[i].label, label);
     }
 }
 
 /* Each size gives other buckets than the previous size; the first size is the smallest that joins two tensors. */
-TEST_EACH(each_plan_once, sizeof gradients / sizeof *gradients)
+TEST_EACH(each_plan_once, CASES)
 {
-    const struct gradient *gradient = &gradients[_i];
-    make(gradient);
+    const struct gradient *gradient = &gradients[_i % GRADIENTS];
+    make(gradient, with_buckets[_i / GRADIENTS]);
     struct plan last = plan_of(gradient, row[first].bucket_bytes / 2);
     ck_assert_int_eq(last.n, gradient->tensors);
     for (int i = first; i < rows; i++) {
@@ -88,10 +98,10 @@ TEST_EACH(each_plan_once, sizeof gradients / sizeof *gradients)
     plan_destroy(&last);
 }
 
-TEST_EACH(powers_of_two_are_in_the_first_round, sizeof gradients / sizeof *gradients)
+TEST_EACH(powers_of_two_are_in_the_first_round, CASES)
 {
     int sum = 0;
-    make(&gradients[_i]);
+    make(&gradients[_i % GRADIENTS], with_buckets[_i / GRADIENTS]);
     for (int i = first; i < rows; i++) {
         ck_assert_int_eq(between[i], lround(2 * log2((double)row[i].bucket_bytes / 1048576)) % 2 != 0);
         sum += between[i];
@@ -101,8 +111,8 @@ TEST_EACH(powers_of_two_are_in_the_first_round, sizeof gradients / sizeof *gradi
 
 TEST(one_tensor_has_no_sizes)
 {
-    make(&(struct gradient){.tensors = 1, .size = {1000}});
-    ck_assert_int_eq(first, rows);
+    make(&(struct gradient){.tensors = 1, .size = {1000}}, &strategy_ddp_bucketed);
+    ck_assert_int_eq(without, all);
 }
 
 SUITE("candidates", NULL, NULL)

@@ -62,12 +62,13 @@ static void create_model(struct model *model)
         .width = (size_t)number(config, "C"),
         .layers = (size_t)number(config, "L"),
         .heads = (size_t)number(config, "H"),
+        .shards = 1,
         .ff = (size_t)number(config, "F"),
         .rope_theta = 10000,
     };
     const struct device *device = on_device(0);
     model_plan(model, &sizes, device->compute_bytes);
-    model_allocate(model, device, NULL);
+    model_allocate(model, device, NULL, NULL);
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(fixture, "parameters"), *p;
     int i = 0;
     ck_assert_int_eq(cJSON_GetArraySize(parameters), model->tensors);
@@ -201,7 +202,7 @@ TEST(three_steps_equal_pytorchs)
     struct optimizer optimizer;
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     create_model(&model);
-    optimizer_create(&optimizer, &model, &adamw);
+    optimizer_create(&optimizer, &model, &adamw, model.arena);
     for (int step = 0; step < 3; step++) {
         float loss = pass(&model, step, 0);
         ck_assert_double_eq_tol((double)loss, expected_loss(step), 1e-5 * slack(model.device) * expected_loss(step));
@@ -267,9 +268,9 @@ TEST(an_announced_gradient_is_final)
 TEST(initial_weights_have_their_variance)
 {
     struct model model;
-    struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 10000};
+    struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 10000, 1};
     model_plan(&model, &sizes, sizeof(float));
-    model_allocate(&model, device_cpu(1), NULL);
+    model_allocate(&model, device_cpu(1), NULL, NULL);
     model_initialize(&model, 7);
     for (int i = 0; i < model.tensors; i++) {
         const struct tensor *t = &model.tensor[i];

@@ -10,9 +10,9 @@ static struct model model;
 
 static void setup(void)
 {
-    struct model_sizes sizes = {1, 4, 37, 12, 3, 2, 20, 10000};
+    struct model_sizes sizes = {1, 4, 37, 12, 3, 2, 20, 10000, 1};
     model_plan(&model, &sizes, sizeof(float));
-    model_allocate(&model, device_cpu(1), NULL);
+    model_allocate(&model, device_cpu(1), NULL, NULL);
 }
 
 static void teardown(void)
@@ -70,6 +70,7 @@ static void recorder_release(struct comm *comm, void *memory)
 static struct recorder recorder_make(void)
 {
     return (struct recorder){.comm = {.name = "recorder",
+                                      .ranks = 1,
                                       .allocate = recorder_allocate,
                                       .release = recorder_release,
                                       .start = recorder_start,
@@ -94,9 +95,10 @@ static void check_tiles(const struct recorder *r, const char *base, size_t eleme
 {
     unsigned char *sent = allocate(model.arena, 1);
     for (int i = 0; i < r->n; i++) {
-        size_t offset = (size_t)((const char *)r->call[i].collective.buffer - base) / element;
-        ck_assert_uint_le(offset + r->call[i].collective.count, model.arena);
-        for (size_t j = 0; j < r->call[i].collective.count; j++)
+        const struct collective *c = &r->call[i].collective;
+        size_t offset = (size_t)((const char *)(c->in ? c->in : c->buffer) - base) / element;
+        ck_assert_uint_le(offset + c->count, model.arena);
+        for (size_t j = 0; j < c->count; j++)
             sent[offset + j]++;
     }
     for (int t = 0; t < model.tensors; t++)
@@ -199,6 +201,40 @@ TEST(a_bucket_may_be_full)
     plan_create(&plan, model.tensor, model.tensors, both - 1);
     ck_assert_int_eq(plan.bucket[0].tensors, 1);
     plan_destroy(&plan);
+}
+
+/* The ranks of a strategy that shards own each element once, in equal parts of buckets that never cut a matrix. */
+TEST(parts_of_three_ranks_tile_the_arena)
+{
+    enum { RANKS = 3 };
+    static const size_t bucket_bytes[] = {1, 3000, 10000, 1UL << 30};
+    struct model sharded;
+    struct model_sizes sizes = model.sizes;
+    sizes.shards = RANKS;
+    model_plan(&sharded, &sizes, sizeof(float));
+    model_allocate(&sharded, model.device, NULL, NULL);
+    for (size_t b = 0; b < sizeof bucket_bytes / sizeof *bucket_bytes; b++) {
+        unsigned char *owners = allocate(sharded.arena, 1);
+        for (int rank = 0; rank < RANKS; rank++) {
+            struct recorder r = recorder_make();
+            struct reducer reducer;
+            r.comm.ranks = RANKS;
+            r.comm.rank = rank;
+            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, bucket_bytes[b], COMM_FLOAT32);
+            ck_assert_uint_eq(reducer_owned(&reducer), sharded.arena / RANKS);
+            for (int i = 0; i < reducer.ranges; i++)
+                for (size_t j = 0; j < reducer.owned[i].count; j++)
+                    owners[reducer.owned[i].offset + j]++;
+            for (int i = 0; i < reducer.plan.n; i++)
+                ck_assert_int_gt(
+                    sharded.tensor[reducer.plan.bucket[i].last_tensor + reducer.plan.bucket[i].tensors - 1].joined, 0);
+            reducer_destroy(&reducer);
+        }
+        for (size_t j = 0; j < sharded.arena; j++)
+            ck_assert_int_eq(owners[j], 1);
+        free(owners);
+    }
+    model_destroy(&sharded);
 }
 
 SUITE("plan", setup, teardown)

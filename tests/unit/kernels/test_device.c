@@ -153,7 +153,7 @@ static void test_ranges(void)
     arrays_upload();
     CALL(phase)("forward_pass");
     CALL(phase)(NULL);
-    CALL(range_begin)("layer", 3);
+    CALL(range_begin)("block", 3);
     CALL(range_begin)("attention", -1);
     CALL(range_end)();
     CALL(range_end)();

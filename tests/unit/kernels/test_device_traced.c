@@ -56,12 +56,12 @@ TEST(ranges_nest)
     static const struct {
         const char *name;
         int number;
-    } ended[] = {{"attention", 3}, {"feed_forward", 3}, {"layer", 3}, {"output", -1}}; /* in the order of their ends */
+    } ended[] = {{"attention", 3}, {"feed_forward", 3}, {"block", 3}, {"output", -1}}; /* in the order of their ends */
     const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
     float x[3];
     timeline.step = 2;
     traced->annotation_begin("ProfilerStep#%d", 1); /* an annotation adds no span */
-    traced->range_begin("layer", 3);
+    traced->range_begin("block", 3);
     traced->range_begin("attention", 3);
     traced->zero(x, 3);
     traced->range_end();
@@ -134,7 +134,7 @@ TEST(operations_share_stamps)
     const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
     float x[3];
     traced->stamp(); /* stamp 1: a phase begins */
-    traced->range_begin("layer", 0);
+    traced->range_begin("block", 0);
     traced->zero(x, 3); /* stamp 2 */
     traced->zero(x, 3); /* stamp 3 */
     traced->stamp();    /* stamp 4 */
@@ -180,7 +180,7 @@ TEST(a_tracer_replaces_stamps)
     const struct device *traced = behind(0);
     const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
     float x[3];
-    traced->range_begin("layer", 0);
+    traced->range_begin("block", 0);
     traced->zero(x, 3);
     traced->range_end();
     ck_assert_int_eq(stamps, 0);
@@ -196,10 +196,10 @@ static const size_t layer_counts[] = {0, 1, 2, 5};
 static float train_once(struct model *model, const struct device *device, size_t layers)
 {
     static const int32_t token[12] = {0, 3, 6, 9, 12, 15, 18, 1, 4, 7, 10, 13};
-    struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000};
+    struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000, 1};
     float loss = 0;
     model_plan(model, &sizes, sizeof(float));
-    model_allocate(model, device, NULL);
+    model_allocate(model, device, NULL, NULL);
     model_initialize(model, 3);
     model_forward(model, token, token + 2, &loss, 0.1f, 0.1f, NULL);
     model_backward(model, token, 0, NULL);

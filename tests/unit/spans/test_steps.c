@@ -29,7 +29,8 @@ static void make_steps(void)
         int64_t u = slot + 1;
         add_phase(PHASE_ZERO_GRAD, at, at + u, slot);
         add_phase(PHASE_DATA_LOADING, at + u, at + 3 * u, slot);
-        add_phase(PHASE_FORWARD, at + 3 * u, at + 10 * u, slot);
+        add_phase(PHASE_PARAMETER_GATHER, at + 3 * u, at + (slot == 2 ? 5 : 3) * u, slot);
+        add_phase(PHASE_FORWARD, at + (slot == 2 ? 5 : 3) * u, at + 10 * u, slot);
         add_phase(PHASE_BACKWARD, at + 10 * u, at + 30 * u, slot);
         add_phase(PHASE_DATA_LOADING, at + 30 * u, at + 31 * u, slot);
         add_phase(PHASE_FORWARD, at + 31 * u, at + 40 * u, slot);
@@ -52,15 +53,17 @@ TEST(steps_sum_micro_batches)
     make_steps();
     memset(steps, 0xff, sizeof steps);
     steps_from_timeline(&timeline, steps, 3);
-    static const int64_t phase[PHASES] = {1, 3, 16, 42, 8, 0, 10, 1};
+    static const int64_t phase[PHASES] = {1, 3, 0, 16, 42, 8, 0, 10, 1};
     int64_t start = 1000;
     for (int s = 0; s < 3; s++) {
         int64_t u = s + 1, sum = 0;
         ck_assert_int_eq(steps[s].start_ns, start);
         ck_assert_int_eq(steps[s].end_ns, start + 81 * u);
+        ck_assert_int_eq(steps[s].forward_end_ns, start + 10 * u);
         ck_assert_int_eq(steps[s].backward_end_ns, start + 62 * u);
         for (int p = 0; p < PHASES; p++) {
             int64_t expected = p == PHASE_CLIPPING ? (s == 1 ? 2 : 0) : p == PHASE_OPTIMIZER && s == 1 ? 8 : phase[p];
+            expected += s == 2 ? 2 * (p == PHASE_PARAMETER_GATHER) - 2 * (p == PHASE_FORWARD) : 0;
             ck_assert_int_eq(steps[s].phase_ns[p], expected * u);
             sum += steps[s].phase_ns[p];
         }

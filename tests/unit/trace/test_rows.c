@@ -116,12 +116,12 @@ TEST(ranges_have_their_number)
     rank_trace_begin(&rank, 0, 1);
     made_up_range(&rank.timeline, "embedding", -1, 1000, 2000);
     made_up_range(&rank.timeline, "attention", 11, 2000, 3000);
-    made_up_range(&rank.timeline, "layer", 11, 2000, 4000);
+    made_up_range(&rank.timeline, "block", 11, 2000, 4000);
     rank_trace_finish(&rank, 1);
     write_and_parse();
     check_span(only("X", "embedding"), "cpu_op", 1, 1);
     check_span(only("X", "layers.11.attention"), "cpu_op", 2, 1);
-    check_span(only("X", "layers.11"), "cpu_op", 2, 2);
+    check_span(only("X", "layers.11.block"), "cpu_op", 2, 2);
 }
 
 /* ---- operations ---- */

@@ -91,9 +91,9 @@ TEST(times_are_never_negative)
 {
     rank_trace_begin(&rank[0], 1, 2);
     rank[0].alignment = (struct alignment){0, -1000000, -41000, 1, 5};
-    made_up_range(&rank[0].timeline, "layer", 0, 1000000, 1000300);
+    made_up_range(&rank[0].timeline, "block", 0, 1000000, 1000300);
     made_up_phase(&rank[0].timeline, PHASE_FORWARD, 1000000, 1000450);
-    made_up_range(&rank[0].timeline, "layer", 1, 1000700, 1003001);
+    made_up_range(&rank[0].timeline, "block", 1, 1000700, 1003001);
     made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 1000450, 1003001);
     made_up_collective(&rank[0].timeline, 1, 0, 4, 1000460, 1000900);
     rank[0].trace.base_ns = 600;
@@ -111,8 +111,8 @@ TEST(times_are_never_negative)
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "dur"), 0);
     ck_assert_double_eq_tol(row_number(trace_row(json, "X", "backward_pass", 0), "ts"), 0, 1e-9);
     ck_assert_double_eq_tol(row_number(trace_row(json, "X", "backward_pass", 0), "dur"), 2.360, 1e-9);
-    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "layers.1", 0), "ts"), 0.059, 1e-9);
-    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "layers.1", 0), "dur"), 2.301, 1e-9);
+    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "layers.1.block", 0), "ts"), 0.059, 1e-9);
+    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "layers.1.block", 0), "dur"), 2.301, 1e-9);
     cJSON_Delete(json);
     free(text);
 }
@@ -179,7 +179,7 @@ TEST(a_failing_sink_is_reported)
 {
     rank_trace_begin(&rank[0], 0, 2);
     for (int i = 0; i < 490; i++)
-        made_up_range(&rank[0].timeline, "layer", i, 1000 + i, 1001 + i);
+        made_up_range(&rank[0].timeline, "block", i, 1000 + i, 1001 + i);
     for (int i = 0; i < 490; i++)
         made_up_collective(&rank[0].timeline, (size_t)i + 1, 0, 4, 2000 + i, 2001 + i);
     rank_trace_finish(&rank[0], 1);

@@ -27,6 +27,15 @@ TEST(attainable_by_hand)
             rows[i].expected, 1e-12);
 }
 
+TEST(gathers_by_hand)
+{
+    ck_assert_double_eq(attainable_gather(0, 0, 3, 1, 1), 0); /* nothing to gather */
+    ck_assert_double_eq(attainable_gather(4, 4, 3, 1, 1), 4); /* one bucket: gathered between update and forward */
+    ck_assert_double_eq(attainable_gather(4, 0.5, 3, 1, 0.25), 0.25); /* the rest of the update hides some of it */
+    ck_assert_double_eq(attainable_gather(4, 1.5, 3, 1, 0.25), 0.75); /* the first bucket decides */
+    ck_assert_double_eq(attainable_gather(3.5, 0.5, 3, 1, 0.25), 0);  /* all hidden */
+}
+
 TEST(series_stay_when_they_get_room)
 {
     double *series = malloc(6 * sizeof *series);

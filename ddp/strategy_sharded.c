@@ -1,0 +1,83 @@
+/* strategy_sharded.c - sharded optimizer (ZeRO-1): reduce-scatters a bucket as soon as its last gradient is final; each
+ * rank updates its part of each bucket, and all-gathers the updated weights bucket by bucket, in the order in which the
+ * next forward pass needs them. So the moments exist once over all ranks, and both directions overlap with computation.
+ * Source: Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, SC 2020,
+ * arXiv:1910.02054. */
+#include "ddp/strategy.h"
+
+enum { SCATTER, GATHER, COLLECTIVES };
+
+/* Sums go to the shard, because the gaps between matrices in the gradient must stay zero; weights are gathered in
+ * place. */
+static struct collective collective_of(const struct reducer *reducer, int bucket, int i)
+{
+    const struct model *model = reducer->model;
+    const struct owned_range *own = reducer_range_of(reducer, bucket);
+    size_t offset = reducer->plan.bucket[bucket].offset;
+    if (i == SCATTER)
+        return (struct collective){.kind = COMM_REDUCE_SCATTER,
+                                   .in = model->gradient + offset,
+                                   .buffer = own->gradient,
+                                   .count = own->count,
+                                   .index = bucket};
+    return (struct collective){.kind = COMM_ALL_GATHER,
+                               .buffer = (char *)model_read_weight(model) + offset * model->compute_bytes,
+                               .count = own->count,
+                               .dtype = model->narrow_weight ? COMM_BF16 : COMM_FLOAT32,
+                               .index = bucket,
+                               .waits = 1}; /* forward needs the buckets one after another */
+}
+
+/* Gives each rank an equal part of each bucket, to which the gap behind it is added. */
+static void own_parts(struct reducer *reducer)
+{
+    struct plan *plan = &reducer->plan;
+    size_t rank = (size_t)reducer->comm->rank, ranks = (size_t)reducer->comm->ranks, end = reducer->model->arena,
+           at = 0;
+    reducer->ranges = plan->n;
+    for (int i = plan->n - 1; i >= 0; i--) {
+        struct bucket *b = &plan->bucket[i];
+        size_t part = (end - b->offset) / ranks;
+        b->count = end - b->offset;
+        end = b->offset;
+        reducer->owned[plan->n - 1 - i] = (struct owned_range){b->offset + rank * part, part, at, reducer->shard + at};
+        at += part;
+    }
+}
+
+static void scatter_completed_bucket(struct reducer *reducer, int tensor)
+{
+    int bucket = reducer_completed_bucket(reducer, tensor);
+    if (bucket >= 0)
+        reducer_start(reducer, bucket, SCATTER);
+}
+
+static void join_buckets(struct reducer *reducer)
+{
+    reducer->comm->join(reducer->comm, reducer->ticket);
+}
+
+static void gather_updated_bucket(struct reducer *reducer, int range)
+{
+    reducer_start(reducer, reducer->plan.n - 1 - range, GATHER);
+    if (range == 0) {
+        reducer->first_gather = reducer->ticket;
+        reducer->gathering = reducer->plan.n;
+    }
+}
+
+const struct strategy strategy_ddp_sharded = {
+    .name = "ddp_sharded",
+    .summary = "ZeRO-1: a reduce-scatter per bucket, an optimizer for a part of each, all-gathers under forward",
+    .reduces = 1,
+    .overlaps = 1,
+    .shards = 1,
+    .buckets = 1,
+    .collectives = COLLECTIVES,
+    .plan = plan_matrices,
+    .gradient_ready = scatter_completed_bucket,
+    .finish = join_buckets,
+    .collective = collective_of,
+    .own = own_parts,
+    .range_updated = gather_updated_bucket,
+};
