@@ -55,14 +55,14 @@ static void gather(const void *mine, int bytes, void *all)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static void reduce_one(const void *mine, void *of_all, MPI_Datatype type, MPI_Op op, MPI_Comm ranks)
+static void reduce_some(const void *mine, void *of_all, int n, MPI_Datatype type, MPI_Op op, MPI_Comm ranks)
 {
     MPI_Request request;
     if (!crowded) {
-        MPI_Allreduce(mine, of_all, 1, type, op, ranks);
+        MPI_Allreduce(mine, of_all, n, type, op, ranks);
         return;
     }
-    MPI_Iallreduce(mine, of_all, 1, type, op, ranks, &request);
+    MPI_Iallreduce(mine, of_all, n, type, op, ranks, &request);
     sleep_until_complete(request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
@@ -291,7 +291,7 @@ void job_barrier(const struct job *job)
     wait_for_all(job, "a barrier", 0);
     int here = 1, all;
     if (crowded)
-        reduce_one(&here, &all, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        reduce_some(&here, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     else
         MPI_Barrier(MPI_COMM_WORLD);
     watchdog_arrived(job->watchdog);
@@ -310,7 +310,7 @@ static double reduce(const struct job *job, double value, MPI_Op op, MPI_Comm ra
 {
     double result;
     wait_for_all(job, "reducing a number over all ranks", 0);
-    reduce_one(&value, &result, MPI_DOUBLE, op, ranks);
+    reduce_some(&value, &result, 1, MPI_DOUBLE, op, ranks);
     watchdog_arrived(job->watchdog);
     return result;
 }
@@ -329,6 +329,15 @@ double job_sum_machine(const struct job *job, double value)
 double job_max(const struct job *job, double value)
 {
     return reduce(job, value, MPI_MAX, MPI_COMM_WORLD);
+}
+
+void job_sum(const struct job *job, double *x, size_t n)
+{
+    if (n > INT_MAX)
+        FATAL("%zu numbers are too many for one sum over the ranks", n);
+    wait_for_all(job, "summing numbers over all ranks", 0);
+    reduce_some(MPI_IN_PLACE, x, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    watchdog_arrived(job->watchdog);
 }
 
 enum { TAG_TURN = 71, TAG_FIRST, TAG_CLOCK, TAG_BYTES };
@@ -475,7 +484,7 @@ int job_agree(const struct job *job, int status)
 {
     int first = status ? job->rank : job->size, failed;
     wait_for_all(job, "agreeing with all ranks", 0);
-    reduce_one(&first, &failed, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    reduce_some(&first, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     char text[1024] = ""; /* as long as error_report's longest message */
     if (job->rank == failed)
         snprintf(text, sizeof text, "%s", error_text());

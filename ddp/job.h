@@ -54,6 +54,9 @@ int job_set_crowded(const struct job *job, int this_rank);
 double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
+/* Replaces each number of x[n] with its sum over all ranks. */
+void job_sum(const struct job *job, double *x, size_t n);
+
 /* Returns rank 0's value on every rank. While the other ranks wait for rank 0, they sleep 0.5 ms at a time. grace_s:
  * seconds that rank 0 may take beyond --timeout. */
 int job_from_first(const struct job *job, int value, double grace_s);

@@ -48,7 +48,8 @@ struct strategy {
     int overlaps;        /* 1 if the strategy starts reductions during backward */
     int stages;          /* 1 if the strategy needs the buffer `staged` of the reducer */
     int shards;          /* 1 if each rank updates a part of the weights, and gathers the other ranks' parts; the model
-                            must have been planned for that many shards */
+                            must have been planned for that many shards; `finish` leaves this rank's own gradient in
+                            the model's gradient */
     int buckets;         /* 1 if the strategy obeys --bucket-size-mb */
     int collectives;     /* the most collectives per bucket and step */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */

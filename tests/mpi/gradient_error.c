@@ -1,0 +1,109 @@
+/* gradient_error.c - tests the error of reduced gradients that have known mistakes, whole and in shards. */
+#include "ddp/gradient_error.h"
+
+#include "kernels/device.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ARENA = 600000, RANGES = 3 }; /* more than two pieces */
+
+static struct job job;
+static struct model model = {.arena = ARENA};
+static struct owned_range owned[RANGES];
+static struct reducer reducer = {.model = &model, .owned = owned};
+static float *local, *reduced;
+static double total; /* sum over the ranks of rank + 1 */
+
+/* Rank r has the gradient (r + 1) * x, with whole numbers x, so that sums in fp32 are exact. Reduces it without
+ * mistakes. */
+static void setup(void)
+{
+    model.device = device_cpu(1);
+    local = model.device->allocate(ARENA * sizeof *local);
+    reduced = model.device->allocate(ARENA * sizeof *reduced);
+    total = job.size * (job.size + 1) / 2.0;
+    for (int i = 0; i < ARENA; i++) {
+        local[i] = (float)((job.rank + 1) * (i % 1001 - 500));
+        reduced[i] = (float)(total * (i % 1001 - 500));
+    }
+    owned[0] = (struct owned_range){0, ARENA, 0, reduced};
+    reducer.ranges = 1;
+}
+
+static void teardown(void)
+{
+    model.device->release(local);
+    model.device->release(reduced);
+}
+
+/* Cuts the arena into buckets of unequal lengths, of which each rank owns a part. */
+static void shard(void)
+{
+    static const size_t bucket[RANGES + 1] = {0, 12, 240012, ARENA}; /* the parts are whole on 1 to 4 ranks */
+    reducer.ranges = RANGES;
+    for (int i = 0; i < RANGES; i++) {
+        size_t part = (bucket[i + 1] - bucket[i]) / (size_t)job.size, at = bucket[i] + (size_t)job.rank * part;
+        owned[i] = (struct owned_range){at, part, 0, reduced + at};
+    }
+}
+
+static void expect(double error)
+{
+    double found = gradient_error(&reducer, &job, local);
+    ck_assert_msg(fabs(found - error) <= 1e-6 * error, "the error is %.9g, not %.9g", found, error);
+}
+
+TEST(an_exact_sum_has_no_error)
+{
+    expect(0);
+    shard();
+    expect(0);
+}
+
+/* The sum of all ranks but the last differs by (ranks) x from (total) x. */
+TEST(a_forgotten_rank_shows)
+{
+    for (int i = 0; i < ARENA; i++)
+        reduced[i] -= (float)(job.size * (i % 1001 - 500));
+    expect(job.size / total);
+    shard();
+    expect(job.size / total);
+}
+
+TEST(a_wrong_scale_shows)
+{
+    for (int i = 0; i < ARENA; i++)
+        reduced[i] *= 1 + 0x1p-10f;
+    expect(0x1p-10);
+    shard();
+    expect(0x1p-10);
+}
+
+/* If a single rank has a wrong gradient, the mean over the ranks of the squares is 1 / ranks of its own. */
+TEST(one_wrong_rank_shows)
+{
+    for (int i = 0; i < ARENA && job.rank == job.size - 1; i++)
+        reduced[i] *= 1 + 0x1p-10f;
+    expect(0x1p-10 / sqrt(job.size));
+}
+
+/* Numbers outside the owned ranges do not count: here, those of the other ranks' shards. */
+TEST(only_owned_ranges_count)
+{
+    shard();
+    for (size_t i = owned[0].offset + owned[0].count; i < owned[1].offset; i++)
+        reduced[i] = NAN;
+    expect(0);
+}
+
+TEST(an_error_of_nothing_is_unknown)
+{
+    model.device->zero(local, ARENA);
+    ck_assert(isinf(gradient_error(&reducer, &job, local)));
+    model.device->zero(reduced, ARENA);
+    ck_assert(isnan(gradient_error(&reducer, &job, local)));
+}
+
+SUITE_OF_RANKS("gradient_error", job, setup, teardown)
