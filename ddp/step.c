@@ -133,6 +133,10 @@ void step_run(struct trainer *t, int slot)
     if (!t->forward_only) {
         enter_phase(t, PHASE_GRADIENT_SYNC);
         reducer_finish(t->reducer);
+        if (t->gradient_only) {
+            enter_phase(t, PHASES);
+            return;
+        }
 
         if (schedule_is_warmup(&t->schedule, t->step)) {
             enter_phase(t, PHASE_CLIPPING);

@@ -424,6 +424,33 @@ START_TEST(shards_equal_one_all_reduce)
 }
 END_TEST
 
+/* A step that is for its gradient only leaves the gradient of a whole step, and weights and moments as they were. */
+START_TEST(a_step_can_end_with_the_gradient)
+{
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 2, STEPS);
+    train(&one, resumed[_i], 2000, COMM_FLOAT32, 1);
+    float *whole_step = reduced_gradient(&one);
+    one.trainer.gradient_only = 1;
+    train(&one, resumed[_i], 2000, COMM_FLOAT32, 1);
+    float *only = reduced_gradient(&one), zero = 0;
+    ck_assert_mem_eq(only, whole_step, one.model.arena * sizeof *only);
+    float *weight = on_host(one.model.device, one.model.weight, one.model.arena);
+    float *start = on_host(one.model.device, one.trainer.start, one.model.arena);
+    float *m = on_host(one.model.device, one.trainer.optimizer.m, one.model.arena);
+    ck_assert_mem_eq(weight, start, one.model.arena * sizeof *weight);
+    for (size_t i = 0; i < one.model.arena; i++)
+        ck_assert_mem_eq(&m[i], &zero, sizeof zero);
+    ck_assert_int_eq(one.trainer.step, 0);
+    free(whole_step);
+    free(only);
+    free(weight);
+    free(start);
+    free(m);
+    one_rank_destroy(&one);
+}
+END_TEST
+
 /* The ranks' owned ranges have equal lengths, and cover each bucket without overlap; so moments are 1 / ranks of all.
  */
 START_TEST(shards_cover_the_arena)
@@ -645,6 +672,7 @@ int main(void)
     TCase *shards = tcase_create("shards");
     tcase_add_test(shards, the_check_fails_on_mistakes_in_gathers);
     tcase_add_test(shards, shards_equal_one_all_reduce);
+    tcase_add_loop_test(shards, a_step_can_end_with_the_gradient, 0, 2);
     tcase_add_test(shards, shards_cover_the_arena);
     tcase_add_loop_test(shards, checkpoints_do_not_depend_on_the_strategy, 0, 2);
     tcase_add_test(shards, spans_distinguish_collectives_of_a_bucket);
