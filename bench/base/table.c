@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_name[] = {"text", "text", "count", "count", "real", "interval"};
+static const char *const kind_name[] = {"text", "text", "count", "count", "real", "error", "interval"};
 
 /* ---- from structures to JSON ---- */
 
@@ -30,7 +30,7 @@ cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, 
             json_add_number(json, column->key, (double)*(const size_t *)field);
         else if (column->kind == COLUMN_INT)
             json_add_number(json, column->key, *(const int *)field);
-        else if (column->kind == COLUMN_REAL)
+        else if (column->kind == COLUMN_REAL || column->kind == COLUMN_ERROR)
             json_add_number(json, column->key, *(const double *)field);
         else
             for (int i = 0; i < 2; i++) {
@@ -134,6 +134,8 @@ const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *
         number_words(low, column, from);
         number_words(high, column, to);
         snprintf(cell, TABLE_CELL, isfinite(from) || isfinite(to) ? "[%.50s, %.50s]" : "", low, high);
+    } else if (!strcmp(kind, "error") && isfinite(json_number(row, key)) && json_number(row, key) != 0) {
+        snprintf(cell, TABLE_CELL, "%.*e", column_int(column, "decimals", 15), json_number(row, key));
     } else {
         number_words(cell, column, json_number(row, key));
     }

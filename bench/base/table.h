@@ -15,6 +15,7 @@ enum column_kind {
     COLUMN_COUNT,   /* size_t */
     COLUMN_INT,     /* int */
     COLUMN_REAL,    /* double; NAN: n/a */
+    COLUMN_ERROR,   /* double, printed with an exponent unless it is 0; NAN: n/a */
     COLUMN_INTERVAL /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as n/a; both NAN: empty */
 };
 

@@ -135,6 +135,8 @@ def cell_words(column, row):
     if column["kind"] == "interval":
         low, high = row[f"{key}_low"], row[f"{key}_high"]
         return "" if low is None and high is None else f"[{number_words(column, low)}, {number_words(column, high)}]"
+    if column["kind"] == "error" and row[key]:
+        return f"{row[key]:.{column['decimals']}e}"
     return number_words(column, row[key])
 
 

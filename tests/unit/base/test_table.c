@@ -175,6 +175,18 @@ TEST(a_table_grows_row_by_row)
     cJSON_Delete(json);
 }
 
+/* An error has an exponent, since it may be tiny; exact ones are 0. */
+TEST(errors_have_an_exponent)
+{
+    static const double error[] = {2.7123e-8, 0, NAN, 0.25};
+    static const struct column column = {"error", "gradient\nerror", COLUMN_ERROR, 0, "1", 1, 8, 1};
+    cJSON *json = table_json(&(struct table){"errors", NULL, &column, 1, TABLE_ROWS(error, 4)});
+    char *text = printed(json);
+    ck_assert_str_eq(text, "\ngradient\n   error\n 2.7e-08\n     0.0\n     n/a\n 2.5e-01\n");
+    free(text);
+    cJSON_Delete(json);
+}
+
 /* Widths, decimals and scales in a file of another program are kept in bounds if they are too large or missing. */
 TEST(a_description_from_elsewhere_is_bounded)
 {
