@@ -49,6 +49,17 @@ for ranks in 1 2 3; do
     result "$good" "$ranks ranks: the .jsonl files have one line per step"
 done
 
+# errors LOW HIGH: how many gradient errors in the last run's figures lie in [LOW, HIGH].
+errors() { awk -F, -v low="$1" -v high="$2" '/,gradient_error,/ && $6 >= low && $6 <= high' "$out/summary.csv" | wc -l; }
+launch 3 --rounds 1 --implementations all
+is "gradients of all strategies in fp32 are sums over the ranks; the control reduces none" "$(errors 1e-12 1e-6) $(errors 0 9)" "6 6"
+launch 2 --rounds 1 --implementations none,ddp_flat,ddp_individual_v2 --grad-dtype bf16
+is "a gradient sent in bf16 is rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1)" "1 1"
+[ "$(grep -cE '^(ddp_flat|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* n/a$' printed)" = "2 1" ] && good=0 || good=1
+result "$good" "gradient errors are printed, n/a for the control"
+launch 2 --rounds 1 --implementations ddp_sharded
+is "the gradient error is measured without an implementation that has all moments" "$(errors 1e-12 1e-6)" 1
+
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --label nightly >printed 2>said </dev/null || status=$?
 compgen -G 'results/[0-9]*-nightly/summary.json' >/dev/null && good=$status || good=1

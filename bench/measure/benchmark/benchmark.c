@@ -33,6 +33,7 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
 struct benchmark {
     struct training training;
     struct attainable *attainable; /* NULL without --attainable, and before the first block */
+    double gradient_error[MAX_IMPLEMENTATIONS];
 };
 
 /* Returns the attainable step times [n, rounds] in seconds, filled for the implementations that reduce; the caller
@@ -74,6 +75,8 @@ static int write_summary(void *context)
     ranking_create(&ranking, &run->measurements, o->implementation, ranks,
                    (double)(o->batch_size * o->workload.context_length), attainable, o->resolve / 100);
     free(attainable);
+    for (int i = 0; i < o->n; i++)
+        ranking.row[i].gradient_error = benchmark->gradient_error[i];
     cJSON *summary = training_create_summary(t, "benchmark", NULL);
     ranking_add_figures(&ranking, &figures);
     ranking_add_table(&ranking, run->block_steps, summary);
@@ -83,6 +86,13 @@ static int write_summary(void *context)
                   "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
     json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
     return harness_write_summary(&t->harness.results, summary, &figures, run->complete);
+}
+
+static void measure_errors(void *context)
+{
+    struct benchmark *benchmark = context;
+    struct training *t = &benchmark->training;
+    block_gradient_errors(&t->run, t->harness.job, &t->engine, benchmark->gradient_error);
 }
 
 static int take_block(void *context, const struct block *b)
@@ -107,8 +117,11 @@ static int take_block(void *context, const struct block *b)
 int benchmark_run(const struct job *job, const struct run_options *options, const struct command *command)
 {
     struct benchmark benchmark = {0};
-    const struct run_hooks hooks = {
-        .context = &benchmark, .block = take_block, .summary = write_summary, .rounds_needed = ranking_rounds_needed};
+    const struct run_hooks hooks = {.context = &benchmark,
+                                    .begin = measure_errors,
+                                    .block = take_block,
+                                    .summary = write_summary,
+                                    .rounds_needed = ranking_rounds_needed};
     int status = training_run(&benchmark.training, "benchmark", job, options, command, &hooks);
     attainable_destroy(benchmark.attainable);
     return status;

@@ -75,7 +75,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
     c->rounds_needed = (double)m->rounds;
     for (int i = 0; i < m->n; i++) {
         const struct implementation *of = &implementation[i];
-        c->row[i] = (struct ranking_row){of->label, of, of->strategy->reduces, .mark = ""};
+        c->row[i] = (struct ranking_row){of->label, of, of->strategy->reduces, .gradient_error = NAN, .mark = ""};
         if (!c->row[i].reduces)
             continue;
         step[c->compared] = measurements_of(m, i, FIGURE_STEP);

@@ -29,6 +29,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "step_to_ddp", "1", &row->to_ddp, BETTER_NONE, 0);
         if (row->to_fastest.paired.n)
             figures_add_estimate(figures, label, "step_to_shortest", "1", &to_fastest, BETTER_NONE, 0);
+        figures_add_value(figures, label, "gradient_error", "1", row->gradient_error, 1, BETTER_LOWER);
         figures_add_estimate(figures, label, "attainable", "s", &row->attainable, BETTER_NONE, 0);
         figures_add_estimate(figures, label, "step_to_attainable", "1", &row->step_to_attainable, BETTER_LOWER, 0);
     }
@@ -57,6 +58,7 @@ static const struct {
     {{"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0}, 0},
     {{"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2}, 0},
     {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct ranking_row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, 0},
+    {{"gradient_error", "gradient\nerror", COLUMN_ERROR, FIELD(gradient_error), "1", 1, 8, 1}, 1},
     {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, 1},
     {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, 1},
     {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.median), "1", 1, 6, 2}, 1},
@@ -76,24 +78,26 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 {
     enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
     struct column column[COLUMNS];
-    char note[512];
+    char note[600];
     size_t columns = 0;
-    int to_ddp = 0, to_none = 0, gathers = 0;
+    int to_ddp = 0, to_none = 0, gathers = 0, errors = 0;
     for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
         to_none |= c->row[i].sync_cost.n > 0;
         gathers |= c->row[i].implementation->strategy->shards;
+        errors |= c->row[i].gradient_error > 0;
     }
     for (size_t i = 0; i < COLUMNS; i++)
         if (!row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
     snprintf(note, sizeof note,
              "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
-             "sync: time spent waiting for communication after backward.%s%s",
+             "sync: time spent waiting for communication after backward.%s%s%s",
              c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
              text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
              gathers ? " gather: time that forward waited for weights that other ranks had updated." : "",
-             to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "");
+             to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "",
+             errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "");
     results_add_table(summary,
                       &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,
                                       .note = {c->fastest >= 0 && *c->row[c->fastest].mark

@@ -2,6 +2,7 @@
 #include "training/block.h"
 
 #include "base/stats.h"
+#include "ddp/gradient_error.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -102,6 +103,54 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
     }
     *first = seconds[0];
     return stats_median(seconds + 1, n - 1);
+}
+
+/* ---- gradient errors ---- */
+
+/* Computes the gradient of a block's first step, and lets a reducer reduce it. */
+static void reduce_gradient(struct run *run, struct engine *engine, struct reducer *reducer)
+{
+    struct trainer *t = &engine->trainer;
+    trainer_use(t, engine->recorder.device, reducer);
+    trainer_set_step(t, run->options->block_start, 1);
+    timeline_clear(&engine->recorder.timeline);
+    engine->recorder.device->stamps_begin();
+    run->steps_run++;
+    step_run(t, 0);
+}
+
+void block_gradient_errors(struct run *run, const struct job *job, struct engine *engine, double *error)
+{
+    const struct training_options *o = run->options;
+    struct trainer *t = &engine->trainer;
+    const struct model *model = &engine->model;
+    struct reducer none;
+    int reduce = 0;
+    for (int i = 0; i < o->n; i++) {
+        error[i] = NAN;
+        reduce |= o->implementation[i].strategy->reduces;
+    }
+    if (!reduce)
+        return;
+    reducer_create(&none, &strategy_none, model, engine->comm, 0, COMM_FLOAT32);
+    block_start(run, engine, 0, o->block_start);
+    t->gradient_only = 1;
+    /* Reductions in place overwrite this rank's own gradient, so it is kept in the moments, which these steps do not
+     * use. There is room, unless all implementations shard. */
+    float *own = t->optimizer.moments < model->arena ? model->gradient : t->optimizer.m;
+    watchdog_doing(job->watchdog, "a step without reduction");
+    reduce_gradient(run, engine, &none);
+    if (own != model->gradient)
+        t->device->copy(own, model->gradient, model->arena);
+    for (int i = 0; i < o->n; i++) {
+        if (!o->implementation[i].strategy->reduces)
+            continue;
+        watchdog_doing(job->watchdog, "the gradient error of %s", o->implementation[i].label);
+        reduce_gradient(run, engine, &engine->reducer[i]);
+        error[i] = gradient_error(&engine->reducer[i], job, own);
+    }
+    t->gradient_only = 0;
+    reducer_destroy(&none);
 }
 
 /* ---- figures of a block ---- */

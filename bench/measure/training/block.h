@@ -48,6 +48,11 @@ double block_step_seconds(struct run *run, const struct job *job, struct engine 
 double block_try_steps(struct run *run, const struct job *job, struct engine *engine, int implementation,
                        double *first);
 
+/* Sets error[implementations] to the gradient_error of each implementation, in one step from the starting weights and
+ * data of a block; NAN for implementations that do not reduce. Trains steps that update nothing, so call it before the
+ * first block. All ranks call it, and get the same errors. */
+void block_gradient_errors(struct run *run, const struct job *job, struct engine *engine, double *error);
+
 /* Returns the most bytes in use on this rank so far (open_device_memory). */
 size_t block_peak_memory(const struct block_counts *counts, const struct open_device *opened);
 

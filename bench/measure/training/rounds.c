@@ -169,6 +169,8 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
      * until the second step of the ramp. */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + RAMP_STEPS - 1 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
+    if (hooks->begin && !status)
+        hooks->begin(hooks->context);
     (void)other_processes_watch(&h->other_processes, job);
     int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary is due after the first round */
     double needed = 0;

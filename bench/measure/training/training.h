@@ -65,6 +65,8 @@ int training_set_up(struct training *training, const char *mode, const struct co
 /* What a command does between blocks and rounds. All ranks call each hook at the same points, except rounds_needed. */
 struct run_hooks {
     void *context;
+    /* Called once, before the first round; may be NULL. */
+    void (*begin)(void *context);
     /* Called after a block, whose spans are still in the timeline. Returns 0; or -1, reported, if writing failed. */
     int (*block)(void *context, const struct block *block);
     /* Writes the summary; called between rounds every 2 s, and once run.complete is set. Returns 0; or -1, reported. */

@@ -193,6 +193,23 @@ TEST(a_missing_interval_is_reported)
     free(text);
 }
 
+TEST(gradient_errors_are_shown_where_they_were_measured)
+{
+    ranking.row[1].gradient_error = 2.7123e-8;
+    ranking.row[2].gradient_error = 0;
+    ranking_add_table(&ranking, 3, summary);
+    ranking_add_figures(&ranking, &figures);
+    char *text = printed();
+    expect(text, "gradient\n");
+    expect(text, " 2.7e-08\n");
+    expect(text, "     0.0\n");
+    expect(text, "gradient error: relative L2 distance");
+    ck_assert_double_eq(figures_find(&figures, "ddp", "gradient_error", 0)->value, 2.7123e-8);
+    ck_assert_double_eq(figures_find(&figures, "fast", "gradient_error", 0)->value, 0);
+    ck_assert_ptr_null(figures_find(&figures, "none", "gradient_error", 0));
+    free(text);
+}
+
 TEST(attainable_is_shown_where_it_was_measured)
 {
     static const double bound[ROWS] = {NAN, 0.008, 0.014};
