@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-const char *const comm_kind_name[COMM_KINDS + 1] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast", NULL};
+const char *const comm_kind_name[COMM_KINDS + 1] = {"all_reduce", "reduce_scatter", "all_gather",
+                                                    "broadcast",  "all_to_all",     NULL};
 const char *const comm_dtype_name[COMM_DTYPES + 1] = {"float", "bf16", "double", "int32", NULL};
 const char *const comm_op_name[COMM_OPS + 1] = {"sum", "max", "avg", NULL};
 const char *const comm_library_name[COMM_LIBRARIES + 1] = {"auto", "mpi", "nccl", NULL};

@@ -10,11 +10,12 @@
 
 #include <stddef.h>
 
-enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BROADCAST, COMM_KINDS };
+enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BROADCAST, COMM_ALL_TO_ALL, COMM_KINDS };
 enum comm_dtype { COMM_FLOAT32, COMM_BF16, COMM_FLOAT64, COMM_INT32, COMM_DTYPES };
 enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the number of ranks */
 
-extern const char *const comm_kind_name[COMM_KINDS + 1];   /* all_reduce, reduce_scatter, all_gather, broadcast, NULL */
+extern const char
+    *const comm_kind_name[COMM_KINDS + 1]; /* all_reduce, reduce_scatter, all_gather, broadcast, all_to_all, NULL */
 extern const char *const comm_dtype_name[COMM_DTYPES + 1]; /* float, bf16, double, int32, NULL */
 extern const char *const comm_op_name[COMM_OPS + 1];       /* sum, max, avg, NULL */
 
@@ -30,6 +31,7 @@ static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
  * reduce_scatter    [n, count]   [count]      buffer[i] = op over the ranks of in[rank, i]
  * all_gather        [count]      [n, count]   buffer[r, i] = in[i] of rank r
  * broadcast         -            [count]      buffer[i] = buffer[i] of the root; in place only
+ * all_to_all        [n, count]   [n, count]   buffer[r, i] = in[rank, i] of rank r; never in place
  * In place, `in` is NULL and the input lies in the buffer: all_gather reads this rank's part at buffer[rank];
  * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. A zeroed
  * kind, op, dtype and `in` describe the all-reduce of a gradient: a sum in fp32, in place. */
@@ -54,7 +56,7 @@ static inline int comm_reduces(enum comm_kind kind)
 /* Returns the size of the larger buffer of a collective, in units of `count` elements. */
 static inline size_t comm_parts(enum comm_kind kind, int ranks)
 {
-    return kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER ? (size_t)ranks : 1;
+    return kind == COMM_ALL_REDUCE || kind == COMM_BROADCAST ? 1 : (size_t)ranks;
 }
 
 /* Makes the span of a collective, as every comm records it on the communication lane. */
@@ -139,8 +141,8 @@ static inline void *comm_result(const struct comm *comm, const struct collective
 }
 
 /* Returns the factor from algorithm bandwidth to bus bandwidth, which can be compared with the rate of a link: 2 (n -
- * 1) / n for all-reduce, (n - 1) / n for reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source:
- * nccl-tests, doc/PERFORMANCE.md. */
+ * 1) / n for all-reduce, (n - 1) / n for reduce-scatter, all-gather and all-to-all, 1 for broadcast; 0 for one rank.
+ * Source: nccl-tests, doc/PERFORMANCE.md. */
 double comm_bus_factor(enum comm_kind kind, int ranks);
 
 /* Describes a collective, and its ticket unless that is 0, in words[COMM_WORDS], for messages. */

@@ -75,7 +75,7 @@ static MPI_Op op_of(const struct mpi_state *s, const struct collective *c)
 /* Divides complete sums by the number of ranks, because MPI has no average. */
 static void divide_average(const struct mpi_state *s, const struct collective *c)
 {
-    if (c->op != COMM_AVG || c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST)
+    if (c->op != COMM_AVG || !comm_reduces(c->kind))
         return;
     float ranks = (float)s->ranks;
     for (size_t i = 0; i < c->count; i++)
@@ -106,7 +106,7 @@ struct piece {
 static struct piece piece_of(const struct mpi_state *s, const struct collective *c, size_t at)
 {
     size_t left = c->count - at, skip = at * comm_dtype_bytes(c->dtype);
-    if (c->count > s->piece && (c->kind == COMM_REDUCE_SCATTER || c->kind == COMM_ALL_GATHER))
+    if (c->count > s->piece && comm_parts(c->kind, 2) > 1)
         FATAL("%s of %zu elements per rank; MPI takes at most %zu", comm_kind_name[c->kind], c->count, s->piece);
     return (struct piece){c->in ? (const char *)c->in + skip : MPI_IN_PLACE, (char *)c->buffer + skip,
                           (int)(left < s->piece ? left : s->piece), type_of(c->dtype), op_of(s, c)};
@@ -121,6 +121,9 @@ static void begin_piece(const struct mpi_state *s, const struct collective *c, c
         break;
     case COMM_ALL_GATHER:
         MPI_CHECK(MPI_Iallgather(p->in, p->n, p->type, p->out, p->n, p->type, s->comm, request));
+        break;
+    case COMM_ALL_TO_ALL:
+        MPI_CHECK(MPI_Ialltoall(p->in, p->n, p->type, p->out, p->n, p->type, s->comm, request));
         break;
     case COMM_BROADCAST:
         MPI_CHECK(MPI_Ibcast(p->out, p->n, p->type, c->root, s->comm, request));
@@ -159,6 +162,9 @@ static void mpi_call(void *state, const struct collective *c)
             break;
         case COMM_ALL_GATHER:
             MPI_CHECK(MPI_Allgather(p.in, p.n, p.type, p.out, p.n, p.type, s->comm));
+            break;
+        case COMM_ALL_TO_ALL:
+            MPI_CHECK(MPI_Alltoall(p.in, p.n, p.type, p.out, p.n, p.type, s->comm));
             break;
         case COMM_BROADCAST:
             MPI_CHECK(MPI_Bcast(p.out, p.n, p.type, c->root, s->comm));

@@ -134,6 +134,20 @@ static void fail_and_wait(struct comm_nccl *c, ncclResult_t code)
         pause();
 }
 
+/* Issues the messages of an all-to-all, which NCCL has no call for before 2.28. */
+static ncclResult_t issue_messages(struct comm_nccl *c, const struct collective *l, ncclDataType_t type)
+{
+    size_t part = l->count * comm_dtype_bytes(l->dtype);
+    ncclResult_t code = ncclGroupStart(), end;
+    for (int r = 0; r < c->comm.ranks && code == ncclSuccess; r++) {
+        code = ncclSend((const char *)l->in + (size_t)r * part, l->count, type, r, c->nccl, c->stream);
+        if (code == ncclSuccess)
+            code = ncclRecv((char *)l->buffer + (size_t)r * part, l->count, type, r, c->nccl, c->stream);
+    }
+    end = ncclGroupEnd();
+    return code == ncclSuccess ? end : code;
+}
+
 /* Issues a collective to the communication stream. */
 static void issue_call(struct comm_nccl *c, const struct collective *l)
 {
@@ -157,6 +171,9 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
         if (!l->in) /* the input is at buffer[rank], where NCCL expects it */
             in += c->comm.scattered * l->count * comm_dtype_bytes(l->dtype);
         code = ncclAllGather(in, out, l->count, type[l->dtype], c->nccl, c->stream);
+        break;
+    case COMM_ALL_TO_ALL:
+        code = issue_messages(c, l, type[l->dtype]);
         break;
     case COMM_BROADCAST:
         code = ncclBroadcast(in, out, l->count, type[l->dtype], l->root, c->nccl, c->stream);

@@ -94,6 +94,8 @@ static struct shape shape_of(const struct staged *s, const struct collective *c)
         return (struct shape){whole, c->in ? part : whole, 0};
     case COMM_ALL_GATHER:
         return (struct shape){part, whole, s->rank * part};
+    case COMM_ALL_TO_ALL:
+        return (struct shape){whole, whole, 0};
     case COMM_BROADCAST:
         return (struct shape){(size_t)c->root == s->rank ? part : 0, part, 0};
     default: /* all_reduce */
@@ -123,7 +125,8 @@ static void copy_in(struct staged *s, size_t index)
 {
     struct staged_collective *slot = &s->slot[index];
     const struct collective *c = &slot->wanted;
-    size_t bytes = (c->kind == COMM_ALL_GATHER ? s->ranks : 1) * c->count * comm_dtype_bytes(c->dtype);
+    size_t parts = c->kind == COMM_ALL_GATHER || c->kind == COMM_ALL_TO_ALL ? s->ranks : 1;
+    size_t bytes = parts * c->count * comm_dtype_bytes(c->dtype);
     if (c->kind == COMM_BROADCAST && (size_t)c->root == s->rank)
         bytes = 0;
     slot->copying_in = 1;

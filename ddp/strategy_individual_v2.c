@@ -25,7 +25,7 @@ static void join_and_unstage(struct reducer *reducer)
         const struct collective staged = reducer_collective(reducer, i, 0);
         float *gradient = reducer->model->gradient + reducer->plan.bucket[i].offset;
         if (staged.dtype == COMM_BF16)
-            device->unpack_bf16(gradient, staged.buffer, staged.count);
+            device->unpack_bf16(gradient, staged.buffer, staged.count, 1, staged.count);
         else
             device->copy(gradient, staged.buffer, staged.count);
     }

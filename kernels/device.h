@@ -96,9 +96,11 @@ struct device {
     /* ---- moving numbers ---- */
     void (*zero)(float *x, size_t n);                     /* x[n] = 0 */
     void (*copy)(float *to, const float *from, size_t n); /* to[n] = from[n] */
-    /* Convert fp32 to bfloat16 and back; packing rounds to nearest, ties to even; NaN stays NaN. */
+    /* Converts fp32 to bfloat16; rounds to nearest, ties to even; NaN stays NaN. */
     void (*pack_bf16)(uint16_t *to, const float *from, size_t n);
-    void (*unpack_bf16)(float *to, const uint16_t *from, size_t n);
+    /* Widens bfloat16 to fp32, and sums `rows` (>= 1) arrays, which begin every `stride` numbers, in order and in fp32:
+     * to[n] = sum over r of from[r * stride + i]. NaN stays NaN. */
+    void (*unpack_bf16)(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride);
 
     /* ---- layers ---- */
     /* x[N, C] = row token[i] of table[V, C]. */

@@ -35,9 +35,9 @@ static void null_pack(uint16_t *to, const float *from, size_t n)
 {
     (void)to, (void)from, (void)n;
 }
-static void null_unpack(float *to, const uint16_t *from, size_t n)
+static void null_unpack(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride)
 {
-    (void)to, (void)from, (void)n;
+    (void)to, (void)from, (void)n, (void)rows, (void)stride;
 }
 static void null_embedding_forward(void *y, const void *x, const int32_t *token, size_t N, size_t C)
 {

@@ -107,11 +107,11 @@ static void traced_pack_bf16(uint16_t *to, const float *from, size_t n)
     record_operation(OPERATION_PACK_BF16, start, n, 0, 0, 0);
 }
 
-static void traced_unpack_bf16(float *to, const uint16_t *from, size_t n)
+static void traced_unpack_bf16(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride)
 {
     struct moment start = moment_now();
-    inner->unpack_bf16(to, from, n);
-    record_operation(OPERATION_UNPACK_BF16, start, n, 0, 0, 0);
+    inner->unpack_bf16(to, from, n, rows, stride);
+    record_operation(OPERATION_UNPACK_BF16, start, n, rows, 0, 0);
 }
 
 static void traced_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C)

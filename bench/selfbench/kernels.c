@@ -127,7 +127,7 @@ static size_t stride_of_logits(size_t vocabulary)
 static void declare_memory_bound(struct bench *b)
 {
     size_t N = b->numbers / C;
-    const size_t wide[4] = {b->array_bytes / sizeof(float)}, rows_of_c[4] = {N, C}, table[4] = {N, C, V},
+    const size_t wide[4] = {b->array_bytes / sizeof(float), 1}, rows_of_c[4] = {N, C}, table[4] = {N, C, V},
                  logits[4] = {b->numbers / stride_of_logits(V), V},
                  many_logits[4] = {b->numbers / stride_of_logits(GPT2_V), GPT2_V}, heads[4] = {N / T, T, H, D};
     if (b->program.opened.on_gpu)
@@ -254,7 +254,7 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
         d->pack_bf16(x->z, x->a32, s[0]);
         break;
     case OPERATION_UNPACK_BF16:
-        d->unpack_bf16(x->y32, x->z, s[0]);
+        d->unpack_bf16(x->y32, x->z, s[0], s[1], s[0]);
         break;
     case OPERATION_EMBEDDING_FORWARD:
         d->embedding_forward(x->y, x->table, x->token, s[0], s[1]);

@@ -102,7 +102,7 @@ void cpu_annotation_begin(const char *format, ...) __attribute__((format(printf,
 void cpu_zero(float *x, size_t n);
 void cpu_copy(float *to, const float *from, size_t n);
 void cpu_pack_bf16(uint16_t *to, const float *from, size_t n);
-void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n);
+void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride);
 
 void cpu_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C);
 void cpu_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,

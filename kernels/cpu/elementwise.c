@@ -29,11 +29,17 @@ CPU_CLONES void cpu_pack_bf16(uint16_t *to, const float *from, size_t n)
         to[i] = bf16_narrow(from[i]);
 }
 
-CPU_CLONES void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n)
+CPU_CLONES void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride)
 {
-#pragma omp parallel for simd num_threads(cpu_threads)
-    for (size_t i = 0; i < n; i++)
-        to[i] = bf16_widen(from[i]);
+#pragma omp parallel for num_threads(cpu_threads)
+    for (size_t b = 0; b < CPU_BLOCKS; b++) {
+        size_t start = cpu_block_start(n, b), end = cpu_block_start(n, b + 1);
+        for (size_t i = start; i < end; i++)
+            to[i] = bf16_widen(from[i]);
+        for (size_t r = 1; r < rows; r++)
+            for (size_t i = start; i < end; i++)
+                to[i] += bf16_widen(from[r * stride + i]);
+    }
 }
 
 CPU_CLONES void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t N, size_t F, size_t stride)

@@ -43,26 +43,32 @@ __global__ void __launch_bounds__(THREADS) pack_bf16_kernel(bf16 *to, const floa
         pack_bf16<false>(to, from, start, n);
 }
 
-/* Widens bfloat16, which is the upper half of a float, to float. */
-template <bool whole> __device__ inline void unpack_bf16(float *to, const uint16_t *from, size_t start, size_t n)
+/* Widens bfloat16, which is the upper half of a float, to float, and sums the rows. */
+template <bool whole>
+__device__ inline void unpack_bf16(float *to, const uint16_t *from, size_t start, size_t n, size_t rows, size_t stride)
 {
     constexpr int count = Vector<uint16_t>::count;
-    Group<uint16_t, count> narrowed = load<whole, count>(from, start, n);
-    Group<float, count> wide;
+    Group<float, count> sum;
+    for (size_t r = 0; r < rows; r++) {
+        Group<uint16_t, count> narrowed = load<whole, count>(from + r * stride, start, n);
 #pragma unroll
-    for (int i = 0; i < count; i++)
-        wide.number[i] = __uint_as_float(static_cast<unsigned>(narrowed.number[i]) << 16);
-    store<whole>(to, wide, start, n);
+        for (int i = 0; i < count; i++) {
+            float wide = __uint_as_float(static_cast<unsigned>(narrowed.number[i]) << 16);
+            sum.number[i] = r == 0 ? wide : sum.number[i] + wide;
+        }
+    }
+    store<whole>(to, sum, start, n);
 }
 
-__global__ void __launch_bounds__(THREADS) unpack_bf16_kernel(float *to, const uint16_t *from, size_t n, bool vectors)
+__global__ void __launch_bounds__(THREADS)
+    unpack_bf16_kernel(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride, bool vectors)
 {
     constexpr int count = Vector<uint16_t>::count;
     size_t start = thread_of_grid() * count;
     if (vectors && start + count <= n)
-        unpack_bf16<true>(to, from, start, n);
+        unpack_bf16<true>(to, from, start, n, rows, stride);
     else
-        unpack_bf16<false>(to, from, start, n);
+        unpack_bf16<false>(to, from, start, n, rows, stride);
 }
 
 void cuda_pack_bf16(uint16_t *to, const float *from, size_t n)
@@ -72,11 +78,11 @@ void cuda_pack_bf16(uint16_t *to, const float *from, size_t n)
                from, n, aligned(to, from));
 }
 
-void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n)
+void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride)
 {
     if (n > 0)
-        launch(unpack_bf16_kernel, blocks_of(n, THREADS * Vector<uint16_t>::count), THREADS, 0, to, from, n,
-               aligned(to, from));
+        launch(unpack_bf16_kernel, blocks_of(n, THREADS * Vector<uint16_t>::count), THREADS, 0, to, from, n, rows,
+               stride, aligned(to, from) && (rows == 1 || stride % Vector<uint16_t>::count == 0));
 }
 
 /* ---- SwiGLU ---- */

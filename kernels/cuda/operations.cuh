@@ -16,7 +16,7 @@ extern enum precision cuda_precision;
 void cuda_zero(float *x, size_t n);
 void cuda_copy(float *to, const float *from, size_t n);
 void cuda_pack_bf16(uint16_t *to, const float *from, size_t n);
-void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n);
+void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride);
 
 template <typename Number>
 void cuda_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C);

@@ -363,10 +363,10 @@ static void check_kinds(const struct way *w, struct comm *comm, int i)
                            .dtype = (enum comm_dtype)(i % COMM_DTYPES),
                            .op = (enum comm_op)(i / COMM_DTYPES % COMM_OPS),
                            .root = job.size - 1};
-    if (c.op && (c.kind == COMM_ALL_GATHER || c.kind == COMM_BROADCAST))
+    if (c.op && !comm_reduces(c.kind))
         return; /* these collectives compute nothing */
     for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
-        for (int in_place = c.kind == COMM_BROADCAST; in_place < 2; in_place++)
+        for (int in_place = c.kind == COMM_BROADCAST; in_place < (c.kind == COMM_ALL_TO_ALL ? 1 : 2); in_place++)
             for (int blocking = 0; blocking < 2; blocking++) {
                 c.count = counts[n];
                 check_exact(w, comm, c, in_place, blocking);

@@ -63,10 +63,8 @@ TEST(overlap_is_not_clamped)
 TEST(bus_factors_are_those_of_nccl_tests)
 {
     static const double known[COMM_KINDS][3] = {
-        [COMM_ALL_REDUCE] = {0, 1, 1.75},
-        [COMM_REDUCE_SCATTER] = {0, 0.5, 0.875},
-        [COMM_ALL_GATHER] = {0, 0.5, 0.875},
-        [COMM_BROADCAST] = {0, 1, 1},
+        [COMM_ALL_REDUCE] = {0, 1, 1.75}, [COMM_REDUCE_SCATTER] = {0, 0.5, 0.875}, [COMM_ALL_GATHER] = {0, 0.5, 0.875},
+        [COMM_BROADCAST] = {0, 1, 1},     [COMM_ALL_TO_ALL] = {0, 0.5, 0.875},
     };
     static const int ranks[] = {1, 2, 8};
     for (int k = 0; k < COMM_KINDS; k++)
@@ -97,11 +95,11 @@ TEST(sizes_are_whole_elements)
 }
 
 /* A real timing has the requested iterations, which all take time, and no wrong element; ranks agree on the figures. */
-TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
+TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_ALL_TO_ALL)
 {
     static const size_t bytes = 4096;
-    struct collective_choice choice = {.kind = (enum comm_kind)(_i % COMM_KINDS), .dtypes = 1, .ops = 1};
-    enum blocking blocking = (enum blocking)(_i / COMM_KINDS);
+    struct collective_choice choice = {.kind = (enum comm_kind)(_i % COMM_ALL_TO_ALL), .dtypes = 1, .ops = 1};
+    enum blocking blocking = (enum blocking)(_i / COMM_ALL_TO_ALL);
     struct timing_options options = {
         .iters = 21, .warmup_iters = 5, .cycles = 2, .check = 1, .time = TIME_MEAN, .blocking = blocking};
     struct comm_options comm = {0};

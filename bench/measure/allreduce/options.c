@@ -39,6 +39,8 @@ static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
 
 /* ---- the rows ---- */
 
+static const char *const kinds[] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast",
+                                    NULL}; /* enum comm_kind */
 static const char *const blocking_choices[] = {"auto", "0", "1", "yield", NULL};
 static const char *const rank_time_numbers[] = {"0", "1", "2", "3", NULL};
 
@@ -63,7 +65,7 @@ static const struct option size_rows[] = {
 
 static const struct option collective_rows[] = {
     {.name = "collective", .common = 1, .kind = &option_choice, .offset = FIELD(choice.kind), .initial = "all_reduce",
-     .choices = comm_kind_name, .help = "all_reduce, reduce_scatter, all_gather or broadcast"},
+     .choices = kinds, .help = "all_reduce, reduce_scatter, all_gather or broadcast"},
     {.name = "datatype", .letter = 'd', .common = 1, .kind = &option_names, .offset = FIELD(choice.dtypes),
      .initial = "float", .choices = comm_dtype_name, .help = "float, bf16, double, int32; a list, or all"},
     {.name = "op", .letter = 'o', .common = 1, .kind = &option_names, .offset = FIELD(choice.ops), .initial = "sum",

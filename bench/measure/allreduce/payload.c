@@ -45,7 +45,13 @@ static int64_t whole(uint64_t hash, int64_t reach)
 
 static int gathers(const struct collective *c)
 {
-    return c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST;
+    return !comm_reduces(c->kind);
+}
+
+/* Returns how many elements the input has. */
+static size_t inputs_of(const struct collective *c, int ranks)
+{
+    return c->kind == COMM_ALL_GATHER ? c->count : c->count * comm_parts(c->kind, ranks);
 }
 
 static int64_t input_value(const struct collective *c, const struct rule *rule, int64_t rank, size_t element)
@@ -72,7 +78,7 @@ static void put(enum comm_dtype dtype, void *array, size_t i, int64_t value)
 
 size_t payload_result(const struct collective *c, int ranks)
 {
-    return c->kind == COMM_ALL_GATHER ? c->count * (size_t)ranks : c->count;
+    return c->kind == COMM_REDUCE_SCATTER ? c->count : c->count * comm_parts(c->kind, ranks);
 }
 
 static int64_t result_value(const struct payload *p, const struct rule *rule, size_t i)
@@ -82,6 +88,8 @@ static int64_t result_value(const struct payload *p, const struct rule *rule, si
         return input_value(c, rule, (int64_t)(i / c->count), i % c->count);
     if (c->kind == COMM_BROADCAST)
         return input_value(c, rule, c->root, i);
+    if (c->kind == COMM_ALL_TO_ALL)
+        return input_value(c, rule, (int64_t)(i / c->count), (size_t)p->rank * c->count + i % c->count);
     size_t element = i + (c->kind == COMM_REDUCE_SCATTER ? (size_t)p->rank * c->count : 0);
     int64_t base = whole(mix(element ^ rule->round), rule->reach);
     return c->op == COMM_SUM ? rule->carriers * base : c->op == COMM_AVG ? base : base + rule->ramp - 1;
@@ -91,14 +99,13 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
 {
     const struct collective *c = &p->collective;
     struct rule rule = rule_of(p);
-    size_t inputs = c->kind == COMM_REDUCE_SCATTER ? c->count * (size_t)p->ranks : c->count;
     char *own =
         (char *)buffer + (c->kind == COMM_ALL_GATHER ? (size_t)p->rank * c->count : 0) * comm_dtype_bytes(c->dtype);
     for (size_t i = 0; i < payload_result(c, p->ranks); i++)
         put(c->dtype, buffer, i, result_value(p, &rule, i) == 1 ? 2 : 1);
     if (c->kind == COMM_BROADCAST && p->rank != c->root)
         return;
-    for (size_t i = 0; i < inputs; i++)
+    for (size_t i = 0; i < inputs_of(c, p->ranks); i++)
         put(c->dtype, in ? in : own, i, input_value(c, &rule, p->rank, i));
 }
 

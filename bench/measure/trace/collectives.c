@@ -22,7 +22,7 @@ void trace_put_group(struct trace_writer *w, int abbreviated)
 
 /* The names that PyTorch gives collectives on one tensor, by enum comm_kind. */
 static const char *const collective_name[COMM_KINDS] = {"allreduce", "_reduce_scatter_base", "_allgather_base",
-                                                        "broadcast"};
+                                                        "broadcast", "all_to_all"};
 
 /* Writes a member with a time in microseconds, unless the time is unknown (negative). */
 static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)

@@ -148,6 +148,8 @@ bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char
         return out == in + own || !overlap(in, all, out, one);
     case emulated::ALL_GATHER:
         return in == out + own || !overlap(in, one, out, all);
+    case emulated::ALL_TO_ALL:
+        return !overlap(in, all, out, all);
     case emulated::BROADCAST:
         return call.root != ranks.rank || in == out || !overlap(in, one, out, one);
     default:
@@ -379,4 +381,70 @@ ncclResult_t ncclBroadcast(const void *in, void *out, size_t count, ncclDataType
                            cudaStream_t stream)
 {
     return issue(comm, {emulated::BROADCAST, type, ncclSum, root, count}, in, out, stream);
+}
+
+/* ---- groups of messages ---- */
+
+namespace
+{
+struct Message {
+    const void *from; /* NULL: the message is received */
+    void *to;
+    size_t count;
+    ncclDataType_t type;
+    int peer;
+    ncclComm_t comm;
+    cudaStream_t stream;
+};
+thread_local bool in_group;
+thread_local std::vector<Message> group;
+
+ncclResult_t add_message(const Message &message)
+{
+    if (!in_group)
+        emulated_wrong(__FILE__, __LINE__, "messages outside a group are not emulated");
+    group.push_back(message);
+    return ncclSuccess;
+}
+} // namespace
+
+ncclResult_t ncclGroupStart()
+{
+    in_group = true;
+    group.clear();
+    return ncclSuccess;
+}
+
+ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int to_rank, ncclComm_t comm,
+                      cudaStream_t stream)
+{
+    return add_message({from, nullptr, count, type, to_rank, comm, stream});
+}
+
+ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int from_rank, ncclComm_t comm, cudaStream_t stream)
+{
+    return add_message({nullptr, to, count, type, from_rank, comm, stream});
+}
+
+/* Issues a group with a message to each rank and one from each rank, in the order of ranks, as an all-to-all. */
+ncclResult_t ncclGroupEnd()
+{
+    in_group = false;
+    if (group.size() < 2)
+        return answer(ncclInvalidUsage);
+    const Message first = group[0];
+    size_t part = first.count * emulated::type_bytes(first.type);
+    const auto *in = static_cast<const char *>(first.from);
+    auto *out = static_cast<char *>(group[1].to);
+    bool whole = group.size() == 2 * static_cast<size_t>(first.comm->state->ranks.size);
+    for (size_t i = 0; i < group.size(); i++) {
+        const Message &m = group[i];
+        size_t r = i / 2;
+        whole = whole && m.peer == static_cast<int>(r) && m.count == first.count && m.type == first.type &&
+                m.comm == first.comm && m.stream == first.stream &&
+                (i % 2 ? m.to == out + r * part : m.from == in + r * part);
+    }
+    if (!whole)
+        emulated_wrong(__FILE__, __LINE__, "a group of messages that is no all-to-all is not emulated");
+    return issue(first.comm, {emulated::ALL_TO_ALL, first.type, ncclSum, 0, first.count}, in, out, first.stream);
 }

@@ -131,10 +131,16 @@ static void reduce_any(const Rendezvous &ranks, const Call &call, size_t first, 
 
 /* ---- a piece: n elements from index `from` on, of a buffer or, if it has a part for each rank, of each part ---- */
 
+/* Returns how many ranks get a part of their own of each rank's input. */
+static size_t parts_of(const Call &call, int ranks)
+{
+    return call.kind == REDUCE_SCATTER || call.kind == ALL_TO_ALL ? static_cast<size_t>(ranks) : 1;
+}
+
 static void post(Rendezvous &ranks, const Call &call, const char *in, size_t from, size_t n)
 {
     Place &mine = ranks.place[ranks.rank];
-    size_t bytes = type_bytes(call.type), parts = call.kind == REDUCE_SCATTER ? static_cast<size_t>(ranks.size) : 1;
+    size_t bytes = type_bytes(call.type), parts = parts_of(call, ranks.size);
     mine.call = call;
     if (call.kind != BROADCAST || call.root == ranks.rank)
         for (size_t r = 0; r < parts; r++)
@@ -144,9 +150,10 @@ static void post(Rendezvous &ranks, const Call &call, const char *in, size_t fro
 static void take(Rendezvous &ranks, const Call &call, char *out, size_t from, size_t n)
 {
     size_t bytes = type_bytes(call.type);
-    if (call.kind == ALL_GATHER)
+    size_t part = call.kind == ALL_TO_ALL ? static_cast<size_t>(ranks.rank) * n * bytes : 0;
+    if (call.kind == ALL_GATHER || call.kind == ALL_TO_ALL)
         for (int r = 0; r < ranks.size; r++)
-            memcpy(out + (static_cast<size_t>(r) * call.count + from) * bytes, ranks.place[r].slot, n * bytes);
+            memcpy(out + (static_cast<size_t>(r) * call.count + from) * bytes, ranks.place[r].slot + part, n * bytes);
     else if (call.kind == BROADCAST)
         memcpy(out + from * bytes, ranks.place[call.root].slot, n * bytes);
     else
@@ -170,7 +177,7 @@ static void check_agreement(const Rendezvous &ranks, const Call &mine)
 
 bool Rendezvous::advance(const Call &call, const void *in, void *out, Progress &progress)
 {
-    size_t parts = call.kind == REDUCE_SCATTER ? static_cast<size_t>(size) : 1;
+    size_t parts = parts_of(call, size);
     size_t most = SLOT / (type_bytes(call.type) * parts);
     while (progress.elements < call.count) {
         size_t n = std::min(most, call.count - progress.elements);

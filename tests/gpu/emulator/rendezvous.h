@@ -8,7 +8,7 @@
 
 namespace emulated
 {
-enum CallKind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
+enum CallKind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, ALL_TO_ALL };
 
 /* A collective's parameters, equal on all ranks. If a buffer has a part for each rank, `count` is that of one part. */
 struct Call {

@@ -239,15 +239,37 @@ static void test_pack_bf16(void)
     }
 }
 
+/* Sums of rows are exact, because the numbers are whole and small; the stride leaves out numbers between rows. */
+static void test_unpack_rows(void)
+{
+    static const size_t cases[][3] = {{1, 2, 1}, {17, 3, 19}, {130, 4, 136}, {1000, 2, 1000}, {4096, 5, 4104}};
+    for (size_t l = 0; l < LENGTH(cases); l++) {
+        size_t n = cases[l][0], rows = cases[l][1], stride = cases[l][2];
+        struct array *from = array_bytes(rows * stride * sizeof(uint16_t)), *to = array_floats(n, 0.0f, 1.0f);
+        for (size_t i = 0; i < rows * stride; i++)
+            ((uint16_t *)array_before(from))[i] = bf16_narrow((float)(i % 37) - 11);
+        RUN(unpack_bf16, array_device(to), array_device(from), n, rows, stride);
+        to->checked = 1;
+        for (size_t i = 0; i < n; i++) {
+            float sum = 0;
+            for (size_t r = 0; r < rows; r++)
+                sum += (float)((r * stride + i) % 37) - 11;
+            ck_assert_float_eq(((float *)array_after(to))[i], sum);
+        }
+        arrays_finish();
+    }
+}
+
 /* All 65,536 values are unpacked, then the first few in shorter arrays. All NaNs count as equal. */
 static void test_unpack_bf16(void)
 {
     static const size_t counts[] = {65536, 1, 3, 17, 130, 1000};
+    test_unpack_rows();
     for (size_t l = 0; l < LENGTH(counts); l++) {
         struct array *from = array_bytes(counts[l] * sizeof(uint16_t)), *to = array_floats(counts[l], 0.0f, 1.0f);
         for (size_t i = 0; i < counts[l]; i++)
             ((uint16_t *)array_before(from))[i] = (uint16_t)i;
-        RUN(unpack_bf16, array_device(to), array_device(from), counts[l]);
+        RUN(unpack_bf16, array_device(to), array_device(from), counts[l], 1, counts[l]);
         to->checked = 1;
         for (size_t i = 0; i < counts[l]; i++) {
             uint32_t got = ((uint32_t *)array_after(to))[i];

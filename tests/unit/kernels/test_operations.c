@@ -38,7 +38,7 @@ static const struct {
     {OPERATION_ZERO, {X}, 0, 4 * X},
     {OPERATION_COPY, {X}, 0, 4 * X + 4 * X},
     {OPERATION_PACK_BF16, {X}, 0, 4 * X + 2 * X},
-    {OPERATION_UNPACK_BF16, {X}, 0, 2 * X + 4 * X},
+    {OPERATION_UNPACK_BF16, {X, 3}, 0, 3 * 2 * X + 4 * X},
     {OPERATION_EMBEDDING_FORWARD, {N, C}, 0, 4 * N + 4 * (N * C + N * C)},
     {OPERATION_EMBEDDING_BACKWARD, {N, C, V}, 0, 4 * N + 4 * (N * C + V * C)},
     {OPERATION_LINEAR_FORWARD, {N, I, O}, 210, 4 * (15 + 35 + 21)},
