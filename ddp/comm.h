@@ -53,6 +53,13 @@ static inline int comm_reduces(enum comm_kind kind)
     return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
 }
 
+/* Returns 1 if a strategy's collective of this kind is a part of the reduction of gradients; 0 if it gathers weights,
+ * which only strategies that shard do. */
+static inline int comm_of_gradients(enum comm_kind kind, int shards)
+{
+    return !shards || kind != COMM_ALL_GATHER;
+}
+
 /* Returns the size of the larger buffer of a collective, in units of `count` elements. */
 static inline size_t comm_parts(enum comm_kind kind, int ranks)
 {

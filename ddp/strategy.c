@@ -1,6 +1,7 @@
 /* strategy.c - the list of strategies, and functions that they share. */
 #include "ddp/strategy.h"
 
+#include "ddp/exchange.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
@@ -25,14 +26,18 @@ const struct strategy *strategy_find(const char *name)
     return NULL;
 }
 
+const struct strategy *strategy_with(const struct strategy *strategy, enum comm_dtype wire)
+{
+    return wire == COMM_BF16 && strategy->bf16 ? strategy->bf16 : strategy;
+}
+
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
-                    struct comm *comm, size_t bucket_bytes, enum comm_dtype staged_dtype)
+                    struct comm *comm, size_t bucket_bytes)
 {
     *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm};
     strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
     if (strategy->stages) {
-        reducer->staged_dtype = staged_dtype;
-        reducer->bytes = model->arena * comm_dtype_bytes(staged_dtype);
+        reducer->bytes = model->arena * comm_dtype_bytes(strategy->wire);
         reducer->staged = comm->allocate(comm, reducer->bytes);
         /* Cause page faults now, not in a step. */
         model->device->zero(reducer->staged, reducer->bytes / sizeof(float));
@@ -49,13 +54,16 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
     reducer->ranges = 1;
     if (strategy->own)
         strategy->own(reducer);
+    if (strategy->exchanges)
+        exchange_create(reducer);
 }
 
 void reducer_destroy(struct reducer *reducer)
 {
-    void *const memory[] = {reducer->staged, reducer->shard, reducer->norm};
+    void *const memory[] = {reducer->staged, reducer->shard, reducer->norm, reducer->sent, reducer->received};
     for (size_t i = 0; reducer->comm && i < sizeof memory / sizeof *memory; i++)
         reducer->comm->release(reducer->comm, memory[i]);
+    free(reducer->exchanged);
     free(reducer->owned);
     plan_destroy(&reducer->plan);
     *reducer = (struct reducer){0};
@@ -146,8 +154,8 @@ struct collective reducer_collective(const struct reducer *reducer, int bucket, 
     if (!reducer->staged)
         return (struct collective){
             .buffer = reducer->model->gradient + s->offset, .count = s->count, .dtype = COMM_FLOAT32, .index = bucket};
-    char *buffer = (char *)reducer->staged + s->offset * comm_dtype_bytes(reducer->staged_dtype);
-    return (struct collective){.buffer = buffer, .count = s->count, .dtype = reducer->staged_dtype, .index = bucket};
+    char *buffer = (char *)reducer->staged + s->offset * comm_dtype_bytes(reducer->strategy->wire);
+    return (struct collective){.buffer = buffer, .count = s->count, .dtype = reducer->strategy->wire, .index = bucket};
 }
 
 void reducer_start(struct reducer *reducer, int bucket, int i)

@@ -16,6 +16,12 @@ struct owned_range {
     float *gradient; /* [count] the sum of the ranks' gradients, after `finish` */
 };
 
+/* A bucket on the wire, in numbers of `sent` and `received`: a slice for each rank, from `at` on. */
+struct exchanged_bucket {
+    size_t at, slice;
+    long ticket; /* of its last collective */
+};
+
 struct reducer {
     const struct strategy *strategy;
     const struct model *model;
@@ -30,9 +36,12 @@ struct reducer {
     int started;        /* number of buckets whose reduction has started in this step */
     long ticket;        /* ticket of the last collective */
 
-    enum comm_dtype staged_dtype; /* the type of `staged` */
-    size_t bytes;                 /* memory from the comm: staged, shard and norm */
-    void *staged;                 /* memory from the comm, as large as the arena, if the strategy stages */
+    size_t bytes; /* memory from the comm, of all members below */
+    void *staged; /* [arena] of the strategy's type on the wire, if the strategy stages */
+
+    /* ---- of strategies that exchange (exchange.h) ---- */
+    struct exchanged_bucket *exchanged; /* [plan.n] */
+    uint16_t *sent, *received;          /* memory from the comm: this rank's numbers; those from all ranks */
 
     /* ---- of strategies that shard ---- */
     float *shard;      /* [arena / ranks] memory from the comm for the owned ranges' gradients, in their order */
@@ -43,15 +52,17 @@ struct reducer {
 
 struct strategy {
     const char *name;
-    const char *summary; /* one line for --help */
-    int reduces;         /* 1 if the strategy reduces gradients; 0 only for the control, `none` */
-    int overlaps;        /* 1 if the strategy starts reductions during backward */
-    int stages;          /* 1 if the strategy needs the buffer `staged` of the reducer */
-    int shards;          /* 1 if each rank updates a part of the weights, and gathers the other ranks' parts; the model
-                            must have been planned for that many shards; `finish` leaves this rank's own gradient in
-                            the model's gradient */
-    int buckets;         /* 1 if the strategy obeys --bucket-size-mb */
-    int collectives;     /* the most collectives per bucket and step */
+    const char *summary;  /* one line for --help */
+    int reduces;          /* 1 if the strategy reduces gradients; 0 only for the control, `none` */
+    int overlaps;         /* 1 if the strategy starts reductions during backward */
+    int stages;           /* 1 if the strategy needs the buffer `staged` of the reducer */
+    int exchanges;        /* 1 if the strategy exchanges slices of buckets (exchange.h) */
+    int shards;           /* 1 if each rank updates a part of the weights, and gathers the other ranks' parts; the model
+                             must have been planned for that many shards; `finish` leaves this rank's own gradient in
+                             the model's gradient */
+    int buckets;          /* 1 if the strategy obeys --bucket-size-mb */
+    enum comm_dtype wire; /* the type in which gradients are sent: fp32 or bfloat16 */
+    int collectives;      /* the most collectives per bucket and step */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
     /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last). */
@@ -60,6 +71,8 @@ struct strategy {
     void (*finish)(struct reducer *reducer);
 
     /* ---- members that may be NULL ---- */
+    /* The same strategy with gradients in bfloat16 on the wire (--wire-dtype bf16). NULL: it always sends fp32. */
+    const struct strategy *bf16;
     /* Returns collective i, from 0, of a bucket. NULL: each is an all-reduce in place, in the arena or in `staged`. */
     struct collective (*collective)(const struct reducer *reducer, int bucket, int i);
     /* Called at set-up: fills reducer->owned, which has room for a range per bucket, and sets reducer->ranges. */
@@ -69,7 +82,8 @@ struct strategy {
 };
 
 extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
-    strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_sharded;
+    strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_sharded, strategy_ddp_individual_v2_bf16,
+    strategy_ddp_bucketed_bf16, strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
 
 /* All strategies, ended by NULL. */
 extern const struct strategy *const strategies[];
@@ -77,10 +91,13 @@ extern const struct strategy *const strategies[];
 /* Returns the strategy of that name, or NULL. */
 const struct strategy *strategy_find(const char *name);
 
-/* Creates a reducer. bucket_bytes is used by strategies with buckets, staged_dtype by those that stage. The comm must
- * outlive the reducer and have capacity for strategy->collectives collectives per bucket. */
+/* Returns the strategy, or the same strategy with gradients of that type on the wire, if it has one. */
+const struct strategy *strategy_with(const struct strategy *strategy, enum comm_dtype wire);
+
+/* Creates a reducer. bucket_bytes is used by strategies with buckets. The comm must outlive the reducer and have
+ * capacity for strategy->collectives collectives per bucket. */
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
-                    struct comm *comm, size_t bucket_bytes, enum comm_dtype staged_dtype);
+                    struct comm *comm, size_t bucket_bytes);
 void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 
 /* Begins a step; call it before backward. */

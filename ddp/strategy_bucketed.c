@@ -24,6 +24,7 @@ const struct strategy strategy_ddp_bucketed = {
     .plan = plan_create,
     .gradient_ready = start_completed_bucket,
     .finish = join_buckets,
+    .bf16 = &strategy_ddp_bucketed_bf16,
 };
 
 const struct strategy strategy_ddp_individual = {

@@ -31,4 +31,5 @@ const struct strategy strategy_ddp_flat = {
     .plan = plan_whole,
     .gradient_ready = wait_for_backward,
     .finish = reduce_in_turn,
+    .bf16 = &strategy_ddp_flat_bf16,
 };

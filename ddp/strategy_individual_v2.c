@@ -33,10 +33,23 @@ static void join_and_unstage(struct reducer *reducer)
 
 const struct strategy strategy_ddp_individual_v2 = {
     .name = "ddp_individual_v2",
-    .summary = "like ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)",
+    .summary = "like ddp_individual, through a communication buffer per tensor",
     .reduces = 1,
     .overlaps = 1,
     .stages = 1,
+    .collectives = 1,
+    .plan = plan_per_tensor,
+    .gradient_ready = stage_and_start,
+    .finish = join_and_unstage,
+    .bf16 = &strategy_ddp_individual_v2_bf16,
+};
+
+const struct strategy strategy_ddp_individual_v2_bf16 = {
+    .name = "ddp_individual_v2",
+    .reduces = 1,
+    .overlaps = 1,
+    .stages = 1,
+    .wire = COMM_BF16,
     .collectives = 1,
     .plan = plan_per_tensor,
     .gradient_ready = stage_and_start,

@@ -3,7 +3,7 @@
  * next forward pass needs them. So the moments exist once over all ranks, and both directions overlap with computation.
  * Source: Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, SC 2020,
  * arXiv:1910.02054. */
-#include "ddp/strategy.h"
+#include "ddp/exchange.h"
 
 enum { SCATTER, GATHER, COLLECTIVES };
 
@@ -14,6 +14,8 @@ static struct collective collective_of(const struct reducer *reducer, int bucket
     const struct model *model = reducer->model;
     const struct owned_range *own = reducer_range_of(reducer, bucket);
     size_t offset = reducer->plan.bucket[bucket].offset;
+    if (i == SCATTER && reducer->strategy->exchanges)
+        return exchange_collective(reducer, bucket);
     if (i == SCATTER)
         return (struct collective){.kind = COMM_REDUCE_SCATTER,
                                    .in = model->gradient + offset,
@@ -57,6 +59,21 @@ static void join_buckets(struct reducer *reducer)
     reducer->comm->join(reducer->comm, reducer->ticket);
 }
 
+static void exchange_completed_bucket(struct reducer *reducer, int tensor)
+{
+    int bucket = reducer_completed_bucket(reducer, tensor);
+    if (bucket >= 0)
+        exchange_start(reducer, bucket);
+}
+
+static void sum_buckets(struct reducer *reducer)
+{
+    for (int i = 0; i < reducer->plan.n; i++) {
+        const struct owned_range *own = reducer_range_of(reducer, i);
+        exchange_sum(reducer, i, own->gradient, own->count);
+    }
+}
+
 static void gather_updated_bucket(struct reducer *reducer, int range)
 {
     reducer_start(reducer, reducer->plan.n - 1 - range, GATHER);
@@ -77,6 +94,25 @@ const struct strategy strategy_ddp_sharded = {
     .plan = plan_matrices,
     .gradient_ready = scatter_completed_bucket,
     .finish = join_buckets,
+    .collective = collective_of,
+    .own = own_parts,
+    .range_updated = gather_updated_bucket,
+    .bf16 = &strategy_ddp_sharded_bf16,
+};
+
+/* With gradients in bfloat16 on the wire, an all-to-all takes the place of the reduce-scatter, and sums stay fp32. */
+const struct strategy strategy_ddp_sharded_bf16 = {
+    .name = "ddp_sharded",
+    .reduces = 1,
+    .overlaps = 1,
+    .exchanges = 1,
+    .shards = 1,
+    .buckets = 1,
+    .wire = COMM_BF16,
+    .collectives = COLLECTIVES,
+    .plan = plan_matrices,
+    .gradient_ready = exchange_completed_bucket,
+    .finish = sum_buckets,
     .collective = collective_of,
     .own = own_parts,
     .range_updated = gather_updated_bucket,

@@ -94,7 +94,7 @@ add_job_options() {
 # print_array NAME VALUE...: prints a bash assignment of the values to an array.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: sorts the options into the arrays benchmark, profile, allreduce, and wire (--grad-dtype, for a
+# share_options OPTION...: sorts the options into the arrays benchmark, profile, allreduce, and wire (--wire-dtype, for a
 # profile of ddp_individual_v2 only). A job adds the fastest strategy and bucket size to the array `profile`.
 share_options() {
     check_lengths "$@"
@@ -136,7 +136,7 @@ share_options() {
             benchmark+=("${value[@]}")
             case $word in
             implementations | resolve | max-minutes | attainable | bucket-size-mb) ;;
-            grad-dtype) wire+=("${value[@]}") ;;
+            wire-dtype) wire+=("${value[@]}") ;;
             *) profile+=("${value[@]}") ;;
             esac
             case $section in

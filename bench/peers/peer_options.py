@@ -28,7 +28,7 @@ OURS = {  # option: (its type, or the words to choose from; its default)
     "num-epochs": (COUNT, 10), "warmup-epochs": (COUNT_OR_0, 3), "steps-per-epoch": (COUNT, 1), "lr": (REAL, 0.001),
     "max-norm": (POSITIVE, 1.0), "weight-decay": (REAL, 0.01), "log-grad-norm": (bool, False),
     "implementations": (str, "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed"),
-    "bucket-size-mb": (str, "auto"), "grad-dtype": (("fp32", "bf16"), "fp32"), "threads": (COUNT_OR_0, 0),
+    "bucket-size-mb": (str, "auto"), "wire-dtype": (("fp32", "bf16"), "fp32"), "threads": (COUNT_OR_0, 0),
     "regime": (("active", "warmup"), "active"), "rounds": (COUNT, 10), "steps-per-block": (COUNT_OR_0, 0),
     "output": (str, ""), "label": (str, ""),
     "device": (("auto", "cpu", "cuda"), "auto"), "dtype": (("fp32", "tf32", "bf16"), "fp32"),
@@ -98,6 +98,9 @@ def parse_options(argv, ranks):
     o = make_parser().parse_args(words)
     values = vars(o).copy()
     o.rows = make_rows(o.implementations, o.bucket_size_mb)
+    narrow = {"ddp_bucketed", "ddp_flat"} & {strategy.name for _, strategy, _ in o.rows}
+    if o.wire_dtype == "bf16" and narrow:
+        raise Refused(f"--wire-dtype bf16: {narrow.pop()} sends fp32 here; ddp_individual_v2 sends bf16")
     if not re.fullmatch("[A-Za-z0-9_.+-]{0,100}", o.label):
         raise Refused(f"--label '{o.label}': may hold letters, digits, _, -, + and . only, at most 100")
     if o.d_model % o.num_heads or o.d_model // o.num_heads % 2:

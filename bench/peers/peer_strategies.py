@@ -50,16 +50,16 @@ class Reducer:
     max_bytes = WHOLE
     wire = torch.float32
 
-    def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
+    def __init__(self, model, ranks, micro_batches, bucket_mb, wire_dtype):
         self.model = self.run = model
         self.parameters = list(model.parameters())
         self.scale = torch.tensor(1 / (ranks * micro_batches), device=self.parameters[0].device)  # factor of the loss
         max_bytes = int(bucket_mb * 1048576) if self.buckets else self.max_bytes
         self.plan, self.start, self.floats = make_plan([p.numel() for p in self.parameters], max_bytes)
         self.works, self.handles = [], []
-        self.allocate(grad_dtype)
+        self.allocate(wire_dtype)
 
-    def allocate(self, grad_dtype):
+    def allocate(self, wire_dtype):
         """Allocates the arrays that the strategy needs in addition to the gradients."""
 
     def attach(self):
@@ -121,7 +121,7 @@ class Flat(Reducer):
     name, summary = "ddp_flat", "control: after backward, one all-reduce of the whole gradient"
     reduces = True
 
-    def allocate(self, grad_dtype):
+    def allocate(self, wire_dtype):
         self.arena = torch.zeros(self.floats, device=self.parameters[0].device)
         self.view = self.views(self.arena)
 
@@ -146,11 +146,11 @@ class Individual(Reducer):
 
 class Staged(Reducer):
     name = "ddp_individual_v2"
-    summary = "like ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)"
+    summary = "like ddp_individual, through a communication buffer per tensor (--wire-dtype bf16 halves the bytes)"
     reduces, max_bytes = True, PER_TENSOR
 
-    def allocate(self, grad_dtype):
-        self.wire = torch.bfloat16 if grad_dtype == "bf16" else torch.float32
+    def allocate(self, wire_dtype):
+        self.wire = torch.bfloat16 if wire_dtype == "bf16" else torch.float32
         self.staged = self.views(torch.zeros(self.floats, dtype=self.wire, device=self.parameters[0].device))
 
     def gradient_ready(self, i):
@@ -166,8 +166,8 @@ class Bucketed(Flat):
     name, summary = "ddp_bucketed", "an asynchronous all-reduce per bucket of gradients, as soon as the bucket is full"
     buckets = True
 
-    def allocate(self, grad_dtype):
-        super().allocate(grad_dtype)
+    def allocate(self, wire_dtype):
+        super().allocate(wire_dtype)
         self.bucket = [self.arena[s.offset : s.offset + s.count] for s in self.plan]
         self.bucket_of = {i: b for b, s in enumerate(self.plan) for i in s.tensors}
 
@@ -195,9 +195,9 @@ class TorchDdp(Reducer):
     summary = "PyTorch's DistributedDataParallel with bucket_cap_mb = --bucket-size-mb, gradient_as_bucket_view"
     reduces, buckets, own_model = True, True, True
 
-    def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
+    def __init__(self, model, ranks, micro_batches, bucket_mb, wire_dtype):
         # ranks = 1, since DistributedDataParallel divides by the number of ranks itself
-        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype)
+        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, wire_dtype)
         self.run = DistributedDataParallel(self.model, bucket_cap_mb=bucket_mb, gradient_as_bucket_view=True)
 
     def begin(self, last):

@@ -97,7 +97,7 @@ class Run:
         self.model.place(device)
         automatic = min(25.0, sum(p.numel() for p in self.model.parameters()) / 2**20)  # MiB: a quarter of the gradient
         o.rows = [(label, of, automatic if mb is None else mb) for label, of, mb in o.rows]
-        self.reducers = {label: of(self.model, job.size, micro, mb, o.grad_dtype) for label, of, mb in o.rows}
+        self.reducers = {label: of(self.model, job.size, micro, mb, o.wire_dtype) for label, of, mb in o.rows}
         models = {id(reducer.model): reducer.model for reducer in self.reducers.values()}
         self.learners = {key: Learner(model, o.weight_decay) for key, model in models.items()}
         if o.compile:

@@ -106,8 +106,8 @@ measure 2 --sizes 4K,8 -n 5
 expect "a list of sizes is sorted" equal "$(sizes)" "8 4096 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual -n 5
 expect "--sizes-from-model measures the sizes of the model's tensors" equal "$(sizes)" "128 4096 6400 8192 "
-measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --grad-dtype bf16 -n 5
-expect "--sizes-from-model halves the sizes with --grad-dtype bf16" equal "$(sizes)" "64 2048 3200 4096 "
+measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --wire-dtype bf16 -n 5
+expect "--sizes-from-model halves the sizes with --wire-dtype bf16" equal "$(sizes)" "64 2048 3200 4096 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
 expect "--sizes-from-model measures the bucket sizes of the preset's model" equal "$(sizes)" "262144 263168 1048576 1049600 "
 expect "the table names the preset" grep -q '^# Model: preset laptop$' printed

@@ -53,9 +53,9 @@ done
 errors() { awk -F, -v low="$1" -v high="$2" '/,gradient_error,/ && $6 >= low && $6 <= high' "$out/summary.csv" | wc -l; }
 launch 3 --rounds 1 --implementations all
 is "gradients of all strategies in fp32 are sums over the ranks; the control reduces none" "$(errors 1e-12 1e-6) $(errors 0 9)" "6 6"
-launch 2 --rounds 1 --implementations none,ddp_flat,ddp_individual_v2 --grad-dtype bf16
-is "a gradient sent in bf16 is rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1)" "1 1"
-[ "$(grep -cE '^(ddp_flat|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* n/a$' printed)" = "2 1" ] && good=0 || good=1
+launch 3 --rounds 1 --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_sharded,ddp_individual_v2 --bucket-size-mb 0.01 --wire-dtype bf16
+is "gradients sent in bf16 are rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1)" "1 4"
+[ "$(grep -cE '^(ddp|ddp_flat|ddp_bucketed|ddp_sharded|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* n/a$' printed)" = "5 1" ] && good=0 || good=1
 result "$good" "gradient errors are printed, n/a for the control"
 launch 2 --rounds 1 --implementations ddp_sharded
 is "the gradient error is measured without an implementation that has all moments" "$(errors 1e-12 1e-6)" 1

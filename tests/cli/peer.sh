@@ -105,10 +105,10 @@ result "$status" "torch_ddp.py succeeds with warm-up epochs, accumulation and sy
 agree losses 2 warm their_warm
 succeeds "warm-up epochs: the default bucket size is the same" plans warm their_warm
 head -c 40000 text | od -An -v -tu1 -w1 | LC_ALL=C awk '{ printf "%c%c", $1 % 200 + 1, 1 }' >shard.bin
-narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --implementations ddp_individual_v2 --bucket-size-mb auto)
+narrow=(--data shard.bin --vocab-size 512 --wire-dtype bf16 --implementations ddp_individual_v2 --bucket-size-mb auto)
 ours 2 narrow "${narrow[@]}"
 theirs 2 their_narrow "${narrow[@]}"
-result "$status" "torch_ddp.py succeeds with a token file and --grad-dtype bf16"
+result "$status" "torch_ddp.py succeeds with a token file and --wire-dtype bf16"
 agree losses 2 narrow their_narrow
 theirs 1 autocast --dtype bf16 --implementations none
 result "$status" "torch_ddp.py succeeds with --dtype bf16, which uses autocast"

@@ -206,11 +206,11 @@ done
 END
 chmod +x tools/nsys
 mkdir -p traced && cp conf traced/slurm.conf
-PATH=$PWD/tools:$PATH jobs submit traced --nodes 1 --cpu --nsys --no-analyze -- "${tiny[@]:2}" --grad-dtype bf16 --implementations ddp_individual_v2
+PATH=$PWD/tools:$PATH jobs submit traced --nodes 1 --cpu --nsys --no-analyze -- "${tiny[@]:2}" --wire-dtype bf16 --implementations ddp_individual_v2
 jobs wait traced
 run=$(run_of traced cpu_1node)
 is "--cpu --nsys: there is an nsys report, and the profile gets the options that its strategy needs" "$status $(cd "$run/nsys" && echo *.nsys-rep) \
-$(noted "$run" best) $(grep -c -- '--device cpu' traced/run_*/cpu_1node.sbatch)" "0 rank_0.nsys-rep --profile-implementation ddp_individual_v2 --grad-dtype bf16 3"
+$(noted "$run" best) $(grep -c -- '--device cpu' traced/run_*/cpu_1node.sbatch)" "0 rank_0.nsys-rep --profile-implementation ddp_individual_v2 --wire-dtype bf16 3"
 
 mkdir -p ended && cp conf ended/slurm.conf
 jobs submit ended --nodes 2 -- "${slow[@]}" --rounds 10000

@@ -47,7 +47,7 @@ static struct profile_figures find_figures(const struct lane *computing, int hos
         times[step] = (struct step_times){.start_ns = (step * 10000 + 500 * job.rank) * US};
         record_step(step, times[step].start_ns);
     }
-    profile_figures_add_buckets(&f, &job, &capture, &timeline, &plan, computing, host_is_ahead);
+    profile_figures_add_buckets(&f, &job, &capture, &timeline, &plan, computing, host_is_ahead, 0);
     return f;
 }
 

@@ -160,7 +160,7 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     if (workload_check(workload, "synthetic"))
         return -1;
-    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->grad_dtype);
+    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->wire_dtype);
     if (n < 0)
         return -1;
     struct model_sizes of_model = workload_sizes(workload, 1);
@@ -168,13 +168,12 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     model_plan(&model, &of_model, sizeof(float));
     for (int i = 0; i < n; i++) {
         const struct strategy *strategy = implementation[i].strategy;
-        enum comm_dtype dtype = strategy->stages ? workload->grad_dtype : COMM_FLOAT32;
         struct plan plan;
-        if (!strategy->reduces || strategy->shards) /* one that shards sends no all-reduces */
+        if (!strategy->reduces || strategy->collective) /* its collectives are no all-reduces */
             continue;
         strategy->plan(&plan, model.tensor, model.tensors, implementation[i].bucket_bytes);
         for (int bucket = 0; bucket < plan.n; bucket++)
-            add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(dtype));
+            add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(strategy->wire));
         plan_destroy(&plan);
     }
     model_destroy(&model);

@@ -31,6 +31,8 @@ static void make_rows(struct training_options *o, char *between, int ranks)
     sizes.shards = (size_t)ranks; /* some rows shard */
     model_plan(&model, &sizes, sizeof(float));
     o->n = candidates_make(o->implementation, between, model.tensor, model.tensors);
+    for (int i = 0; i < o->n; i++)
+        o->implementation[i].strategy = strategy_with(o->implementation[i].strategy, o->workload.wire_dtype);
     model_destroy(&model);
 }
 

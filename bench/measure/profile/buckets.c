@@ -29,7 +29,7 @@ static void add_ready(const struct profile_figures *f, const struct capture *cap
 /* Sets all times but READY from this rank's collectives. computing: spans in which the rank computed; NULL: unknown. */
 static void add_collectives(const struct profile_figures *f, const struct capture *capture,
                             const struct timeline *timeline, const struct lane *computing, int host_is_ahead,
-                            double *seconds)
+                            int shards, double *seconds)
 {
     static const struct lane nothing;
     const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = computing ? computing : &nothing;
@@ -42,7 +42,7 @@ static void add_collectives(const struct profile_figures *f, const struct captur
         const struct span *last = NULL;
         for (; span < end && span->step == step; span++) {
             const struct interval whole = {span->start_ns, span->end_ns};
-            if (step < f->first || span->index < 0 || !comm_reduces((enum comm_kind)span->size[SIZE_KIND]))
+            if (step < f->first || span->index < 0 || !comm_of_gradients((enum comm_kind)span->size[SIZE_KIND], shards))
                 continue;
             int slot = step - f->first;
             double *done = time_of(seconds, span->index, DONE, f->steps) + slot;
@@ -64,12 +64,12 @@ static void add_collectives(const struct profile_figures *f, const struct captur
 
 void profile_figures_add_buckets(struct profile_figures *f, const struct job *job, const struct capture *capture,
                                  const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
-                                 int host_is_ahead)
+                                 int host_is_ahead, int shards)
 {
     size_t steps = (size_t)f->steps;
     double *seconds = allocate((size_t)plan->n * TIMES * steps + 1, sizeof *seconds);
     add_ready(f, capture, timeline, plan, seconds);
-    add_collectives(f, capture, timeline, computing, host_is_ahead, seconds);
+    add_collectives(f, capture, timeline, computing, host_is_ahead, shards, seconds);
     f->bucket = allocate((size_t)plan->n + 1, sizeof *f->bucket);
     f->buckets = plan->n;
     for (int b = 0; b < plan->n; b++) {

@@ -182,7 +182,7 @@ static void check_communication(struct findings *f, double threshold, const stru
     if (value > limit) {
         if (!exposed)
             finding = add_finding(f, "slow collectives", LEVEL_NOTE, value, limit,
-                                  "use a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more "
+                                  "use a faster link, fewer bytes (--wire-dtype bf16), or more "
                                   "computation for each reduction");
         finding_append(finding,
                        "%sthe collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of "

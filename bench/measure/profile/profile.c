@@ -142,7 +142,8 @@ static int capture_profile(struct profiles *all, struct profile *p)
     profile_figures_create(&p->figures, job, &p->capture);
     if (job->size > 1 && reducer->strategy->reduces)
         profile_figures_add_buckets(&p->figures, job, &p->capture, &t->engine.recorder.timeline, &reducer->plan,
-                                    recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous);
+                                    recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous,
+                                    reducer->strategy->shards);
     totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
                   p->figures.first, p->figures.steps);
     return status;

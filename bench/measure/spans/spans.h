@@ -40,9 +40,10 @@ struct overlap {
                                            divisor is 0 or unknown; coverage is NAN also without communication */
 };
 
-/* Fills overlap[n] for slots [0, n). computing: a lane of spans in which the rank computed; NULL if unknown. */
+/* Fills overlap[n] for slots [0, n). computing: a lane of spans in which the rank computed; NULL if unknown. shards 1:
+ * the strategy shards, so its all-gathers gather weights. */
 void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n,
-                      const struct lane *computing, struct overlap *overlap);
+                      const struct lane *computing, int shards, struct overlap *overlap);
 
 /* Returns the means over steps [first, first + count); ratios are the ratios of these means. */
 struct overlap overlap_mean(const struct overlap *overlap, int first, int count);

@@ -99,7 +99,7 @@ static struct overlap with_ratios(struct overlap o)
 }
 
 void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n,
-                      const struct lane *computing, struct overlap *overlap)
+                      const struct lane *computing, int shards, struct overlap *overlap)
 {
     static const struct lane nothing;
     const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = computing ? computing : &nothing;
@@ -121,7 +121,7 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
         if (span->step < n) {
             struct overlap *o = &overlap[span->step];
             o->collectives++;
-            if (comm_reduces((enum comm_kind)span->size[SIZE_KIND]))
+            if (comm_of_gradients((enum comm_kind)span->size[SIZE_KIND], shards))
                 o->exposed_tail =
                     fmax(o->exposed_tail, 1e-9 * (double)(span->end_ns - steps[span->step].backward_end_ns));
         }

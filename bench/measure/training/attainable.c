@@ -135,7 +135,7 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
             alone_of(attainable, b->implementation, (enum direction)d, bucket)[b->round] = 0;
         for (int i = 0; i < reducer->strategy->collectives; i++) {
             const struct collective collective = reducer_collective(reducer, bucket, i);
-            enum direction direction = comm_reduces(collective.kind) ? REDUCE : GATHER;
+            enum direction direction = comm_of_gradients(collective.kind, reducer->strategy->shards) ? REDUCE : GATHER;
             alone_of(attainable, b->implementation, direction, bucket)[b->round] +=
                 seconds_alone(job, timeline, reducer, &lead, &collective);
         }

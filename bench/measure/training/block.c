@@ -132,7 +132,7 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     }
     if (!reduce)
         return;
-    reducer_create(&none, &strategy_none, model, engine->comm, 0, COMM_FLOAT32);
+    reducer_create(&none, &strategy_none, model, engine->comm, 0);
     block_start(run, engine, 0, o->block_start);
     t->gradient_only = 1;
     /* Reductions in place overwrite this rank's own gradient, so it is kept in the moments, which these steps do not
@@ -164,7 +164,8 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
     int traced = run->options->implementation[b->implementation].traced;
     recorder->device->download(b->record, engine->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
     steps_from_timeline(timeline, b->times, steps);
-    overlap_of_steps(timeline, b->times, steps, traced ? recorder_computing(recorder) : NULL, b->overlap);
+    overlap_of_steps(timeline, b->times, steps, traced ? recorder_computing(recorder) : NULL,
+                     engine->reducer[b->implementation].strategy->shards, b->overlap);
     for (int i = 0; i < steps; i++) {
         b->loss[i] = (double)b->record[i * RECORDS + RECORD_LOSS];
         for (int p = 0; p < PHASES && i >= DISCARDED_STEPS; p++)
@@ -202,7 +203,7 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     const struct job *job = h->job;
     const struct reducer *reducer = &engine->reducer[b->implementation];
     struct block_counts *counts = &run->counts;
-    int reduces = reducer->strategy->reduces, in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
+    int reduces = reducer->strategy->reduces, in_fp32 = reducer->strategy->wire == COMM_FLOAT32;
     struct block_report mine, *all = allocate((size_t)job->size, sizeof *all);
     b->number = counts->blocks++;
     b->first_step = run->steps_run;

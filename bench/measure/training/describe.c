@@ -229,16 +229,17 @@ void training_add_notes(const struct training *t, cJSON *summary)
     const struct run *run = &t->run;
     const struct block_counts *counts = &run->counts;
     char words[CELL];
-    int compared = 0;
+    int compared = 0, narrow = 0;
     for (int i = 0; i < run->options->n; i++) {
         const struct reducer *reducer = &t->engine.reducer[i];
-        compared += reducer->strategy->reduces && (!reducer->staged || reducer->staged_dtype == COMM_FLOAT32);
+        compared += reducer->strategy->reduces && reducer->strategy->wire == COMM_FLOAT32;
+        narrow += reducer->strategy->wire == COMM_BF16;
     }
     add_loss_notes(&run->losses, compared, summary);
-    for (int i = 0; i < run->options->n; i++)
-        if (t->engine.reducer[i].staged && t->engine.reducer[i].staged_dtype == COMM_BF16)
-            results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype), so its losses are not compared.",
-                                 run->options->implementation[i].label);
+    if (narrow)
+        results_add_sentence(summary, "notes",
+                             "Losses of implementations that send bfloat16 (--wire-dtype) are not compared: %d.",
+                             narrow);
     json_add_number(summary, "timed_steps_per_block", (double)run->block_steps);
     add_machine_notes(&t->harness, counts, summary);
     if (counts->comm_cpu_seconds > 0)

@@ -151,12 +151,12 @@ const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
 /* ---- the rows ---- */
 
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
-                         const struct bucket_sizes *sizes, enum comm_dtype grad_dtype)
+                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype)
 {
-    int n = 0, buckets = 0, stages = 0;
+    int n = 0, buckets = 0, narrow = 0;
     for (int i = 0; i < list->n; i++) {
-        const struct strategy *strategy = list->item[i].strategy;
-        stages |= strategy->stages;
+        const struct strategy *strategy = strategy_with(list->item[i].strategy, wire_dtype);
+        narrow |= strategy->wire == COMM_BF16;
         const struct bucket_size *own = *list->item[i].size.words ? &list->item[i].size : NULL;
         int several = strategy->buckets && !own && sizes->n > 1;
         buckets |= strategy->buckets && !own;
@@ -182,9 +182,10 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
     if (!buckets && !sizes->automatic)
         return error_report("--bucket-size-mb: none of the implementations has buckets of that size; %s and %s have",
                             strategy_ddp_bucketed.name, strategy_ddp_sharded.name);
-    if (!stages && grad_dtype != COMM_FLOAT32)
-        return error_report("--grad-dtype %s: none of the implementations sends it; %s does",
-                            comm_dtype_name[grad_dtype], strategy_ddp_individual_v2.name);
+    if (!narrow && wire_dtype != COMM_FLOAT32)
+        return error_report("--wire-dtype %s: none of the implementations sends it; %s, %s, %s and %s do",
+                            comm_dtype_name[wire_dtype], strategy_ddp_bucketed.name, strategy_ddp_sharded.name,
+                            strategy_ddp_flat.name, strategy_ddp_individual_v2.name);
     return n;
 }
 

@@ -57,9 +57,9 @@ extern const struct option_kind option_delay;
 
 /* Makes the rows of a comparison: one for each strategy; for strategies with buckets, one for each bucket size. If
  * there are several sizes, the label includes the size. Returns the number of rows; or -1, reported, if there are too
- * many rows, or no strategy uses the given sizes or grad_dtype. */
+ * many rows, or no strategy uses the given sizes or wire_dtype. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
-                         const struct bucket_sizes *sizes, enum comm_dtype grad_dtype);
+                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype);
 
 /* Returns how many of n rows shard the optimizer's work (struct strategy). */
 int implementations_sharding(const struct implementation *row, int n);

@@ -59,7 +59,9 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     bytes[MEMORY_STAGING] = 0;
     for (int i = 0; i < o->n; i++)
         if (o->implementation[i].strategy->stages)
-            bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(o->workload.grad_dtype);
+            bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(o->implementation[i].strategy->wire);
+        else if (o->implementation[i].strategy->exchanges)
+            bytes[MEMORY_COMMUNICATION] += 2 * model->arena * comm_dtype_bytes(COMM_BF16);
     if (c->stages)
         bytes[MEMORY_STAGING] =
             arena + bytes[MEMORY_COMMUNICATION] + (sharding ? model->arena * model->compute_bytes : 0);

@@ -10,7 +10,7 @@
 #define WORKLOAD(field) offsetof(struct workload, field)
 #define HUGE_COUNT      1e15
 
-static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* names of COMM_FLOAT32 and COMM_BF16, 0 and 1 */
+static const char *const wire_dtype_names[] = {"fp32", "bf16", NULL}; /* names of COMM_FLOAT32 and COMM_BF16, 0 and 1 */
 const char *const regime_name[] = {"active", "warmup", NULL};
 
 /* clang-format off */
@@ -43,8 +43,9 @@ static const struct option strategy_rows[] = {
      .initial = "auto",
      .help = "bucket size in MiB, fractions allowed; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter "
      "of the gradient if that is less"},
-    {.name = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
-     .choices = grad_dtype_names, .help = "type in which ddp_individual_v2 sends gradients: fp32 or bf16"},
+    {.name = "wire-dtype", .also = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(wire_dtype), .initial = "fp32",
+     .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 by ddp_bucketed, "
+     "ddp_sharded and ddp_flat (sums in fp32) and ddp_individual_v2 (sums in bf16)"},
 };
 static const struct option batch_rows[] = {
     {.name = "batch-size", .common = 1, .kind = &option_count, .offset = FIELD(batch_size), .initial = "32", .low = 1,

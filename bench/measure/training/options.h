@@ -27,7 +27,7 @@ struct workload {
     double rope_theta;
     struct strategy_list strategies;
     struct bucket_sizes bucket_sizes;
-    enum comm_dtype grad_dtype; /* COMM_FLOAT32 or COMM_BF16 */
+    enum comm_dtype wire_dtype; /* COMM_FLOAT32 or COMM_BF16 */
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };

@@ -107,21 +107,40 @@ static void check_tiles(const struct recorder *r, const char *base, size_t eleme
     free(sent);
 }
 
+/* Checks that all buckets are exchanged in turn, each whole, and that their sums are gathered a bucket later; a
+ * strategy that shards gathers none. */
+static void check_exchange(const struct recorder *r, const struct reducer *reducer)
+{
+    int n = reducer->plan.n, gathered = 0, exchanged = 0;
+    for (int i = 0; i < r->n; i++) {
+        const struct collective *c = &r->call[i].collective;
+        ck_assert_int_eq(c->dtype, COMM_BF16);
+        ck_assert_uint_ge(c->count, reducer->plan.bucket[c->index].count);
+        ck_assert_int_eq(c->index, c->kind == COMM_ALL_TO_ALL ? exchanged++ : gathered++);
+        ck_assert(reducer->strategy->shards || gathered >= exchanged - 2);
+    }
+    ck_assert_int_eq(exchanged, n);
+    ck_assert_int_eq(gathered, reducer->strategy->shards ? 0 : n);
+}
+
 TEST(every_strategy_sends_each_element_once)
 {
     static const size_t bucket_bytes[] = {1, 1000, 4096, 10000, 1UL << 30};
-    enum comm_dtype dtypes[] = {COMM_FLOAT32, COMM_BF16};
+    static const enum comm_dtype wires[] = {COMM_FLOAT32, COMM_BF16};
     for (int i = 0; strategies[i]; i++)
         for (size_t b = 0; b < sizeof bucket_bytes / sizeof *bucket_bytes; b++)
             for (int d = 0; d < 2; d++) {
                 struct recorder r = recorder_make();
                 struct reducer reducer;
-                reducer_create(&reducer, strategies[i], &model, &r.comm, bucket_bytes[b], dtypes[d]);
+                const struct strategy *strategy = strategy_with(strategies[i], wires[d]);
+                reducer_create(&reducer, strategy, &model, &r.comm, bucket_bytes[b]);
                 for (int step = 0; step < 2; step++) {
                     r = recorder_make();
                     drive(&r, &reducer);
                     if (reducer.staged)
-                        check_tiles(&r, reducer.staged, comm_dtype_bytes(dtypes[d]), 1);
+                        check_tiles(&r, reducer.staged, comm_dtype_bytes(strategy->wire), 1);
+                    else if (reducer.exchanged)
+                        check_exchange(&r, &reducer);
                     else
                         check_tiles(&r, (char *)model.gradient, sizeof(float), strategies[i]->reduces);
                     ck_assert_int_eq(r.joined, r.n); /* nothing is left in flight */
@@ -134,7 +153,7 @@ TEST(synchronous_strategies_wait_for_each)
 {
     struct recorder r = recorder_make();
     struct reducer reducer;
-    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, 0, COMM_FLOAT32);
+    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
@@ -144,7 +163,7 @@ TEST(synchronous_strategies_wait_for_each)
     }
     reducer_destroy(&reducer);
     r = recorder_make();
-    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, 0, COMM_FLOAT32);
+    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, 1);
     ck_assert_int_eq(r.call[0].announced, -1);
@@ -158,7 +177,7 @@ TEST(overlapping_strategies_start_with_the_last_gradient)
     for (int i = 0; i < 3; i++) {
         struct recorder r = recorder_make();
         struct reducer reducer;
-        reducer_create(&reducer, overlapping[i], &model, &r.comm, 3000, COMM_FLOAT32);
+        reducer_create(&reducer, overlapping[i], &model, &r.comm, 3000);
         drive(&r, &reducer);
         ck_assert_int_eq(r.n, reducer.plan.n);
         ck_assert_int_gt(r.n, 3);

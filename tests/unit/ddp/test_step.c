@@ -66,7 +66,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
                                     .checkpoint = {.every = 1000, .job = &alone, .seed = 7},
                                     .log_grad_norm = way->log_grad_norm};
     trainer_create(&one->trainer, &adamw, STEPS, one->model.arena);
-    reducer_create(&one->reducer, way->strategy, &one->model, one->comm, 1000, COMM_BF16);
+    reducer_create(&one->reducer, way->strategy, &one->model, one->comm, 1000);
     one->reducer.after_backward = way->after_backward;
     trainer_use(&one->trainer, device, &one->reducer);
     timeline_clear(&one->timeline);
@@ -107,17 +107,17 @@ TEST_EACH(every_strategy_fits, 9)
     struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1};
     size_t most[TIMELINE_LANES] = {0}, spans[TIMELINE_LANES] = {0}, n[TIMELINE_LANES];
     for (int s = 0; strategies[s]; s++)
-        for (int variant = 0; variant < 4; variant++) {
+        for (int variant = 0; variant < 8; variant++) {
             struct one_rank one;
-            way.strategy = strategies[s];
-            way.warmup_steps = variant == 1 ? 10 : 0;
-            way.log_grad_norm = variant == 2;
-            way.after_backward = variant == 3 && strategies[s]->overlaps;
+            way.strategy = strategy_with(strategies[s], variant % 2 ? COMM_BF16 : COMM_FLOAT32);
+            way.warmup_steps = variant / 2 == 1 ? 10 : 0;
+            way.log_grad_norm = variant / 2 == 2;
+            way.after_backward = variant / 2 == 3 && strategies[s]->overlaps;
             one_rank_create(&one, &way);
             count_spans(&one, n);
             for (int l = 0; l < TIMELINE_LANES; l++) {
                 ck_assert_uint_le(n[l], one.spans[l]);
-                if (strategies[s]->shards)
+                if (way.strategy->shards || way.strategy->exchanges)
                     continue; /* it has fewer buckets than tensors */
                 most[l] = n[l] > most[l] ? n[l] : most[l];
                 spans[l] = one.spans[l] > spans[l] ? one.spans[l] : spans[l];

@@ -136,7 +136,7 @@ static const struct {
      {"profiles; at most 21"}},
     {"--profile|--bucket-size-mb|1", {"--bucket-size-mb: none of the implementations has buckets"}},
     {"--profile|--resolve|1%", {"--resolve does not go with --profile"}},
-    {"--profile|--grad-dtype|bf16", {"--grad-dtype bf16: none of the implementations sends it"}},
+    {"--profile|--wire-dtype|bf16", {"--wire-dtype bf16: none of the implementations sends it"}},
     {"--profile|--thresholds|busy=70,busy=60", {"--thresholds: 'busy' is listed twice"}},
     {"--profile|--profile-ranks|0,1,0", {"--profile-ranks: '0' is listed twice"}},
     {"--profile|--profile-ranks|0,00", {"--profile-ranks: rank 0 is listed twice"}},

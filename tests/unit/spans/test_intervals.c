@@ -86,7 +86,7 @@ static void compute_overlap(int steps)
     struct step_times times[8];
     memset(overlap, 0x55, sizeof overlap); /* makes members that stay unset fail the checks */
     steps_from_timeline(&timeline, times, steps);
-    overlap_of_steps(&timeline, times, steps, &timeline.lane[LANE_COMPUTE], overlap);
+    overlap_of_steps(&timeline, times, steps, &timeline.lane[LANE_COMPUTE], 1, overlap);
 }
 
 static void check_ns(double seconds, int64_t ns)
@@ -171,11 +171,11 @@ TEST(computation_is_what_is_given)
     made_up_operation(&timeline, OPERATION_ZERO, (const size_t[SPAN_SIZES]){1}, 110, 220);
     made_up_collective(&timeline, 1, 0, 1, 200, 250);
     steps_from_timeline(&timeline, &times, 1);
-    overlap_of_steps(&timeline, &times, 1, &given, overlap);
+    overlap_of_steps(&timeline, &times, 1, &given, 1, overlap);
     check_ns(overlap->compute, 40);
     check_ns(overlap->overlap, 20);
     ck_assert_double_eq_tol(overlap->utilisation, 0.2, 1e-12);
-    overlap_of_steps(&timeline, &times, 1, NULL, overlap);
+    overlap_of_steps(&timeline, &times, 1, NULL, 1, overlap);
     struct overlap mean = overlap_mean(overlap, 0, 1);
     for (const struct overlap *o = overlap; o; o = o == overlap ? &mean : NULL) {
         check_ns(o->communication, 50);

@@ -131,11 +131,12 @@ TEST(ranges_have_their_number)
 TEST(all_options_together)
 {
     static const size_t linear[SPAN_SIZES] = {3, 5, 7}, heads[SPAN_SIZES] = {2, 17, 4, 6}, one[SPAN_SIZES] = {9};
+    static const size_t rows[SPAN_SIZES] = {9, 2};
     static const size_t table[SPAN_SIZES] = {3, 11}, bytes[] = {100, 7, 4096};
     rank_trace_begin(&rank, 0, 1);
     made_up_operation(&rank.timeline, OPERATION_LINEAR_FORWARD, linear, 1000, 2000);
     made_up_operation(&rank.timeline, OPERATION_ATTENTION_FORWARD, heads, 2000, 3000);
-    made_up_operation(&rank.timeline, OPERATION_UNPACK_BF16, one, 3000, 4000);
+    made_up_operation(&rank.timeline, OPERATION_UNPACK_BF16, rows, 3000, 4000);
     made_up_operation(&rank.timeline, OPERATION_EMBEDDING_BACKWARD, table, 4000, 5000);
     made_up_operation(&rank.timeline, OPERATION_ZERO, one, 5000, 5000);
     made_up_phase(&rank.timeline, PHASE_FORWARD, 1000, 5000);
