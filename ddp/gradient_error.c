@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PIECE = 1 << 18 }; /* numbers that are compared at a time */
+enum { PIECE = 1 << 18, PIECES = 4 }; /* numbers that are compared at a time; how many times, if the gradient is long */
 
 /* Adds the squares of r - s and of s over an owned range, as far as it lies in floats [from, to) of the arena, whose
  * sums are s[to - from]. */
@@ -28,10 +28,10 @@ static void add_squares(const struct device *device, const struct owned_range *o
 double gradient_error(const struct reducer *reducer, const struct job *job, const float *local)
 {
     const struct device *device = reducer->model->device;
-    size_t arena = reducer->model->arena;
+    size_t arena = reducer->model->arena, stride = arena / PIECES > PIECE ? arena / PIECES : PIECE;
     float *piece = allocate(PIECE, sizeof *piece);
     double *sum = allocate(PIECE, sizeof *sum), square[2] = {0, 0};
-    for (size_t from = 0; from < arena; from += PIECE) {
+    for (size_t from = 0; from < arena; from += stride) {
         size_t to = arena - from < PIECE ? arena : from + PIECE;
         device->download(piece, local + from, (to - from) * sizeof *piece);
         for (size_t i = 0; i < to - from; i++)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ARENA = 600000, RANGES = 3 }; /* more than two pieces */
+enum { ARENA = 1200000, RANGES = 3 }; /* longer than four pieces */
 
 static struct job job;
 static struct model model = {.arena = ARENA};

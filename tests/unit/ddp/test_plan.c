@@ -239,7 +239,7 @@ TEST(parts_of_three_ranks_tile_the_arena)
             struct reducer reducer;
             r.comm.ranks = RANKS;
             r.comm.rank = rank;
-            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, bucket_bytes[b], COMM_FLOAT32);
+            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, bucket_bytes[b]);
             ck_assert_uint_eq(reducer_owned(&reducer), sharded.arena / RANKS);
             for (int i = 0; i < reducer.ranges; i++)
                 for (size_t j = 0; j < reducer.owned[i].count; j++)
