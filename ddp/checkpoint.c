@@ -76,7 +76,7 @@ static struct piece next_piece(struct training_state t, const struct piece *befo
     return piece;
 }
 
-/* ---- shards: a matrix, and so a piece, lies in one bucket ---- */
+/* ---- shards ---- */
 
 static float *array_of(struct training_state t, int array)
 {
@@ -92,7 +92,8 @@ static float *own_part(struct training_state t, int array, int bucket)
 }
 
 /* Returns a piece in device memory. With shards, all ranks call it for all pieces in turn, and the first piece of a
- * bucket gathers it into the gradient, which is not needed any more, and whose gaps stay zero. */
+ * bucket gathers it into the gradient, which is not needed any more, and whose gaps stay zero. A piece lies in one
+ * bucket, because buckets consist of whole matrices. */
 static const float *fetch_piece(struct training_state t, const struct piece *piece)
 {
     size_t offset = t.model->tensor[piece->tensor].offset + piece->first;

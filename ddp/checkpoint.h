@@ -46,7 +46,7 @@ struct checkpoint {
 struct training_state {
     const struct model *model;
     const struct optimizer *optimizer;
-    const struct reducer *reducer; /* its owned ranges say which moments this rank has */
+    const struct reducer *reducer; /* its owned ranges determine which moments this rank has */
     long step, update;
 };
 

@@ -44,7 +44,8 @@ struct collective {
     enum comm_op op;
     const void *in;
     int root;
-    int waits; /* 1: begins when all earlier collectives are complete, so that it does not share the link with them */
+    int after_earlier; /* 1: begins when all earlier collectives are complete, so that it does not share the link with
+                          them */
 };
 
 /* Returns 1 if a collective of this kind reduces over ranks (sum, max, avg); 0 if it only moves elements. */

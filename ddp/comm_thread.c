@@ -98,7 +98,7 @@ static long drive(struct comm_thread *c, long queued, int tests)
     long before = c->completed, completed = before;
     for (int i = 0; i < tests && completed < queued; i++) {
         while (c->posted < queued && is_ready(c, c->posted + 1) &&
-               (completed == c->posted || !entry_of(c, c->posted + 1)->collective.waits))
+               (completed == c->posted || !entry_of(c, c->posted + 1)->collective.after_earlier))
             post_collective(c, ++c->posted);
         completed = test_all(c, completed, c->posted);
     }

@@ -51,8 +51,8 @@ struct tensor {
 /* The output projection has rows of zeros up to a multiple of this, as if the vocabulary were larger, and the loss
  * ignores their logits: products read rows of logits fastest if these begin at multiples of a cache line. */
 enum { VOCABULARY_ALIGNMENT = 64 };
-/* In floats: a tensor that begins a matrix starts at a multiple of this, times the number of shards, in the arena, and
- * the arena ends at one; the gaps stay zero. */
+/* A tensor that begins a matrix starts at a multiple of TENSOR_ALIGNMENT x shards floats of the arena, and the arena
+ * ends at such a multiple; the gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
 /* Returns the rows, with padding, of the matrix that begins with this tensor in the arena; 0 if the tensor is part of

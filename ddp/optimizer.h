@@ -20,7 +20,7 @@ struct optimizer {
     float *scalars; /* [SCALARS] on the device */
 };
 
-/* Creates moments of so many floats that are all 0, on the model's device. Release with optimizer_destroy. */
+/* Allocates `moments` floats for each moment, all 0, on the model's device. Release with optimizer_destroy. */
 void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw,
                       size_t moments);
 void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* call it before model_destroy */

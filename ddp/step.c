@@ -155,10 +155,6 @@ void step_run(struct trainer *t, int slot)
             optimizer_update(optimizer, model, own->offset, own->count, own->gradient, own->at);
             reducer_range_updated(t->reducer, i);
         }
-        if (t->reducer->after_backward && t->reducer->gathering) { /* the control without overlap */
-            enter_phase(t, PHASE_PARAMETER_GATHER);
-            reducer_settle(t->reducer);
-        }
     }
 
     enter_phase(t, PHASE_LR_SCHEDULING);
@@ -167,8 +163,10 @@ void step_run(struct trainer *t, int slot)
     optimizer_set_step(optimizer, model, schedule_learning_rate(&t->schedule, t->step), t->update);
 
     if (checkpoint_is_due(&t->checkpoint, t->step)) {
-        enter_phase(t, PHASE_CHECKPOINT);
+        if (t->reducer->gathering)
+            switch_phase(t, PHASE_PARAMETER_GATHER);
         reducer_settle(t->reducer);
+        enter_phase(t, PHASE_CHECKPOINT);
         checkpoint_save(&t->checkpoint, trainer_state(t));
     }
     enter_phase(t, PHASES);
@@ -206,13 +204,13 @@ void trainer_destroy(struct trainer *t)
 void trainer_reset(struct trainer *t, long step)
 {
     t->device->copy(t->model->weight, t->start, t->model->arena);
+    model_weights_changed(t->model);
     optimizer_reset(&t->optimizer, t->model);
     trainer_set_step(t, step, 1);
 }
 
 void trainer_set_step(struct trainer *t, long step, long update)
 {
-    model_weights_changed(t->model);
     t->step = step;
     t->update = update;
     optimizer_set_step(&t->optimizer, t->model, schedule_learning_rate(&t->schedule, step), t->update);

@@ -70,9 +70,9 @@ struct trainer {
     int64_t phase_start_ns, phase_start_stamp, phase_start_wait;
 };
 
-/* Allocates the trainer's own arrays: optimizer state with so many moments (reducer_owned), one micro-batch, `slots`
- * records, and a copy of the weights, which must have been initialised. The fields above `step` are set by the caller
- * beforehand. */
+/* Allocates the trainer's own arrays: `moments` floats of each moment (the most reducer_owned of its reducers), one
+ * micro-batch, `slots` records, and a copy of the weights, which must have been initialised. The fields above `step`
+ * are set by the caller beforehand. */
 void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots, size_t moments);
 void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 

@@ -181,3 +181,15 @@ int reducer_completed_bucket(const struct reducer *reducer, int tensor)
 {
     return tensor == reducer->plan.bucket[reducer->started].last_tensor ? reducer->started : -1;
 }
+
+void reducer_start_completed(struct reducer *reducer, int tensor)
+{
+    int bucket = reducer_completed_bucket(reducer, tensor);
+    if (bucket >= 0)
+        reducer_start(reducer, bucket, 0);
+}
+
+void reducer_join(struct reducer *reducer)
+{
+    reducer->comm->join(reducer->comm, reducer->ticket);
+}

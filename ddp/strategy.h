@@ -138,6 +138,11 @@ void reducer_run(struct reducer *reducer, int bucket, int i);
 /* Returns the index of the next bucket to start if this tensor completes it, else -1. For strategies that overlap. */
 int reducer_completed_bucket(const struct reducer *reducer, int tensor);
 
+/* For .gradient_ready: starts collective 0 of the bucket that this tensor completes, if any. For .finish: makes later
+ * device work wait for the last collective. */
+void reducer_start_completed(struct reducer *reducer, int tensor);
+void reducer_join(struct reducer *reducer);
+
 /* Returns collective i of a bucket, as described by the strategy. */
 struct collective reducer_collective(const struct reducer *reducer, int bucket, int i);
 

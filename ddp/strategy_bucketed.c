@@ -2,18 +2,6 @@
  * ddp_individual has a bucket per tensor, ddp_bucketed has buckets of --bucket-size-mb. */
 #include "ddp/strategy.h"
 
-static void start_completed_bucket(struct reducer *reducer, int tensor)
-{
-    int bucket = reducer_completed_bucket(reducer, tensor);
-    if (bucket >= 0)
-        reducer_start(reducer, bucket, 0);
-}
-
-static void join_buckets(struct reducer *reducer)
-{
-    reducer->comm->join(reducer->comm, reducer->ticket);
-}
-
 const struct strategy strategy_ddp_bucketed = {
     .name = "ddp_bucketed",
     .summary = "an asynchronous all-reduce per bucket of gradients, as soon as the bucket is full",
@@ -22,8 +10,8 @@ const struct strategy strategy_ddp_bucketed = {
     .collectives = 1,
     .buckets = 1,
     .plan = plan_create,
-    .gradient_ready = start_completed_bucket,
-    .finish = join_buckets,
+    .gradient_ready = reducer_start_completed,
+    .finish = reducer_join,
     .bf16 = &strategy_ddp_bucketed_bf16,
 };
 
@@ -34,6 +22,6 @@ const struct strategy strategy_ddp_individual = {
     .overlaps = 1,
     .collectives = 1,
     .plan = plan_per_tensor,
-    .gradient_ready = start_completed_bucket,
-    .finish = join_buckets,
+    .gradient_ready = reducer_start_completed,
+    .finish = reducer_join,
 };

@@ -27,7 +27,7 @@ static struct collective collective_of(const struct reducer *reducer, int bucket
                                .count = own->count,
                                .dtype = model->narrow_weight ? COMM_BF16 : COMM_FLOAT32,
                                .index = bucket,
-                               .waits = 1}; /* forward needs the buckets one after another */
+                               .after_earlier = 1}; /* forward needs the buckets one after another */
 }
 
 /* Gives each rank an equal part of each bucket, to which the gap behind it is added. */
@@ -45,18 +45,6 @@ static void own_parts(struct reducer *reducer)
         reducer->owned[plan->n - 1 - i] = (struct owned_range){b->offset + rank * part, part, at, reducer->shard + at};
         at += part;
     }
-}
-
-static void scatter_completed_bucket(struct reducer *reducer, int tensor)
-{
-    int bucket = reducer_completed_bucket(reducer, tensor);
-    if (bucket >= 0)
-        reducer_start(reducer, bucket, SCATTER);
-}
-
-static void join_buckets(struct reducer *reducer)
-{
-    reducer->comm->join(reducer->comm, reducer->ticket);
 }
 
 static void exchange_completed_bucket(struct reducer *reducer, int tensor)
@@ -92,8 +80,8 @@ const struct strategy strategy_ddp_sharded = {
     .buckets = 1,
     .collectives = COLLECTIVES,
     .plan = plan_matrices,
-    .gradient_ready = scatter_completed_bucket,
-    .finish = join_buckets,
+    .gradient_ready = reducer_start_completed,
+    .finish = reducer_join,
     .collective = collective_of,
     .own = own_parts,
     .range_updated = gather_updated_bucket,

@@ -61,14 +61,14 @@ static double seconds_since(int64_t ns)
     return 1e-9 * (double)(clock_now_ns() - ns);
 }
 
-/* Returns what this rank has waited for longest: a collective of the comm, or the wait begun by watchdog_wait. */
+/* Returns what this rank waits for: what watchdog_wait began, or else a collective of the comm. */
 static struct watched find_wait(struct watchdog *w)
 {
     struct watched now = {.since_ns = INT64_MAX};
     atomic_store(&w->mine->beat_ns, clock_now_ns());
     if (w->look)
         w->look(w->state, &now);
-    if (w->wait.since_ns != INT64_MAX) { /* a wait may have grace, and collectives that it consists of have not */
+    if (w->wait.since_ns != INT64_MAX) { /* it may have a grace period, which its collectives lack */
         char broken[sizeof now.broken];
         memcpy(broken, now.broken, sizeof broken);
         now = w->wait;

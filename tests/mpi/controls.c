@@ -146,7 +146,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     for (int s = DISCARDED_STEPS; s < STEPS; s++)
         overlap[s] = (struct overlap){.exposed = computed(job.rank), .overlap = 2 * computed(job.rank)};
     made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
-    p.controls.others = 40;
+    p.controls.others_bytes = 40;
     made_up_create(&timeline, 200);
     p.reducer[0].comm = &comm;
     p.reducer[0].model = &model;

@@ -272,7 +272,7 @@ enum mistake {
     FORGETS_MEAN, /* gradients are summed, not averaged */
     MISSES_LAST,  /* a collective's last element is left out */
     RUNS_TWICE,
-    SHIFTS_SHARD,   /* a reduce-scatter takes its input one element too late */
+    SHIFTS_SHARD,   /* a reduce-scatter takes its input one element too late, and one element less */
     FORGETS_GATHER, /* the weights of the first bucket, those of the output, are never gathered */
     SENDS_STALE,    /* rank 1 sends the weights with which training started */
     MISTAKES
@@ -311,7 +311,7 @@ static long faulty_start(struct comm *comm, const struct collective *collective)
     int gathers = c.kind == COMM_ALL_GATHER && c.index >= 0; /* weights, not norms */
     c.count -= f->mistake == MISSES_LAST && c.index >= 0;
     if (f->mistake == SHIFTS_SHARD && c.kind == COMM_REDUCE_SCATTER)
-        c.in = (const float *)c.in + 1;
+        c.in = (const float *)c.in + 1, c.count--;
     if (f->mistake == SENDS_STALE && gathers && job.rank == 1)
         make_stale(f, &c);
     if (f->mistake == FORGETS_GATHER && gathers && c.index == 0) { /* a collective all the same, which has a ticket */

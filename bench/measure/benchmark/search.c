@@ -46,15 +46,17 @@ void search_begin(struct search *s, double limit, double block_seconds)
         s->row[i].against.paired.ratio = NAN;
     int controls = search_count(s, SEARCH_CONTROL), sizes = 0;
     for (int i = 0; i < s->n; i++)
-        sizes += s->row[i].has_size && s->row[i].state == SEARCH_IN;
+        sizes += s->row[i].series && s->row[i].state == SEARCH_IN;
     for (int left = sizes; left > FEW_SIZES; left = (left + 1) / 2) {
         /* blocks of the shortest search: one round per stage (in all about 2 blocks a candidate) and a final of two */
         int in = search_count(s, SEARCH_IN), blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (2 + controls);
         if (blocks * block_seconds <= limit)
             break;
-        for (int i = 0, size = 0; i < s->n; i++)
-            if (s->row[i].has_size && s->row[i].state == SEARCH_IN && size++ % 2)
+        for (int i = 0, size = 0; i < s->n; i++) {
+            size = i && s->row[i].series == s->row[i - 1].series ? size : 0;
+            if (s->row[i].series && s->row[i].state == SEARCH_IN && size++ % 2)
                 s->row[i].state = SEARCH_LEFT_OUT;
+        }
     }
     s->stages = stages_of(search_count(s, SEARCH_IN));
 }
@@ -134,16 +136,17 @@ static int all_are_close(const struct search *s)
 
 /* ---- stages ---- */
 
+/* Tests whether row i is another size of the best row's strategy, which has not run. */
 static int has_not_run(const struct search *s, int i)
 {
-    return i >= 0 && i < s->n && s->row[i].has_size &&
+    return i >= 0 && i < s->n && s->row[i].series == s->row[s->best].series &&
            (s->row[i].state == SEARCH_RESERVE || s->row[i].state == SEARCH_LEFT_OUT);
 }
 
 /* On each side of the best size, adds to the final the size halfway between the best and the next size that has run. */
 static void take_neighbours(struct search *s)
 {
-    for (int side = -1; side <= 1 && s->row[s->best].has_size; side += 2) {
+    for (int side = -1; side <= 1 && s->row[s->best].series; side += 2) {
         int apart = 1;
         while (has_not_run(s, s->best + side * apart))
             apart++;

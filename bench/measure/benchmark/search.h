@@ -29,7 +29,7 @@ enum { SEARCH_ROWS = 64 };
 
 struct search_row {
     enum search_state state;
-    int has_size;                /* 1: the row has a bucket size; the rows that have one are sorted by size */
+    int series;                  /* above 0: number of the strategy whose bucket sizes these rows have, in order */
     size_t from, to;             /* the row's figures use rounds [from, to): of the final, or all if it was dropped */
     struct against_best against; /* step / step of the best, as last compared; its interval: only in the final */
 };
@@ -48,9 +48,9 @@ struct search {
     enum search_end end;
 };
 
-/* Begins a search of `limit` seconds over row[n], whose state (CONTROL, IN or RESERVE) and has_size are set. If the
- * time is too short for all sizes, at block_seconds a block, leaves only every second (fourth, eighth ...) size IN, and
- * makes the other sizes LEFT_OUT. */
+/* Begins a search of `limit` seconds over row[n], whose state (CONTROL, IN or RESERVE) and series are set. If the
+ * time is too short for all sizes, at block_seconds a block, leaves only every second (fourth, eighth ...) size of a
+ * series IN, and makes the other sizes LEFT_OUT. */
 void search_begin(struct search *search, double limit, double block_seconds);
 
 /* Call after each round, `seconds` after the first round began: sets states, best and end. step[n][rounds]: the samples

@@ -96,10 +96,11 @@ static void begin_search(struct search *search, const struct tune_options *optio
     search->n = o->n;
     for (int i = 0; i < search->n; i++) {
         struct search_row *row = &search->row[i];
-        row->has_size = o->implementation[i].bucket_bytes > 0;
-        row->state = !o->implementation[i].strategy->reduces ? SEARCH_CONTROL
-                     : options->between[i]                   ? SEARCH_RESERVE
-                                                             : SEARCH_IN;
+        const struct strategy *strategy = o->implementation[i].strategy;
+        if (o->implementation[i].bucket_bytes > 0)
+            row->series =
+                i && !strcmp(o->implementation[i - 1].strategy->name, strategy->name) ? row[-1].series : i + 1;
+        row->state = !strategy->reduces ? SEARCH_CONTROL : options->between[i] ? SEARCH_RESERVE : SEARCH_IN;
     }
     search_begin(search, 60 * options->max_minutes, block_s);
 }

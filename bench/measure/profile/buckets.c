@@ -37,7 +37,7 @@ static void add_collectives(const struct profile_figures *f, const struct captur
     struct interval *busy = allocate(compute->n + 1, sizeof *busy);
     size_t at = 0;
     for (int step = 0; step < capture->n; step++) {
-        size_t n = intervals_of_lane(compute, step, step, &at, busy);
+        size_t n = intervals_of_lane(compute, step, &at, busy);
         int64_t start = capture->times[step].start_ns;
         const struct span *last = NULL;
         for (; span < end && span->step == step; span++) {

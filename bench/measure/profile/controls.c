@@ -16,7 +16,7 @@ const struct control_result control_results[CONTROL_RESULTS] = {
     {"untraced", "step", "untraced", "records only phases and collectives", "s", FIELD(step_untraced), BETTER_LOWER},
     {"before_tracer", "step", "before tracing", "untraced, before the GPU's tracer first started", "s",
      FIELD(step_before_tracer), BETTER_LOWER},
-    {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
+    {"after_backward", "step", "after backward", "the same reductions, all after backward", "s",
      FIELD(step_after_backward), BETTER_LOWER},
     {"none", "step", "none", "without communication", "s", FIELD(step_none), BETTER_LOWER},
     {NULL, "backward_none", "backward of none", NULL, "s", FIELD(backward_none), BETTER_LOWER},
@@ -41,10 +41,10 @@ const struct control_result control_results[CONTROL_RESULTS] = {
 /* clang-format on */
 
 void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
-                     const struct attainable *attainable, size_t others, size_t room)
+                     const struct attainable *attainable, size_t others_bytes, size_t room)
 {
-    *controls =
-        (struct controls){.rows = *rows, .communicates = communicates, .attainable_of = attainable, .others = others};
+    *controls = (struct controls){
+        .rows = *rows, .communicates = communicates, .attainable_of = attainable, .others_bytes = others_bytes};
     double **series[] = {&controls->compute, &controls->compute_none, &controls->exposed, &controls->overlap,
                          &controls->alone,   &controls->slowdown,     &controls->peak};
     controls->all_series = allocate(sizeof series / sizeof *series * room + 1, sizeof **series[0]);
@@ -91,7 +91,7 @@ void controls_add_block(struct controls *c, const struct job *job, const struct 
     c->exposed[round] = mean_over_ranks(job, mean.exposed);
     c->overlap[round] = mean_over_ranks(job, mean.overlap);
     double peak = job_max(job, (double)b->peak_bytes);
-    c->peak[round] = peak > 0 ? peak - (double)c->others : NAN;
+    c->peak[round] = peak > 0 ? peak - (double)c->others_bytes : NAN;
     if (!c->communicates)
         return;
     double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, b, &alone);

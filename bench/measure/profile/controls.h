@@ -39,7 +39,7 @@ struct controls {
     struct profile_rows rows;
     int communicates;                       /* 1: more than one rank, and the captured row reduces */
     const struct attainable *attainable_of; /* attainable step times of all rows of the run */
-    size_t others; /* bytes from the comm of other rows' reducers: of one rank, or of all ranks on this GPU */
+    size_t others_bytes; /* bytes from the comm of other rows' reducers: of one rank, or of all ranks on this GPU */
 
     /* Series [rounds]: seconds in a step of the captured row, means over ranks (unless stated otherwise). */
     double *all_series;             /* owns the memory of the series below */
@@ -47,7 +47,7 @@ struct controls {
     double *exposed, *overlap;      /* `exposed` and `overlap` of struct overlap */
     double *alone;                  /* sum of the times of the row's reductions, each run alone, on the slowest rank */
     double *slowdown;               /* time of a collective in the step / its time alone */
-    double *peak;                   /* bytes in use minus `others`, on the rank with the most */
+    double *peak;                   /* bytes in use minus others_bytes, on the rank with the most */
     double before[BLOCKS_BEFORE_TRACER]; /* seconds of an untraced step, in blocks before the tracer's first start */
     size_t n_before;                     /* number of these blocks */
 
@@ -65,7 +65,7 @@ struct controls {
 
 /* Makes room for `room` rounds. `attainable` must outlive the controls. Release with controls_destroy. */
 void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
-                     const struct attainable *attainable, size_t others, size_t room);
+                     const struct attainable *attainable, size_t others_bytes, size_t room);
 void controls_destroy(struct controls *controls); /* zeroed controls are fine */
 
 /* Returns whether a row is the captured row or one of its controls. */

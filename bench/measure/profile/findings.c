@@ -185,7 +185,7 @@ static void check_communication(struct findings *f, double threshold, const stru
                                   "use a faster link, fewer bytes (--wire-dtype bf16), or more "
                                   "computation for each reduction");
         finding_append(finding,
-                       "%sthe collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of "
+                       "%sthe reductions alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of "
                        "`none` (threshold %g %%, high above %g %%; %zu rounds)",
                        exposed ? "; " : "", 1e3 * c->comm_alone.median, value, limit, 2 * limit, c->rounds);
         finding->level = value > 2 * limit ? LEVEL_HIGH : finding->level;

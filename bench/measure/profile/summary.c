@@ -140,7 +140,7 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
         const struct collective_figure *c = &p->figures.collective[i];
         double bytes = (double)c->bytes;
         struct figure figures[] = {
-            {"", "", "s", bytes, c->duration, NAN, NAN, c->calls, BETTER_LOWER, 0},
+            {"", "collective", "s", bytes, c->duration, NAN, NAN, c->calls, BETTER_LOWER, 0},
             {"", "wait", "s", bytes, c->wait, NAN, NAN, c->waited, BETTER_LOWER, 0},
             {"", "transfer", "s", bytes, c->transfer, NAN, NAN, c->calls, BETTER_LOWER, 0},
             {"", "algbw", "B/s", bytes, c->algbw, NAN, NAN, c->calls, BETTER_HIGHER, 0},
@@ -148,11 +148,9 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
         };
         for (struct figure *f = figures; f < figures + sizeof figures / sizeof *figures; f++) {
             char name[sizeof f->name];
+            snprintf(name, sizeof name, "%.20s", f->name);
             if (several)
-                snprintf(name, sizeof name, "%s%s%.20s", c->kind_name, *f->name ? "_" : "", f->name);
-            else
-                snprintf(name, sizeof name, "%s", *f->name ? f->name : "collective");
-            memcpy(f->name, name, sizeof name);
+                snprintf(f->name, sizeof f->name, f == figures ? "%.20s" : "%.20s_%.20s", c->kind_name, name);
             snprintf(f->subject, sizeof f->subject, "%s", p->facts.label);
             figures_add(list, f);
         }

@@ -65,9 +65,14 @@ size_t intervals_unite(struct interval *v, size_t n);
 /* Returns the length of the intersection of two unions a and b; if a is b, this is the length of a. */
 int64_t intervals_common(const struct interval *a, size_t na, const struct interval *b, size_t nb);
 
-/* Fills v with the union of the spans of steps [first, last] in a lane; v must have room for all of them. *at is the
- * position in the lane: set it to 0, then call with increasing steps. Returns the number of intervals. */
-size_t intervals_of_lane(const struct lane *lane, int first, int last, size_t *at, struct interval *v);
+/* Fills v with the union of a step's spans in a lane; v must have room for all of them. *at is the position in the
+ * lane: set it to 0, then call with increasing steps. Returns the number of intervals. */
+size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
+
+/* The same of the times in which collectives were in flight during a step, also those that the step before has started:
+ * weights are gathered during the next forward. times: of all steps. */
+size_t intervals_in_flight(const struct lane *communication, const struct step_times *times, int step, size_t *at,
+                           struct interval *v);
 
 /* ---- collectives as seen by all ranks ---- */
 

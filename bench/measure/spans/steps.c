@@ -78,13 +78,28 @@ int64_t intervals_common(const struct interval *a, size_t na, const struct inter
     return length;
 }
 
-size_t intervals_of_lane(const struct lane *lane, int first, int last, size_t *at, struct interval *v)
+size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v)
 {
-    size_t n = 0, i;
-    while (*at < lane->n && lane->span[*at].step < first)
+    size_t n = 0;
+    while (*at < lane->n && lane->span[*at].step < step)
         ++*at;
-    for (i = *at; i < lane->n && lane->span[i].step <= last; i++)
-        v[n++] = (struct interval){lane->span[i].start_ns, lane->span[i].end_ns};
+    for (; *at < lane->n && lane->span[*at].step == step; ++*at)
+        v[n++] = (struct interval){lane->span[*at].start_ns, lane->span[*at].end_ns};
+    return intervals_unite(v, n);
+}
+
+size_t intervals_in_flight(const struct lane *communication, const struct step_times *times, int step, size_t *at,
+                           struct interval *v)
+{
+    const struct span *end = communication->span + communication->n;
+    size_t n = 0;
+    while (*at < communication->n && communication->span[*at].step < step - 1)
+        ++*at;
+    for (const struct span *s = communication->span + *at; s < end && s->step <= step; s++) {
+        v[n].start = s->start_ns > times[step].start_ns ? s->start_ns : times[step].start_ns;
+        v[n].end = s->end_ns < times[step].end_ns ? s->end_ns : times[step].end_ns;
+        n += v[n].start < v[n].end;
+    }
     return intervals_unite(v, n);
 }
 
@@ -107,10 +122,9 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     size_t i = 0, j = 0;
     double unit = computing ? 1e-9 : NAN; /* s per ns; NAN: figures that need `computing` become NAN */
     for (int s = 0; s < n; s++) {
-        size_t nx = intervals_of_lane(communication, s, s, &i, x), ny = intervals_of_lane(compute, s, s, &j, y);
-        int64_t busy = intervals_common(x, nx, x, nx), computing_ns = intervals_common(y, ny, y, ny);
-        ny = intervals_of_lane(compute, s, s + 1, &j, y); /* weights are gathered during the next forward */
-        int64_t both = intervals_common(x, nx, y, ny);
+        size_t nx = intervals_in_flight(communication, steps, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
+        int64_t busy = intervals_common(x, nx, x, nx), both = intervals_common(x, nx, y, ny);
+        int64_t computing_ns = intervals_common(y, ny, y, ny);
         overlap[s] = with_ratios((struct overlap){.step = 1e-9 * (double)(steps[s].end_ns - steps[s].start_ns),
                                                   .communication = 1e-9 * (double)busy,
                                                   .compute = unit * (double)computing_ns,

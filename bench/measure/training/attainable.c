@@ -18,12 +18,11 @@ struct attainable {
     int n, tensors, timed;         /* timed: number of timed steps in a block */
     size_t rounds;
     double *none;  /* [tensors + OF_NONE, rounds] of `none`: when each gradient is final; then the values of of_none */
-    double *alone; /* [n, 2, tensors, rounds] of an implementation: each bucket's collectives, run alone, that reduce
-                      gradients, and those that gather weights */
+    double *alone; /* [n, DIRECTIONS, tensors, rounds] of each bucket's collectives, run alone */
 };
-/* When the first forward and the last backward end, from the step's start; seconds of clipping and optimizer, and of
- * checkpoints */
-enum of_none { FORWARD_END, BACKWARD_END, UPDATE, CHECKPOINT, OF_NONE };
+/* When the first forward and the last backward end, from the step's start; seconds of the optimizer; seconds of
+ * clipping and checkpoints */
+enum of_none { FORWARD_END, BACKWARD_END, UPDATE, REST, OF_NONE };
 enum direction { REDUCE, GATHER, DIRECTIONS };
 
 /* Returns the times [rounds] of a bucket's collectives, run alone. */
@@ -80,9 +79,8 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
     for (const struct step_times *step = b->times + DISCARDED_STEPS; step < b->times + steps; step++) {
         mine[tensors + FORWARD_END] += 1e-9 * (double)(step->forward_end_ns - step->start_ns) / n;
         mine[tensors + BACKWARD_END] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
-        int64_t update_ns = step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER];
-        mine[tensors + UPDATE] += 1e-9 * (double)update_ns / n;
-        mine[tensors + CHECKPOINT] += 1e-9 * (double)step->phase_ns[PHASE_CHECKPOINT] / n;
+        mine[tensors + UPDATE] += 1e-9 * (double)step->phase_ns[PHASE_OPTIMIZER] / n;
+        mine[tensors + REST] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_CHECKPOINT]) / n;
     }
     for (int i = 0; i < tensors + OF_NONE; i++)
         attainable->none[(size_t)i * attainable->rounds + b->round] = mine[i];
@@ -186,7 +184,7 @@ int attainable_write(const struct attainable *a, struct results *results, const 
         fprintf(out, ", \"forward_end_ms\": %.6f, \"backward_end_ms\": %.6f, \"update_ms\": %.6f",
                 1e3 * none_of(a, FORWARD_END)[round], 1e3 * none_of(a, BACKWARD_END)[round],
                 1e3 * none_of(a, UPDATE)[round]);
-        fprintf(out, ", \"checkpoint_ms\": %.6f}\n", 1e3 * none_of(a, CHECKPOINT)[round]);
+        fprintf(out, ", \"rest_ms\": %.6f}\n", 1e3 * none_of(a, REST)[round]);
     }
     text_end(out);
     return results_append(results, text, length);
@@ -227,10 +225,9 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
             alone[b] = alone_of(a, implementation, REDUCE, b)[r];
             gather += alone_of(a, implementation, GATHER, b)[r];
         }
-        mine[r] =
-            attainable_of_plan(plan->n, ready, alone, none_of(a, BACKWARD_END)[r], update + none_of(a, CHECKPOINT)[r]) +
-            attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r], none_of(a, FORWARD_END)[r],
-                              update, first);
+        mine[r] = attainable_of_plan(plan->n, ready, alone, none_of(a, BACKWARD_END)[r], update + none_of(a, REST)[r]) +
+                  attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r],
+                                    none_of(a, FORWARD_END)[r], update, first);
     }
     if (rounds)
         job_gather(job, mine, rounds * sizeof *mine, all);

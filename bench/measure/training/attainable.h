@@ -15,9 +15,9 @@
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
 
 /* Returns the seconds that gathering weights adds to a step with perfect overlap. Gathers, which take `gather` seconds,
- * run one after another from when the optimizer has updated the first part of the weights, `first` of its `update`
- * seconds. The next forward, of `forward` seconds, cannot begin before the first gather, of first_gather seconds, ends,
- * or end before the last one. */
+ * run one after another from when the optimizer has updated the first part of the weights, after the fraction `first`
+ * of its `update` seconds. The next forward, of `forward` seconds, cannot begin before the first gather, of
+ * first_gather seconds, ends, or end before the last one. */
 double attainable_gather(double gather, double first_gather, double forward, double update, double first);
 
 struct attainable;
@@ -35,9 +35,9 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
                         const struct block *block);
 
 /* Adds the times of a block, in ms, as a line to this rank's metrics. For `none`: gradients_ready_ms of each tensor,
- * forward_end_ms, backward_end_ms, update_ms (clipping, optimizer and checkpoint). For other strategies, for each
- * bucket: alone_ms, gather_alone_ms (of weights, if it shards), in_step_ms (both, mean over the timed steps),
- * last_tensor (it completes the bucket). Returns 0; or -1, reported. */
+ * forward_end_ms, backward_end_ms, update_ms (the optimizer) and rest_ms (clipping and checkpoints). For other
+ * strategies, for each bucket: alone_ms, gather_alone_ms (of weights, if it shards), in_step_ms (both, mean over the
+ * timed steps), last_tensor (it completes the bucket). Returns 0; or -1, reported. */
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
                      const struct timeline *timeline, const struct block *block);
 

@@ -63,7 +63,7 @@ static void time_steps(struct run *run, const struct job *job, struct engine *en
     run_steps(&engine->trainer, job->watchdog, 0, DISCARDED_STEPS);
 
     double communication = comm->cpu_seconds(comm);
-    if (!engine->trainer.reducer->gathering) /* else the time begins as it ends, while weights are gathered */
+    if (!engine->trainer.reducer->gathering) /* while weights are gathered, MPI belongs to the comm */
         job_barrier(job);
     int64_t start = clock_now_ns();
     run_steps(&engine->trainer, job->watchdog, DISCARDED_STEPS, (int)run->block_steps);
@@ -176,8 +176,8 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
             FATAL("%zu spans were lost, because lane %d of the timeline was full", timeline->lane[i].dropped, i);
 }
 
-/* Stores the sample of a block, made from the reports of all ranks. shards 1: the ranks began without a barrier, so the
- * mean of their times counts, and not the longest. */
+/* Stores the sample of a block, made from the reports of all ranks. shards 1: the ranks began without a barrier, as
+ * weights were being gathered, so the mean of their times counts, and not the longest. */
 static void keep_sample(struct measurements *m, int implementation, size_t round, const struct block_report *all,
                         int ranks, size_t timed_steps, int shards)
 {

@@ -180,7 +180,7 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         }
     }
     if (!buckets && !sizes->automatic)
-        return error_report("--bucket-size-mb: none of the implementations has buckets of that size; %s and %s have",
+        return error_report("--bucket-size-mb: none of the implementations has buckets; %s and %s do",
                             strategy_ddp_bucketed.name, strategy_ddp_sharded.name);
     if (!narrow && wire_dtype != COMM_FLOAT32)
         return error_report("--wire-dtype %s: none of the implementations sends it; %s, %s, %s and %s do",

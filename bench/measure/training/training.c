@@ -13,9 +13,10 @@ int training_estimate(struct model *model, const struct memory_conditions *c, co
                       size_t compute_bytes, size_t bytes[MEMORY_PARTS])
 {
     struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
-    sizes.shards = implementations_sharding(o->implementation, o->n) ? (size_t)c->ranks : 1;
+    int sharding = implementations_sharding(o->implementation, o->n);
+    sizes.shards = sharding ? (size_t)c->ranks : 1;
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
-        if (d->phase == PHASE_PARAMETER_GATHER && sizes.shards == 1 && c->ranks > 1)
+        if (d->phase == PHASE_PARAMETER_GATHER && !sharding)
             return error_report("--inject-delay phase=%s: only steps of %s have that phase", phase_name[d->phase],
                                 strategy_ddp_sharded.name);
     double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
@@ -100,10 +101,10 @@ static void create_trainer(struct training *t, const char *directory)
     const struct training_options *o = run->options;
     const struct job *job = t->harness.job;
     struct trainer *trainer = &t->engine.trainer;
-    /* the gradient is allocated by the comm, in memory in which collectives are fast */
     struct comm *comm = t->engine.comm;
     struct model *model = &t->engine.model;
     int gathers = implementations_sharding(o->implementation, o->n); /* collectives also write weights */
+    /* what collectives read or write is allocated by the comm, in memory in which they are fast */
     model_allocate(model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                    comm->allocate(comm, model->arena * sizeof(float)),
                    gathers ? comm->allocate(comm, model->arena * model->compute_bytes) : NULL);

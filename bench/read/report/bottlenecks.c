@@ -66,7 +66,9 @@ static void add_communication(struct bottlenecks *found, const struct report_run
     else
         snprintf(advice, sizeof advice, "run `%s` to find the strategy and bucket size that cost least",
                  provenance_tune(tune, run->run, run->ranks));
-    struct measured exposed = run_figure(run, run->subject, "gradient_sync");
+    struct measured exposed = run_figure(run, run->subject, "gradient_sync"),
+                    gather = run_figure(run, run->subject, "parameter_gather");
+    exposed.value += isfinite(gather.value) ? gather.value : 0;
     if (!isfinite(cost.value) && isfinite(step.low) && exposed.value > 0.2 * step.value)
         finding_append(
             add_finding(found, run, "communication", exposed, step.value, advice),

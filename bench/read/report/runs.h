@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, exposed
- * communication (gradient_sync), and other time (learning rate, checkpoints; if implementations are compared, also the
- * difference between the slowest rank and the mean over ranks). */
+ * communication (gradient_sync and parameter_gather), and other time (learning rate, checkpoints; if implementations
+ * are compared, also the difference between the slowest rank and the mean over ranks). */
 enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
 extern const char *const part_name[PARTS];
 

@@ -36,7 +36,7 @@ static void setup(void)
         int dropped = state[i] == SEARCH_DROPPED;
         for (size_t r = 0; r < ROUNDS; r++)
             measurements_of(&measurements, i, FIGURE_STEP)[r] = dropped && r > 2 ? NAN : step[i] * (r > 2 ? 2 : 1);
-        search.row[i] = (struct search_row){.state = state[i], .has_size = i > 1, .from = dropped ? 0 : 3};
+        search.row[i] = (struct search_row){.state = state[i], .series = i > 1, .from = dropped ? 0 : 3};
         search.row[i].to = dropped ? 3 : ROUNDS;
         search.row[i].against.paired = (struct paired){step[i] / step[2], NAN, NAN, 1, 6};
     }

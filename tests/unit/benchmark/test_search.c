@@ -43,7 +43,7 @@ static void create(int strategies, int sizes, double noise)
         s->row[i] = (struct search_row){.state = i == 0                  ? SEARCH_CONTROL
                                                  : size >= 0 && size % 2 ? SEARCH_RESERVE
                                                                          : SEARCH_IN,
-                                        .has_size = size >= 0};
+                                        .series = size >= 0};
         machine.mean[i] = i ? 2 : 1;
         machine.step[i] = allocate(MOST_ROUNDS, sizeof(double));
     }
@@ -122,6 +122,23 @@ TEST(final_has_the_neighbours_and_new_rounds)
         run_round();
     ck_assert_int_eq(s->end, SEARCH_BEST);
     ck_assert_int_eq(s->best, 7);
+}
+
+/* The largest size of a strategy has no neighbour among the sizes of the next strategy. */
+TEST(neighbours_have_the_same_strategy)
+{
+    struct search *s = &machine.search;
+    create(2, 9, 0);
+    for (int i = 3; i < 12; i++)
+        machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
+    for (int i = 8; i < 12; i++)
+        s->row[i].series = 2;
+    search_begin(s, 3000, 10);
+    while (!s->final)
+        run_stage();
+    ck_assert_int_eq(s->best, 7);
+    ck_assert_int_eq(s->row[6].state, SEARCH_IN);
+    ck_assert_int_eq(s->row[8].state, SEARCH_RESERVE);
 }
 
 /* If the machine gets 30 % slower after four rounds, samples are corrected for that and equal the means. */

@@ -349,7 +349,7 @@ TEST(exposed_communication_costs_what_the_rounds_measure)
         ck_assert_double_eq_tol(f->share, 0.12, 1e-12);
         ck_assert(f->level == (i ? LEVEL_NOTE : LEVEL_HIGH));
         ck_assert_int_eq(strstr(f->text, "slower than without communication, which is not significant; ") != NULL, i);
-        ck_assert_ptr_nonnull(strstr(f->text, "; the collectives alone take 15.5 ms"));
+        ck_assert_ptr_nonnull(strstr(f->text, "; the reductions alone take 15.5 ms"));
     }
 }
 
