@@ -42,6 +42,11 @@ def make_plan(counts, max_bytes):
     return buckets, start, end
 
 
+def collective(kind, size, tensors, parameters):
+    """Returns a collective of `size` bytes in the form of run.json."""
+    return {"kind": kind, "bytes": size, "tensors": tensors, "parameters": parameters}
+
+
 class Reducer:
     """The strategy `none`, a control that reduces nothing; and the base class of the other strategies."""
 
@@ -101,11 +106,10 @@ class Reducer:
         self.works = []
 
     def collectives(self):
-        """Returns bytes, tensors and parameters of each collective of a step."""
+        """Returns kind, bytes, tensors and parameters of each collective of a step."""
         if not self.reduces:
             return []
-        width = self.wire.itemsize
-        return [{"bytes": b.count * width, "tensors": len(b.tensors), "parameters": b.parameters} for b in self.plan]
+        return [collective("all_reduce", b.count * self.wire.itemsize, len(b.tensors), b.parameters) for b in self.plan]
 
 
 class Ddp(Reducer):
@@ -206,7 +210,7 @@ class TorchDdp(Reducer):
     def collectives(self):
         """Returns the bytes of the buckets that DistributedDataParallel made after one step; it reports no parameters."""
         sizes = self.run._get_ddp_logging_data().get("rebuilt_bucket_sizes", "")
-        return [{"bytes": int(size)} for size in sizes.replace(",", " ").split()]
+        return [{"kind": "all_reduce", "bytes": int(size)} for size in sizes.replace(",", " ").split()]
 
 
 STRATEGIES = {s.name: s for s in (Ddp, Individual, Staged, Bucketed, Flat, Reducer, TorchDdp)}
