@@ -7,8 +7,10 @@
 #   --threads N       threads of each rank (default: the rank's share of the cores)
 #   --link RATE       a rank on each node of an emulated cluster, joined by links of this rate (launch/netlab.sh; needs root)
 #   --repeats N       runs of each program, alternating (default 5)
-#   --implementations LIST  strategies that both programs run (default all). On two or more ranks PyTorch also runs its own
-#                     DistributedDataParallel as torch_ddp, which is compared with a ddp_bucketed of ddpbench of that name
+#   --implementations LIST  strategies that both programs run (default all but ddp_sharded). On two or more ranks PyTorch also
+#                     runs its own DistributedDataParallel as torch_ddp, which is compared with a ddp_bucketed of ddpbench of that
+#                     name. For ddp_sharded PyTorch runs torch_zero (ZeroRedundancyOptimizer) and torch_fsdp (FSDP2), which are
+#                     compared with a ddp_sharded of these names: of all bucket sizes, and with buckets of the size of a layer
 #   --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
 #   --peer-options WORDS  options for PyTorch alone, such as '--residual-dtype bf16'
 #   --output DIR      directory of the runs, DIR/PROGRAM-NUMBER, and of the printed text, DIR/output.txt (default results/peers)
@@ -63,8 +65,13 @@ else
     theirs=("$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" bench/peers/torch_ddp.py)
 fi
 read -r -a peer <<<"$peer_options"
-own=torch_ddp their=torch_ddp=ddp_bucketed
-[ "$ranks" -gt 1 ] || own='' their=''
+# sharded ROWS: prints the list of implementations with ROWS in place of ddp_sharded.
+sharded() { sed -E "s/(^|,)ddp_sharded(,|\$)/\1$1\2/" <<<"$implementations"; }
+layer_mb=$(printf '%s\n' "${options[@]}" | tr '=' '\n' | LC_ALL=C awk -v C=768 -v F=3072 '
+    name == "--d-model" { C = $0 } name == "--d-ff" { F = $0 } { name = $0 }
+    END { printf "%.4f", 4 * C * (4 * C + 3 * F + 2) / 1048576 }')
+our_list=$(sharded "torch_zero=ddp_sharded,torch_fsdp=ddp_sharded:$layer_mb") their_list=$(sharded torch_zero,torch_fsdp)
+[ "$ranks" = 1 ] || our_list+=,torch_ddp=ddp_bucketed their_list+=,torch_ddp
 
 peers=(torch torch_compile)
 command -v "${CXX:-c++}" >/dev/null || { peers=(torch) && say "there is no C++ compiler here: PyTorch runs eagerly only"; }
@@ -83,10 +90,9 @@ trap 'kill "$!" 2>/dev/null; exit 130' INT
 trap 'kill "$!" 2>/dev/null; exit 143' TERM
 
 for ((i = 1; i <= repeats; i++)); do
-    run "ddpbench-$i" "${ours[@]}" --implementations "$implementations${their:+,$their}"
-    run "torch-$i" "${theirs[@]}" "${peer[@]}" --implementations "$implementations${own:+,$own}"
-    [ "${#peers[@]}" = 1 ] ||
-        run "torch_compile-$i" "${theirs[@]}" "${peer[@]}" --implementations "$implementations${own:+,$own}" --compile
+    run "ddpbench-$i" "${ours[@]}" --implementations "$our_list"
+    run "torch-$i" "${theirs[@]}" "${peer[@]}" --implementations "$their_list"
+    [ "${#peers[@]}" = 1 ] || run "torch_compile-$i" "${theirs[@]}" "${peer[@]}" --implementations "$their_list" --compile
 done
 rm "$output/said"
 for name in "${peers[@]}"; do

@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 import torch
+from torch.distributed.tensor import DTensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 PHASES = [
     "zero_grad", "data_loading", "forward_pass", "backward_pass",
@@ -98,19 +100,26 @@ class Batches:
 class Learner:
     """A model with its optimizer and the weights that every block begins with."""
 
-    def __init__(self, model, weight_decay):
+    def __init__(self, model, weight_decay, optimizer=torch.optim.AdamW):
         self.parameters = list(model.parameters())
         self.start = [p.detach().clone() for p in self.parameters]
-        self.optimizer = torch.optim.AdamW(self.parameters, lr=0.0, weight_decay=weight_decay, fused=True)
+        self.optimizer = optimizer(self.parameters, lr=0.0, weight_decay=weight_decay, fused=True)
+        self.moments = getattr(self.optimizer, "optim", self.optimizer).state  # ZeroRedundancyOptimizer has another inside
 
     def reset(self):
         """Restores the starting weights, and zeroes the moments and the step count of AdamW."""
         with torch.no_grad():
-            torch._foreach_copy_(self.parameters, self.start)
-            for state in self.optimizer.state.values():
+            for p, start in zip(self.parameters, self.start):
+                p.copy_(start)
+            for state in self.moments.values():
                 for x in state.values():
                     x.zero_()
         self.optimizer.zero_grad()
+
+    def gradient_norm(self):
+        """Returns the norm of the whole gradient, also where this rank has only a part of it (a DTensor)."""
+        norm = get_total_norm([p.grad for p in self.parameters], foreach=True)
+        return norm.full_tensor() if isinstance(norm, DTensor) else norm
 
 
 class Trainer:
@@ -172,13 +181,13 @@ class Trainer:
 
         if self.schedule.is_warmup(self.at):
             clock.enter(slot, CLIPPING)
-            norm_of_step.copy_(torch.nn.utils.clip_grad_norm_(self.learner.parameters, o.max_norm, foreach=True))
+            norm_of_step.copy_(self.learner.gradient_norm())
+            clip_grads_with_norm_(self.learner.parameters, o.max_norm, norm_of_step, foreach=True)
             clock.enter(slot, OPTIMIZER)
         else:
             clock.enter(slot, OPTIMIZER)
             if o.log_grad_norm:
-                gradients = [p.grad for p in self.learner.parameters]
-                norm_of_step.copy_(torch.nn.utils.get_total_norm(gradients, foreach=True))
+                norm_of_step.copy_(self.learner.gradient_norm())
         optimizer.step()
 
         clock.enter(slot, LR_SCHEDULING)

@@ -1,6 +1,7 @@
-"""peer_strategies.py - the strategies of ddp/strategy_*.c on torch.distributed, and PyTorch's DistributedDataParallel.
+"""peer_strategies.py - the strategies of ddp/strategy_*.c on torch.distributed, and PyTorch's own: DistributedDataParallel,
+ZeroRedundancyOptimizer and fully_shard.
 
-A reducer applies a strategy to one model. All strategies but torch_ddp only sum gradients; the sum is the mean because
+A reducer applies a strategy to one model. All strategies but PyTorch's own only sum gradients; the sum is the mean because
 backward starts from the factor `scale`. Gradients are None before backward, so that autograd allocates them. A strategy
 that needs gradients side by side copies each final gradient into its bucket, and replaces the gradient by a view of the
 bucket, as DistributedDataParallel does with gradient_as_bucket_view; so nothing is copied back.
@@ -13,6 +14,9 @@ from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
 ALIGNMENT = 16  # floats; every tensor starts at a multiple of it
@@ -54,6 +58,7 @@ class Reducer:
     reduces, buckets, own_model = False, False, False
     max_bytes = WHOLE
     wire = torch.float32
+    optimizer = torch.optim.AdamW
 
     def __init__(self, model, ranks, micro_batches, bucket_mb, wire_dtype):
         self.model = self.run = model
@@ -213,4 +218,46 @@ class TorchDdp(Reducer):
         return [{"kind": "all_reduce", "bytes": int(size)} for size in sizes.replace(",", " ").split()]
 
 
-STRATEGIES = {s.name: s for s in (Ddp, Individual, Staged, Bucketed, Flat, Reducer, TorchDdp)}
+class TorchZero(TorchDdp):
+    """PyTorch's ZeRO-1: torch_ddp reduces gradients; then each rank updates some of the tensors and broadcasts them, in
+    optimizer_step. Without overlap_with_ddp, which refuses gloo, and updates before gradients could be clipped."""
+
+    name = "torch_zero"
+    summary = "torch_ddp with PyTorch's ZeroRedundancyOptimizer (ZeRO-1), parameters_as_bucket_view"
+    optimizer = staticmethod(
+        functools.partial(ZeroRedundancyOptimizer, optimizer_class=torch.optim.AdamW, parameters_as_bucket_view=True)
+    )
+
+
+class TorchFsdp(Reducer):
+    """PyTorch's FSDP2, with a group of parameters for each layer and one for the rest. Between backward and the next
+    forward a rank keeps only its part of the weights. They are gathered inside forward, in the type of the residual
+    stream, as in ddpbench. Gradients are reduced in fp32 during backward, which waits for the reductions at its end."""
+
+    name = "torch_fsdp"
+    summary = "PyTorch's fully_shard (FSDP2) of each layer and the root, reshard_after_forward=False (SHARD_GRAD_OP)"
+    reduces, own_model = True, True
+
+    def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
+        # ranks = 1, since fully_shard divides by the number of ranks itself
+        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype)
+        mesh = init_device_mesh(self.parameters[0].device.type, (ranks,))
+        policy = MixedPrecisionPolicy(model.residual, torch.float32, cast_forward_inputs=False)
+        for part in (*self.model.layers, self.model):
+            fully_shard(part, mesh=mesh, reshard_after_forward=False, mp_policy=policy)
+
+    def begin(self, last):
+        self.model.set_requires_gradient_sync(last)
+        self.model.set_reshard_after_backward(last)
+        return contextlib.nullcontext()
+
+    def collectives(self):
+        """Returns the reduce-scatters of a step: of the layers, last to first, and of the rest."""
+        layers = [list(layer.parameters()) for layer in reversed(self.model.layers)]
+        inside = {id(p) for layer in layers for p in layer}
+        groups = [*layers, [p for p in self.model.parameters() if id(p) not in inside]]
+        counts = [sum(p.numel() for p in group) for group in groups]
+        return [collective("reduce_scatter", 4 * n, len(group), n) for n, group in zip(counts, groups)]
+
+
+STRATEGIES = {s.name: s for s in (Ddp, Individual, Staged, Bucketed, Flat, Reducer, TorchDdp, TorchZero, TorchFsdp)}

@@ -98,11 +98,11 @@ class Run:
         automatic = min(25.0, sum(p.numel() for p in self.model.parameters()) / 2**20)  # MiB: a quarter of the gradient
         o.rows = [(label, of, automatic if mb is None else mb) for label, of, mb in o.rows]
         self.reducers = {label: of(self.model, job.size, micro, mb, o.wire_dtype) for label, of, mb in o.rows}
-        models = {id(reducer.model): reducer.model for reducer in self.reducers.values()}
-        self.learners = {key: Learner(model, o.weight_decay) for key, model in models.items()}
+        models = {id(reducer.model): reducer for reducer in self.reducers.values()}
+        self.learners = {key: Learner(r.model, o.weight_decay, r.optimizer) for key, r in models.items()}
         if o.compile:
-            for model in models.values():
-                model.compile_parts(o.compile_mode)
+            for reducer in models.values():
+                reducer.model.compile_parts(o.compile_mode)
         self.steps = DISCARDED_STEPS + o.block_steps
         self.trainer = Trainer(o, device, Batches(data, device), self.steps)
         self.samples = {label: [] for label in self.reducers}
@@ -255,13 +255,14 @@ def heading(run):
 def write_summary(run, results, rounds):
     """Writes summary.json; only rank 0 calls. Returns the figures."""
     o, reducers = run.options, run.reducers
-    # without DistributedDataParallel, whose waits are inside backward and cannot be separated from the computation
+    # without PyTorch's own, whose waits are inside other phases and cannot be separated from the computation
     communicates = [label for label, r in reducers.items() if r.reduces and not r.own_model and run.job.size > 1]
     found = peer_results.figures(run.samples, o.batch_size * o.context_length, communicates)
     note = f"Geometric means over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps})."
     notes = []
-    if any(reducer.own_model for reducer in reducers.values()):
-        notes.append("torch_ddp waits for its collectives inside backward, so they are not part of its sync time.")
+    own = dict.fromkeys(reducer.name for reducer in reducers.values() if reducer.own_model)
+    if own:
+        notes.append(f"Waits of {', '.join(own)} are inside other phases, so their sync time does not include them.")
     others = {"cores": None, "most_cores": max(run.other_cores, default=None)}
     if run.other_cores:
         others["cores"] = sum(run.other_cores) / len(run.other_cores)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# peer.sh - bench/peers/torch_ddp.py agrees with ddpbench: same model, batches and losses with every strategy,
-# same collectives, result files that ddpbench compare and report accept, and errors in one line. Tests bench/peers against
-# BUILD_DIR/ddpbench with small sizes, on the CPU. PEER_PYTHON is a Python with PyTorch and NumPy; without it all checks
-# are skipped.
+# peer.sh - bench/peers/torch_ddp.py agrees with ddpbench: same model, batches and losses with every strategy and with
+# PyTorch's own, same collectives, result files that ddpbench compare and report accept, and errors in one line. Tests
+# bench/peers against BUILD_DIR/ddpbench with small sizes, on the CPU. PEER_PYTHON is a Python with PyTorch and NumPy;
+# without it all checks are skipped.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -11,7 +11,7 @@ set -euo pipefail
 python=${PEER_PYTHON:-python3}
 needed='import numpy, torch; from torch.nn.attention import sdpa_kernel; import torch.distributed.run'
 if ! "$python" -c "$needed" 2>/dev/null; then
-    checks=(model {losses,plans,files}-{1,2} epochs bfloat16 compiled compare report refusals kernels)
+    checks=(model sharding {losses,plans,files}-{1,2} epochs bfloat16 compiled compare compare.sh report refusals kernels)
     for check in "${checks[@]}"; do
         echo "skip - $check: $python has no PyTorch and numpy; name one that has with PEER_PYTHON"
     done
@@ -27,19 +27,27 @@ cat "$root"/README.md "$root"/Makefile "$root"/ddp/*.c >text
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 8 --data text --rounds 1
     --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)
 all=none,ddp,ddp_flat,ddp_individual,ddp_individual_v2,ddp_bucketed
+own=torch_ddp,torch_zero,torch_fsdp
+
+# started RANKS: sets `start` to the command that starts Python on RANKS ranks.
+started() {
+    start=("$python")
+    [ "$1" = 1 ] || start+=(-m torch.distributed.run --standalone --nproc-per-node "$1")
+}
 
 # ours and theirs RANKS NAME OPTION...: run ddpbench and torch_ddp.py, with results in NAME.
 ours() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output "${@:2}"; }
 theirs() {
-    local start=("$python")
-    [ "$1" = 1 ] || start+=(-m torch.distributed.run --standalone --nproc-per-node "$1")
+    started "$1"
     try "${start[@]}" "$peer" "${tiny[@]}" --output "${@:2}"
 }
 
-# agree ARGUMENT...: runs peer_agrees.py, whose output lines count as checks of this script.
+# agree ARGUMENT...: runs peer_agrees.py, whose output lines count as checks of this script; `sharding N` on N ranks.
 agree() {
-    local good=0
-    "$python" "$agrees" "$@" >lines 2>said || good=1
+    local good=0 ranks=1
+    [ "$1" != sharding ] || ranks=$2
+    started "$ranks"
+    "${start[@]}" "$agrees" "$@" >lines 2>said || good=1
     cat lines
     [ "$good" = 0 ] || failed=1
     grep -q '^\(not \)\?ok - ' lines || result 1 "peer_agrees.py $1 prints a check"
@@ -61,15 +69,15 @@ assert not apart, apart
 END
 }
 
-# names OURS THEIRS: tests that the run OURS has each figure of THEIRS except those of torch_ddp, with the same unit; and each
-# member of the metrics lines of THEIRS.
+# names OURS THEIRS: tests that the run OURS has each figure of THEIRS except those of PyTorch's own, with the same unit; and
+# each member of the metrics lines of THEIRS.
 names() {
     # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'
 import json, sys
 ours, theirs = ({(f["subject"], f["name"]): (f["unit"], f["better"], f["judged"]) for f in
                  json.load(open(f"{name}/summary.json"))["figures"]} for name in sys.argv[1:3])
-same = {key: value for key, value in theirs.items() if key[0] != "torch_ddp"}
+same = {key: value for key, value in theirs.items() if not key[0].startswith("torch_")}
 assert len(same) >= 6 * 9 and same.items() <= ours.items(), same.items() - ours.items()
 mine, their = (set(json.loads(open(f"{name}/rank_0_metrics.jsonl").readline())) for name in sys.argv[1:3])
 assert len(their) > 15 and their <= mine, their - mine
@@ -77,13 +85,14 @@ END
 }
 
 agree model
+agree sharding 3
 
 # ---- every strategy, on 1 and 2 ranks ----
 
 for ranks in 1 2; do
     ours $ranks ours$ranks --implementations $all
     result "$status" "$ranks ranks: ddpbench succeeds"
-    theirs $ranks theirs$ranks --implementations $all,torch_ddp
+    theirs $ranks theirs$ranks --implementations $all,$own
     result "$status" "$ranks ranks: torch_ddp.py succeeds"
     agree losses $ranks ours$ranks theirs$ranks
     succeeds "$ranks ranks: the peer has the same collectives and options" plans ours$ranks theirs$ranks
@@ -99,7 +108,7 @@ done
 epochs=(--regime warmup --warmup-epochs 18 --num-epochs 20 --steps-per-block 0 --grad-accumulation 2 --seed 7 --lr 0.01
     --data synthetic --vocab-size 128 --bucket-size-mb auto)
 ours 2 warm "${epochs[@]}" --implementations ddp_bucketed
-try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,torch_ddp \
+try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,$own \
     --output their_warm
 result "$status" "torch_ddp.py succeeds with warm-up epochs, accumulation and synthetic tokens, started by mpirun"
 agree losses 2 warm their_warm
@@ -113,11 +122,11 @@ agree losses 2 narrow their_narrow
 theirs 1 autocast --dtype bf16 --implementations none
 result "$status" "torch_ddp.py succeeds with --dtype bf16, which uses autocast"
 agree losses 1 ours1 autocast 0.02
-theirs 1 pure --dtype bf16 --residual-dtype bf16 --implementations none
+theirs 1 pure --dtype bf16 --residual-dtype bf16 --implementations none,torch_fsdp
 result "$status" "torch_ddp.py succeeds with --residual-dtype bf16"
 agree losses 1 ours1 pure 0.02
 if command -v c++ >/dev/null; then
-    theirs 1 compiled --implementations ddp_bucketed,torch_ddp --compile
+    theirs 1 compiled --implementations ddp_bucketed,torch_ddp,torch_fsdp --compile
     result "$status" "--compile succeeds"
     agree losses 1 ours1 compiled
 else
@@ -132,17 +141,25 @@ succeeds "compare accepts runs of both programs" test "$status" = 0 -o "$status"
 succeeds "compare names both programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
 succeeds "compare has a row for each strategy" test \
     "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|ambiguous|regressed|improved) +[-+0-9.]+ %$' printed)" = 6
-succeeds "compare lists torch_ddp as new" grep -qE '^torch_ddp step .* new +-$' printed
+succeeds "compare lists PyTorch's own implementations as new" test "$(grep -cE '^torch_[a-z]+ step .* new +-$' printed)" = 3
 try "$program" report theirs2
 cp printed said
 result "$status" "report accepts the peer's run"
 succeeds "report has a row for each strategy of the peer" test \
-    "$(grep -cE '^(none|ddp[a-z_0-9]*|torch_ddp) .* [0-9]+$' printed)" = 7
+    "$(grep -cE '^(none|ddp[a-z_0-9]*|torch_[a-z]+) .* [0-9]+$' printed)" = 9
 cp -r theirs2 compiled2
 sed -i 's/"compile": false/"compile": true/' compiled2/run.json
 try "$program" compare theirs2 compiled2
 cp printed said
 is "compare refuses eager against compiled runs" "$status" 6
+try env CXX=absent "$root/bench/peers/compare.sh" --program "$program" --python "$python" --threads 1 --repeats 1 \
+    --output "$PWD/peers" --implementations ddp,ddp_sharded -- "${tiny[@]}" --data "$PWD/text" --bucket-size-mb 0.01,0.02
+cp printed said
+is "compare.sh succeeds" "$status" 0
+for row in ddp torch_{ddp,zero}:0.0{1,2} torch_fsdp; do
+    succeeds "compare.sh compares $row" grep -qE "^$row step .* (ok|ambiguous|regressed|improved) +[-+0-9.]+ %$" printed
+done
+succeeds "compare.sh: losses agree" grep -qE '^Losses of both .* differ by at most [0-9.]+e-0[6-9], relatively' printed
 
 # ---- the command line ----
 

@@ -1,9 +1,10 @@
-"""peer_agrees.py - checks that model and losses of bench/peers equal those of ddpbench; prints a line per check.
+"""peer_agrees.py - checks that model and losses of bench/peers equal those of ddpbench, and that optimizers that should be
+sharded are; prints a line per check.
 
 Compares the model with tests/support/fixture/fixture.json, as tests/unit/ddp/test_model.c does for ddpbench: initial
 weights, losses of three steps of AdamW, gradients and their norm in the first step, and final weights.
 
-    python3 tests/consumers/peer_agrees.py model | losses RANKS OURS THEIRS [MOST]
+    python3 tests/consumers/peer_agrees.py model | sharding RANKS | losses RANKS OURS THEIRS [MOST]
 """
 
 import json
@@ -17,6 +18,8 @@ import numpy as np
 import torch
 
 import peer_model
+import peer_strategies
+from peer_job import Job
 from peer_step import Learner
 
 failed = False
@@ -68,6 +71,26 @@ def check_model(compiled):
     result(start < 1e-7 and moments == 0, f"model, {kind}: reset restores the initial weights and sets the moments to 0")
 
 
+def check_sharding(ranks):
+    """Trains a step with each optimizer of PyTorch, and compares the moments that a rank has with those of the whole model."""
+    job = Job()
+    job.begin("gloo")
+    model = peer_model.Model(64, 8, 16, 2, 2, 24, 10000)
+    whole = 2 * sum(p.numel() for p in model.parameters())
+    for name, parts in (("torch_ddp", 1), ("torch_zero", ranks), ("torch_fsdp", ranks)):
+        reducer = peer_strategies.STRATEGIES[name](model, ranks, 1, 0.001, "fp32")
+        learner = Learner(reducer.model, 0.01, reducer.optimizer)
+        with reducer.begin(True):
+            reducer.run(torch.zeros(1, 8, dtype=torch.long), torch.ones(1, 8, dtype=torch.long)).backward()
+        learner.optimizer.step()
+        moments = [x for state in learner.moments.values() for x in state.values() if x.dim()]
+        share = job.gather(sum(getattr(x, "_local_tensor", x).numel() for x in moments) / whole)
+        if job.rank == 0:
+            good = abs(sum(share) - ranks / parts) < 1e-6 and max(share) < 1.1 / parts
+            result(good, f"{name}, {ranks} ranks: a rank has {max(share):.3f} of the moments at most")
+    job.end()
+
+
 def losses_of(directory, rank):
     """Returns {implementation: [[loss, learning rate, gradient norm] of each step of the first round]}."""
     found = {}
@@ -100,6 +123,8 @@ def check_losses(ranks, ours, theirs, most=1e-4):
 if sys.argv[1] == "model":
     check_model(False)
     check_model(True)
+elif sys.argv[1] == "sharding":
+    check_sharding(int(sys.argv[2]))
 else:
     check_losses(int(sys.argv[2]), *sys.argv[3:5], *map(float, sys.argv[5:]))
 sys.exit(failed)
