@@ -238,9 +238,9 @@ class TorchFsdp(Reducer):
     summary = "PyTorch's fully_shard (FSDP2) of each layer and the root, reshard_after_forward=False (SHARD_GRAD_OP)"
     reduces, own_model = True, True
 
-    def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
+    def __init__(self, model, ranks, micro_batches, bucket_mb, wire_dtype):
         # ranks = 1, since fully_shard divides by the number of ranks itself
-        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype)
+        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, wire_dtype)
         mesh = init_device_mesh(self.parameters[0].device.type, (ranks,))
         policy = MixedPrecisionPolicy(model.residual, torch.float32, cast_forward_inputs=False)
         for part in (*self.model.layers, self.model):
