@@ -69,7 +69,7 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     char size[CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
     if (*verdict->size) {
         snprintf(size, sizeof size, ", %.4g MiB", strtod(verdict->size, NULL));
-        if (!strncmp(verdict->label, "ddp_bucketed", (size_t)name))
+        if (!strcmp(verdict->strategy, "ddp_bucketed"))
             snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
     }
     if (isfinite(given->ci_low))
