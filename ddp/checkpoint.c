@@ -100,13 +100,11 @@ static const float *fetch_piece(struct training_state t, const struct piece *pie
     if (!t.reducer->strategy->shards)
         return array_of(t, piece->array) + offset;
     int number = reducer_bucket_of(t.reducer, piece->tensor);
-    const struct bucket *bucket = &t.reducer->plan.bucket[number];
-    float *gathered = t.model->gradient + bucket->offset;
-    const struct collective gather = {.kind = COMM_ALL_GATHER,
-                                      .buffer = gathered,
-                                      .count = bucket->count / (size_t)t.reducer->comm->ranks,
-                                      .index = -1};
-    if (offset == bucket->offset) {
+    size_t begin = t.reducer->plan.bucket[number].offset;
+    float *gathered = t.model->gradient + begin;
+    const struct collective gather = {
+        .kind = COMM_ALL_GATHER, .buffer = gathered, .count = reducer_range_of(t.reducer, number)->count, .index = -1};
+    if (offset == begin) {
         t.model->device->copy(gathered + (size_t)t.reducer->comm->rank * gather.count,
                               own_part(t, piece->array, number), gather.count);
         t.model->device->synchronize();
@@ -287,6 +285,7 @@ int checkpoint_restore(const char *path, const struct checkpoint *c, struct trai
     free(of_file);
     close(fd);
     if (!result) {
+        model_weights_changed(t->model);
         t->step = (long)header.step;
         t->update = (long)header.update;
     }

@@ -254,7 +254,7 @@ void model_initialize(struct model *model, uint64_t seed)
     model_weights_changed(model);
 }
 
-void model_weights_changed(struct model *model)
+void model_weights_changed(const struct model *model)
 {
     if (model->narrow_weight)
         model->device->pack_bf16(model->narrow_weight, model->weight, model->arena);

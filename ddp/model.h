@@ -99,7 +99,7 @@ void *model_read_weight(const struct model *model);
 void model_initialize(struct model *model, uint64_t seed);
 
 /* Updates the copy of the weights that layers read. Call it after changing model->weight. */
-void model_weights_changed(struct model *model);
+void model_weights_changed(const struct model *model);
 
 /* Forward calls `before` before the embedding, each attention, each feed-forward and the output: it will use the
  * weights of no tensor after number `tensor`. */
