@@ -76,7 +76,7 @@ void reducer_begin(struct reducer *reducer)
 
 void reducer_gradient_ready(struct reducer *reducer, int tensor)
 {
-    if (!reducer->after_backward)
+    if (!reducer->after_backward && reducer->strategy->gradient_ready)
         reducer->strategy->gradient_ready(reducer, tensor);
 }
 
@@ -104,7 +104,7 @@ void reducer_grad_norm(struct reducer *reducer, float *scalars, float max_norm)
     }
     const struct collective gather = {
         .kind = COMM_ALL_GATHER, .buffer = reducer->norm, .count = 1, .dtype = COMM_FLOAT32, .index = -1};
-    model->device->grad_norm(scalars, reducer->shard, model->arena / (size_t)comm->ranks, 0);
+    model->device->grad_norm(scalars, reducer->shard, reducer_owned(reducer), 0);
     model->device->copy(reducer->norm + comm->rank, scalars + SCALAR_GRAD_NORM, 1);
     comm->run_blocking(comm, &gather);
     model->device->grad_norm(scalars, reducer->norm, (size_t)comm->ranks, max_norm);

@@ -65,12 +65,12 @@ struct strategy {
     int collectives;      /* the most collectives per bucket and step */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
-    /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last). */
-    void (*gradient_ready)(struct reducer *reducer, int tensor);
     /* Called after backward: makes later device work wait for the reduced gradients, at owned[].gradient. */
     void (*finish)(struct reducer *reducer);
 
     /* ---- members that may be NULL ---- */
+    /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last). */
+    void (*gradient_ready)(struct reducer *reducer, int tensor);
     /* The same strategy with gradients in bfloat16 on the wire (--wire-dtype bf16). NULL: it always sends fp32. */
     const struct strategy *bf16;
     /* Returns collective i, from 0, of a bucket. NULL: each is an all-reduce in place, in the arena or in `staged`. */

@@ -1,11 +1,6 @@
 /* strategy_ddp.c - synchronous data parallelism: after backward, blocking all-reduces one after another. */
 #include "ddp/strategy.h"
 
-static void wait_for_backward(struct reducer *reducer, int tensor)
-{
-    (void)reducer, (void)tensor;
-}
-
 static void reduce_in_turn(struct reducer *reducer)
 {
     for (int i = reducer->plan.n - 1; i >= 0; i--) /* in the order of registration, the reverse of backward's order */
@@ -18,7 +13,6 @@ const struct strategy strategy_ddp = {
     .reduces = 1,
     .collectives = 1,
     .plan = plan_per_tensor,
-    .gradient_ready = wait_for_backward,
     .finish = reduce_in_turn,
 };
 
@@ -29,7 +23,6 @@ const struct strategy strategy_ddp_flat = {
     .reduces = 1,
     .collectives = 1,
     .plan = plan_whole,
-    .gradient_ready = wait_for_backward,
     .finish = reduce_in_turn,
     .bf16 = &strategy_ddp_flat_bf16,
 };

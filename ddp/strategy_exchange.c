@@ -56,11 +56,6 @@ static void join_and_widen(struct reducer *reducer)
     }
 }
 
-static void wait_for_backward(struct reducer *reducer, int tensor)
-{
-    (void)reducer, (void)tensor;
-}
-
 static void exchange_whole(struct reducer *reducer)
 {
     exchange_start(reducer, 0);
@@ -88,7 +83,6 @@ const struct strategy strategy_ddp_flat_bf16 = {
     .wire = COMM_BF16,
     .collectives = COLLECTIVES,
     .plan = plan_whole,
-    .gradient_ready = wait_for_backward,
     .finish = exchange_whole,
     .collective = collective_of,
 };

@@ -2,11 +2,6 @@
  * time minus that of `none`. */
 #include "ddp/strategy.h"
 
-static void ignore_gradient(struct reducer *reducer, int tensor)
-{
-    (void)reducer, (void)tensor;
-}
-
 static void reduce_nothing(struct reducer *reducer)
 {
     (void)reducer;
@@ -16,6 +11,5 @@ const struct strategy strategy_none = {
     .name = "none",
     .summary = "control: no reduction; a strategy's cost is its step time minus that of none",
     .plan = plan_whole,
-    .gradient_ready = ignore_gradient,
     .finish = reduce_nothing,
 };

@@ -84,7 +84,7 @@ static void drive(struct recorder *r, struct reducer *reducer)
     reducer_begin(reducer);
     for (int t = model.tensors - 1; t >= 0; t--) {
         r->announced = t;
-        reducer->strategy->gradient_ready(reducer, t);
+        reducer_gradient_ready(reducer, t);
     }
     r->announced = -1;
     reducer->strategy->finish(reducer);
