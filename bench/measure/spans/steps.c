@@ -124,10 +124,9 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     for (int s = 0; s < n; s++) {
         size_t nx = intervals_in_flight(communication, steps, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
         int64_t busy = intervals_common(x, nx, x, nx), both = intervals_common(x, nx, y, ny);
-        int64_t computing_ns = intervals_common(y, ny, y, ny);
         overlap[s] = with_ratios((struct overlap){.step = 1e-9 * (double)(steps[s].end_ns - steps[s].start_ns),
                                                   .communication = 1e-9 * (double)busy,
-                                                  .compute = unit * (double)computing_ns,
+                                                  .compute = unit * (double)intervals_common(y, ny, y, ny),
                                                   .overlap = unit * (double)both,
                                                   .exposed = unit * (double)(busy - both)});
     }

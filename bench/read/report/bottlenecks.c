@@ -68,7 +68,8 @@ static void add_communication(struct bottlenecks *found, const struct report_run
                  provenance_tune(tune, run->run, run->ranks));
     struct measured exposed = run_figure(run, run->subject, "gradient_sync"),
                     gather = run_figure(run, run->subject, "parameter_gather");
-    exposed.value += isfinite(gather.value) ? gather.value : 0;
+    if (gather.value > 0)
+        exposed = (struct measured){exposed.value + gather.value, NAN, NAN}; /* the sum has no interval */
     if (!isfinite(cost.value) && isfinite(step.low) && exposed.value > 0.2 * step.value)
         finding_append(
             add_finding(found, run, "communication", exposed, step.value, advice),
