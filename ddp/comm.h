@@ -1,8 +1,8 @@
 /* comm.h - collectives that run concurrently with the device.
  *
  * The contract: a collective starts after the device work issued before it, and `join` makes device work issued later
- * wait for the collective. Collectives start in the order of their tickets, and several may be in flight. Between the
- * first start and the join of the last ticket only the comm may use MPI. */
+ * wait for the collective. The collectives of a queue (comm_queue) start in the order of their tickets, and several may
+ * be in flight. Between the first start and the join of the last ticket only the comm may use MPI. */
 #ifndef DDP_COMM_H
 #define DDP_COMM_H
 
@@ -13,11 +13,15 @@
 enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BROADCAST, COMM_ALL_TO_ALL, COMM_KINDS };
 enum comm_dtype { COMM_FLOAT32, COMM_BF16, COMM_FLOAT64, COMM_INT32, COMM_DTYPES };
 enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the number of ranks */
+/* The ranks of a collective: all; those of this rank's host; those with this rank's local rank, one on each host. In a
+ * group, ranks are numbered in their order among all ranks. */
+enum comm_group { COMM_ALL, COMM_HOST, COMM_ACROSS, COMM_GROUPS };
 
 extern const char
     *const comm_kind_name[COMM_KINDS + 1]; /* all_reduce, reduce_scatter, all_gather, broadcast, all_to_all, NULL */
 extern const char *const comm_dtype_name[COMM_DTYPES + 1]; /* float, bf16, double, int32, NULL */
 extern const char *const comm_op_name[COMM_OPS + 1];       /* sum, max, avg, NULL */
+extern const char *const comm_group_name[COMM_GROUPS];     /* default_pg, as PyTorch calls it; host, across_hosts */
 
 /* Returns the size of an element in bytes. */
 static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
@@ -25,7 +29,7 @@ static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
     return dtype == COMM_BF16 ? 2 : dtype == COMM_FLOAT64 ? 8 : 4;
 }
 
-/* One collective of n ranks. What `in` and `buffer` hold, in elements:
+/* One collective of the n ranks of a group. What `in` and `buffer` hold, in elements:
  *                   in           buffer       result
  * all_reduce        [count]      [count]      buffer[i] = op over the ranks of in[i]
  * reduce_scatter    [n, count]   [count]      buffer[i] = op over the ranks of in[rank, i]
@@ -33,8 +37,9 @@ static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
  * broadcast         -            [count]      buffer[i] = buffer[i] of the root; in place only
  * all_to_all        [n, count]   [n, count]   buffer[r, i] = in[rank, i] of rank r; never in place
  * In place, `in` is NULL and the input lies in the buffer: all_gather reads this rank's part at buffer[rank];
- * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. A zeroed
- * kind, op, dtype and `in` describe the all-reduce of a gradient: a sum in fp32, in place. */
+ * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. Both are in
+ * place only among all ranks. A zeroed kind, op, dtype, group and `in` describe the all-reduce of a gradient: a sum in
+ * fp32 over all ranks, in place. */
 struct collective {
     void *buffer;
     size_t count;
@@ -46,7 +51,19 @@ struct collective {
     int root;
     int after_earlier; /* 1: begins when all earlier collectives are complete, so that it does not share the link with
                           them */
+    enum comm_group group;
+    long after; /* ticket of the collective whose result is the input of this one, which begins when that one is
+                   complete; 0: the input is the device's */
 };
+
+/* Returns the number of the queue of a collective. All ranks of a group must start the collectives of a queue in the
+ * same order. A queue holds all collectives of all ranks, or those of one kind in one group, so that stages of several
+ * buckets can be in flight. */
+enum { COMM_QUEUES = 1 + (COMM_GROUPS - 1) * COMM_KINDS };
+static inline int comm_queue(const struct collective *c)
+{
+    return c->group == COMM_ALL ? 0 : 1 + ((int)c->group - 1) * COMM_KINDS + (int)c->kind;
+}
 
 /* Returns 1 if a collective of this kind reduces over ranks (sum, max, avg); 0 if it only moves elements. */
 static inline int comm_reduces(enum comm_kind kind)
@@ -67,10 +84,18 @@ static inline size_t comm_parts(enum comm_kind kind, int ranks)
     return kind == COMM_ALL_REDUCE || kind == COMM_BROADCAST ? 1 : (size_t)ranks;
 }
 
-/* Makes the span of a collective, as every comm records it on the communication lane. */
-static inline struct span collective_span(const struct collective *c, long ticket, int64_t queued_ns, int64_t posted_ns,
-                                          int64_t completed_ns)
+/* Returns the number of ranks in a group, if there are so many ranks in all and on each host. */
+static inline int comm_group_ranks(enum comm_group group, int ranks, int local_size)
 {
+    return group == COMM_ALL ? ranks : group == COMM_HOST ? local_size : ranks / local_size;
+}
+
+/* Makes the span of a collective, as every comm records it on the communication lane. local_size: the number of ranks
+ * on each host; only groups need it, and `ranks`. */
+static inline struct span collective_span(const struct collective *c, int ranks, int local_size, long ticket,
+                                          int64_t queued_ns, int64_t posted_ns, int64_t completed_ns)
+{
+    int in_group = c->group == COMM_ALL ? 0 : comm_group_ranks(c->group, ranks, local_size);
     return (struct span){.name = comm_kind_name[c->kind],
                          .queued_ns = queued_ns,
                          .start_ns = posted_ns,
@@ -78,8 +103,23 @@ static inline struct span collective_span(const struct collective *c, long ticke
                          .size = {[SIZE_BYTES] = c->count * comm_dtype_bytes(c->dtype),
                                   [SIZE_ELEMENTS] = c->count,
                                   [SIZE_TICKET] = (size_t)ticket,
-                                  [SIZE_KIND] = (size_t)c->kind},
+                                  [SIZE_KIND] = (size_t)c->kind,
+                                  [SIZE_GROUP] = (size_t)c->group,
+                                  [SIZE_RANKS] = (size_t)in_group},
                          .index = c->index};
+}
+
+/* Returns 1 if the collective of a span reduces gradients, also as a stage in a group; 0 if it gathers weights or
+ * norms. */
+static inline int span_reduces(const struct span *span)
+{
+    return comm_reduces((enum comm_kind)span->size[SIZE_KIND]) || span->size[SIZE_GROUP] != COMM_ALL;
+}
+
+/* Returns the number of ranks in the collective of a span, of a job with that many ranks. */
+static inline int span_ranks(const struct span *span, int ranks)
+{
+    return span->size[SIZE_RANKS] ? (int)span->size[SIZE_RANKS] : ranks;
 }
 
 struct watchdog;
@@ -87,6 +127,7 @@ struct watchdog;
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
     int rank, ranks;      /* rank of this process, and number of ranks */
+    int local_size;       /* number of ranks on this host */
     const char *progress; /* a text for the results: how collectives make progress, or NCCL's version and settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
                              NCCL */
@@ -137,6 +178,7 @@ struct comm_options {
     struct comm_progress progress;
     int core_to_spare;    /* 1: this rank has more cores than compute threads */
     int shares_gpu;       /* 1: ranks may share a GPU */
+    int groups;           /* 1: some collectives are of groups; then every host has the same number of ranks */
     size_t nccl_max_ctas; /* the most thread blocks of an NCCL collective; 0: as NCCL chooses */
     double timeout_s;     /* --timeout, which the caller passes to the job's watchdog; 0: no limit */
 };

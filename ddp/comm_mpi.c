@@ -1,4 +1,4 @@
-/* comm_mpi.c - collectives by MPI, on a separate communicator. */
+/* comm_mpi.c - collectives by MPI, on communicators of their own: one for each queue of collectives. */
 #include "ddp/comm_mpi.h"
 
 #include "ddp/comm_staged.h"
@@ -18,8 +18,8 @@ struct slot {
 };
 
 struct mpi_state {
-    MPI_Comm comm;
-    int ranks;
+    MPI_Comm comm[COMM_QUEUES]; /* MPI_COMM_NULL: there are no groups */
+    int ranks, local_size;
     MPI_Op sum_bf16, max_bf16;
     size_t piece; /* the most elements of one MPI call */
     struct slot *slot;
@@ -77,20 +77,21 @@ static void divide_average(const struct mpi_state *s, const struct collective *c
 {
     if (c->op != COMM_AVG || !comm_reduces(c->kind))
         return;
-    float ranks = (float)s->ranks;
+    int n = comm_group_ranks(c->group, s->ranks, s->local_size);
+    float ranks = (float)n;
     for (size_t i = 0; i < c->count; i++)
         switch (c->dtype) {
         case COMM_FLOAT32:
             ((float *)c->buffer)[i] /= ranks;
             break;
         case COMM_FLOAT64:
-            ((double *)c->buffer)[i] /= (double)s->ranks;
+            ((double *)c->buffer)[i] /= (double)n;
             break;
         case COMM_BF16:
             ((uint16_t *)c->buffer)[i] = bf16_narrow(bf16_widen(((uint16_t *)c->buffer)[i]) / ranks);
             break;
         default:
-            ((int32_t *)c->buffer)[i] /= s->ranks;
+            ((int32_t *)c->buffer)[i] /= n;
         }
 }
 
@@ -115,21 +116,22 @@ static struct piece piece_of(const struct mpi_state *s, const struct collective 
 static void begin_piece(const struct mpi_state *s, const struct collective *c, const struct piece *p,
                         MPI_Request *request)
 {
+    MPI_Comm comm = s->comm[comm_queue(c)];
     switch (c->kind) {
     case COMM_REDUCE_SCATTER:
-        MPI_CHECK(MPI_Ireduce_scatter_block(p->in, p->out, p->n, p->type, p->op, s->comm, request));
+        MPI_CHECK(MPI_Ireduce_scatter_block(p->in, p->out, p->n, p->type, p->op, comm, request));
         break;
     case COMM_ALL_GATHER:
-        MPI_CHECK(MPI_Iallgather(p->in, p->n, p->type, p->out, p->n, p->type, s->comm, request));
+        MPI_CHECK(MPI_Iallgather(p->in, p->n, p->type, p->out, p->n, p->type, comm, request));
         break;
     case COMM_ALL_TO_ALL:
-        MPI_CHECK(MPI_Ialltoall(p->in, p->n, p->type, p->out, p->n, p->type, s->comm, request));
+        MPI_CHECK(MPI_Ialltoall(p->in, p->n, p->type, p->out, p->n, p->type, comm, request));
         break;
     case COMM_BROADCAST:
-        MPI_CHECK(MPI_Ibcast(p->out, p->n, p->type, c->root, s->comm, request));
+        MPI_CHECK(MPI_Ibcast(p->out, p->n, p->type, c->root, comm, request));
         break;
     default:
-        MPI_CHECK(MPI_Iallreduce(p->in, p->out, p->n, p->type, p->op, s->comm, request));
+        MPI_CHECK(MPI_Iallreduce(p->in, p->out, p->n, p->type, p->op, comm, request));
     }
 }
 
@@ -154,23 +156,24 @@ static void mpi_post(void *state, size_t slot_index, const struct collective *c)
 static void mpi_call(void *state, const struct collective *c)
 {
     struct mpi_state *s = state;
+    MPI_Comm comm = s->comm[comm_queue(c)];
     for (size_t at = 0; at < c->count; at += s->piece) {
         struct piece p = piece_of(s, c, at);
         switch (c->kind) {
         case COMM_REDUCE_SCATTER:
-            MPI_CHECK(MPI_Reduce_scatter_block(p.in, p.out, p.n, p.type, p.op, s->comm));
+            MPI_CHECK(MPI_Reduce_scatter_block(p.in, p.out, p.n, p.type, p.op, comm));
             break;
         case COMM_ALL_GATHER:
-            MPI_CHECK(MPI_Allgather(p.in, p.n, p.type, p.out, p.n, p.type, s->comm));
+            MPI_CHECK(MPI_Allgather(p.in, p.n, p.type, p.out, p.n, p.type, comm));
             break;
         case COMM_ALL_TO_ALL:
-            MPI_CHECK(MPI_Alltoall(p.in, p.n, p.type, p.out, p.n, p.type, s->comm));
+            MPI_CHECK(MPI_Alltoall(p.in, p.n, p.type, p.out, p.n, p.type, comm));
             break;
         case COMM_BROADCAST:
-            MPI_CHECK(MPI_Bcast(p.out, p.n, p.type, c->root, s->comm));
+            MPI_CHECK(MPI_Bcast(p.out, p.n, p.type, c->root, comm));
             break;
         default:
-            MPI_CHECK(MPI_Allreduce(p.in, p.out, p.n, p.type, p.op, s->comm));
+            MPI_CHECK(MPI_Allreduce(p.in, p.out, p.n, p.type, p.op, comm));
         }
     }
     divide_average(s, c);
@@ -196,21 +199,38 @@ static void mpi_destroy(void *state)
     struct mpi_state *s = state;
     MPI_Op_free(&s->sum_bf16);
     MPI_Op_free(&s->max_bf16);
-    MPI_Comm_free(&s->comm);
+    for (int i = 0; i < COMM_QUEUES; i++)
+        if (s->comm[i] != MPI_COMM_NULL)
+            MPI_Comm_free(&s->comm[i]);
     for (size_t i = 0; i < s->slots; i++)
         free(s->slot[i].request);
     free(s->slot);
     free(s);
 }
 
-static struct transport transport_create(const struct job *job, size_t capacity, size_t piece)
+/* Creates the communicator of each queue; MPI orders the collectives of each communicator. */
+static void connect_ranks(struct mpi_state *s, const struct job *job, int groups)
+{
+    watchdog_wait(job->watchdog, "creating communicators", watchdog_started(job->watchdog), 0);
+    MPI_Comm_dup(MPI_COMM_WORLD, &s->comm[0]);
+    for (int i = 1; i < COMM_QUEUES; i++) {
+        int of_host = i < COMM_QUEUES - COMM_KINDS; /* the queues of COMM_HOST come before those of COMM_ACROSS */
+        s->comm[i] = MPI_COMM_NULL;
+        if (groups)
+            MPI_Comm_split(MPI_COMM_WORLD, of_host ? job->host : job->local_rank, job->rank, &s->comm[i]);
+    }
+    watchdog_arrived(job->watchdog);
+    for (int i = 0; i < COMM_QUEUES; i++)
+        if (s->comm[i] != MPI_COMM_NULL)
+            MPI_Comm_set_errhandler(s->comm[i], MPI_ERRORS_RETURN);
+}
+
+static struct transport transport_create(const struct job *job, int groups, size_t capacity, size_t piece)
 {
     struct mpi_state *s = allocate(1, sizeof *s);
-    watchdog_wait(job->watchdog, "creating a communicator", watchdog_started(job->watchdog), 0);
-    MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
-    watchdog_arrived(job->watchdog);
-    MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
-    MPI_Comm_size(s->comm, &s->ranks);
+    connect_ranks(s, job, groups);
+    s->ranks = job->size;
+    s->local_size = job->local_size;
     MPI_Op_create(sum_bf16, 1, &s->sum_bf16);
     MPI_Op_create(max_bf16, 1, &s->max_bf16);
     s->piece = piece;
@@ -226,10 +246,10 @@ static struct transport transport_create(const struct job *job, size_t capacity,
 struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
                                     size_t capacity, const struct comm_options *options, size_t piece)
 {
-    struct transport transport = transport_create(job, capacity, piece);
+    struct transport transport = transport_create(job, options->groups, capacity, piece);
     struct comm_progress progress = options->progress;
     if (!device->host_reads_memory)
-        transport = comm_staged(transport, device, job->rank, job->size, capacity);
+        transport = comm_staged(transport, device, job, capacity);
     if (progress.kind == PROGRESS_AUTO)
         progress =
             (struct comm_progress){.kind = options->core_to_spare ? PROGRESS_POLL : PROGRESS_SLEEP, .sleep_us = 500};
@@ -237,6 +257,7 @@ struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *
     struct comm *comm = comm_thread_create("mpi", transport, device, timeline, capacity, progress);
     comm->rank = job->rank;
     comm->ranks = job->size;
+    comm->local_size = job->local_size;
     comm->watchdog = job->watchdog;
     watchdog_look(comm->watchdog, comm_thread_look, comm);
     return comm;

@@ -1,8 +1,9 @@
 /* comm_nccl.c - collectives by NCCL, on a separate stream, concurrently with the device's stream.
  *
- * The two streams wait for each other by events; during a step the host does not wait. The communicator is blocking,
- * because NCCL starts a thread for each call on a non-blocking communicator. From before the ranks connect until they
- * have disconnected, the watchdog ends the job if a call does not return. */
+ * The two streams wait for each other by events; during a step the host does not wait. Collectives of groups run on the
+ * same stream, one after another in the order of their tickets. Communicators are blocking, because NCCL starts a
+ * thread for each call on a non-blocking communicator. From before the ranks connect until they have disconnected, the
+ * watchdog ends the job if a call does not return. */
 #include "ddp/comm_nccl.h"
 
 #include "ddp/watchdog.h"
@@ -41,8 +42,8 @@ struct comm_nccl {
     char about[128]; /* the library's version and settings */
     char progress_text[192];
 
-    pthread_mutex_t calling; /* held during calls of NCCL, which allows one thread at a time */
-    ncclComm_t nccl;         /* NULL: the ranks are not connected */
+    pthread_mutex_t calling;      /* held during calls of NCCL, which allows one thread at a time */
+    ncclComm_t nccl[COMM_GROUPS]; /* NULL: the ranks are not connected, or there are no groups */
 
     pthread_mutex_t lock; /* guards the members below; never held during calls of NCCL */
     struct entry *ring;   /* [capacity]; ticket t is at index t % capacity */
@@ -59,7 +60,7 @@ struct comm_nccl {
     do {                                                                                                               \
         ncclResult_t code_ = (code);                                                                                   \
         if (code_ != ncclSuccess)                                                                                      \
-            FATAL("%s: NCCL: %s: %s", #code, ncclGetErrorString(code_), ncclGetLastError((c)->nccl));                  \
+            FATAL("%s: NCCL: %s: %s", #code, ncclGetErrorString(code_), ncclGetLastError((c)->nccl[COMM_ALL]));        \
     } while (0)
 
 /* ---- the library ---- */
@@ -139,10 +140,10 @@ static ncclResult_t issue_messages(struct comm_nccl *c, const struct collective 
 {
     size_t part = l->count * comm_dtype_bytes(l->dtype);
     ncclResult_t code = ncclGroupStart(), end;
-    for (int r = 0; r < c->comm.ranks && code == ncclSuccess; r++) {
-        code = ncclSend((const char *)l->in + (size_t)r * part, l->count, type, r, c->nccl, c->stream);
+    for (int r = 0; r < comm_group_ranks(l->group, c->comm.ranks, c->comm.local_size) && code == ncclSuccess; r++) {
+        code = ncclSend((const char *)l->in + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
         if (code == ncclSuccess)
-            code = ncclRecv((char *)l->buffer + (size_t)r * part, l->count, type, r, c->nccl, c->stream);
+            code = ncclRecv((char *)l->buffer + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
     }
     end = ncclGroupEnd();
     return code == ncclSuccess ? end : code;
@@ -158,28 +159,30 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
     static const ncclRedOp_t ops[COMM_OPS] = {ncclSum, ncclMax, ncclAvg};
     /* One rank's average is its sum. NCCL before 2.29.7 leaves out the last elements of such an average. Source:
      * NVIDIA/nccl, issue 1950. */
-    ncclRedOp_t op = c->comm.ranks == 1 ? ncclSum : ops[l->op];
+    int ranks = comm_group_ranks(l->group, c->comm.ranks, c->comm.local_size);
+    ncclRedOp_t op = ranks == 1 ? ncclSum : ops[l->op];
+    ncclComm_t nccl = c->nccl[l->group];
     const char *in = l->in ? l->in : l->buffer;
     char *out = comm_result(&c->comm, l);
     ncclResult_t code;
     pthread_mutex_lock(&c->calling);
     switch (l->kind) {
     case COMM_REDUCE_SCATTER:
-        code = ncclReduceScatter(in, out, l->count, type[l->dtype], op, c->nccl, c->stream);
+        code = ncclReduceScatter(in, out, l->count, type[l->dtype], op, nccl, c->stream);
         break;
     case COMM_ALL_GATHER:
         if (!l->in) /* the input is at buffer[rank], where NCCL expects it */
             in += c->comm.scattered * l->count * comm_dtype_bytes(l->dtype);
-        code = ncclAllGather(in, out, l->count, type[l->dtype], c->nccl, c->stream);
+        code = ncclAllGather(in, out, l->count, type[l->dtype], nccl, c->stream);
         break;
     case COMM_ALL_TO_ALL:
         code = issue_messages(c, l, type[l->dtype]);
         break;
     case COMM_BROADCAST:
-        code = ncclBroadcast(in, out, l->count, type[l->dtype], l->root, c->nccl, c->stream);
+        code = ncclBroadcast(in, out, l->count, type[l->dtype], l->root, nccl, c->stream);
         break;
     default:
-        code = ncclAllReduce(in, out, l->count, type[l->dtype], op, c->nccl, c->stream);
+        code = ncclAllReduce(in, out, l->count, type[l->dtype], op, nccl, c->stream);
     }
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)
@@ -211,7 +214,8 @@ static long nccl_start(struct comm *comm, const struct collective *collective)
         begin = cuda_stamp_on(c->stream);
     issue_call(c, collective);
     if (c->timeline) {
-        struct span span = collective_span(collective, c->started, e->queued_ns, begin, cuda_stamp_on(c->stream));
+        struct span span = collective_span(collective, c->comm.ranks, c->comm.local_size, c->started, e->queued_ns,
+                                           begin, cuda_stamp_on(c->stream));
         span.returned_ns = clock_now_ns();
         timeline_add(c->timeline, LANE_COMMUNICATION, span);
     }
@@ -286,13 +290,15 @@ static void nccl_look(void *state, struct watched *watched)
     /* Do not ask NCCL for errors if this rank waits for nothing, CUDA has failed, or another thread is inside NCCL. */
     if (watched->since_ns == INT64_MAX || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
         return;
-    if (code == ncclSuccess && c->nccl)
-        code = ncclCommGetAsyncError(c->nccl, &async);
-    if (code == ncclSuccess && async != ncclInProgress)
-        code = async;
+    for (int i = 0; i < COMM_GROUPS && code == ncclSuccess; i++) {
+        if (c->nccl[i])
+            code = ncclCommGetAsyncError(c->nccl[i], &async);
+        if (code == ncclSuccess && async != ncclInProgress)
+            code = async;
+    }
     if (code != ncclSuccess)
         snprintf(watched->broken, sizeof watched->broken, "NCCL: %s: %.150s", ncclGetErrorString(code),
-                 ncclGetLastError(c->nccl));
+                 ncclGetLastError(c->nccl[COMM_ALL]));
     pthread_mutex_unlock(&c->calling);
 }
 
@@ -321,7 +327,7 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     pthread_mutex_lock(&c->calling);
     if (ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
         CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
-        if (ncclCommRegister(c->nccl, b->memory, bytes, &handle) == ncclSuccess)
+        if (ncclCommRegister(c->nccl[COMM_ALL], b->memory, bytes, &handle) == ncclSuccess)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
@@ -351,7 +357,7 @@ static void nccl_release(struct comm *comm, void *memory)
     c->device->synchronize();
     pthread_mutex_lock(&c->calling);
     if (b->handle)
-        NCCL_CHECK(c, ncclCommDeregister(c->nccl, b->handle));
+        NCCL_CHECK(c, ncclCommDeregister(c->nccl[COMM_ALL], b->handle));
     NCCL_CHECK(c, ncclMemFree(memory));
     pthread_mutex_unlock(&c->calling);
     *at = b->next;
@@ -378,9 +384,13 @@ static void nccl_destroy(struct comm *comm)
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
     begin_call(c, "disconnecting from the other ranks by NCCL");
     pthread_mutex_lock(&c->calling);
-    NCCL_CHECK(c, ncclCommFinalize(c->nccl));
-    NCCL_CHECK(c, ncclCommDestroy(c->nccl));
-    c->nccl = NULL;
+    for (int i = COMM_GROUPS - 1; i >= 0; i--) {
+        if (!c->nccl[i])
+            continue;
+        NCCL_CHECK(c, ncclCommFinalize(c->nccl[i]));
+        NCCL_CHECK(c, ncclCommDestroy(c->nccl[i]));
+        c->nccl[i] = NULL;
+    }
     pthread_mutex_unlock(&c->calling);
     end_call(c);
     watchdog_look(comm->watchdog, NULL, NULL);
@@ -392,6 +402,16 @@ static void nccl_destroy(struct comm *comm)
     pthread_mutex_destroy(&c->lock);
     free(c->ring);
     free(c);
+}
+
+/* Connects the ranks of the groups. Returns the first error. */
+static ncclResult_t split_groups(struct comm_nccl *c, const struct job *job, ncclConfig_t *config)
+{
+    ncclComm_t all = c->nccl[COMM_ALL];
+    ncclResult_t code = ncclCommSplit(all, job->host, job->rank, &c->nccl[COMM_HOST], config);
+    if (code == ncclSuccess)
+        code = ncclCommSplit(all, job->local_rank, job->rank, &c->nccl[COMM_ACROSS], config);
+    return code;
 }
 
 /* Connects the ranks. */
@@ -410,7 +430,9 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
     snprintf(words, sizeof words, "connecting %d ranks by NCCL (NCCL_DEBUG=INFO shows how)", job->size);
     begin_call(c, words);
     pthread_mutex_lock(&c->calling);
-    ncclResult_t code = ncclCommInitRankConfig(&c->nccl, job->size, all[0], job->rank, &config);
+    ncclResult_t code = ncclCommInitRankConfig(&c->nccl[COMM_ALL], job->size, all[0], job->rank, &config);
+    if (code == ncclSuccess && options->groups)
+        code = split_groups(c, job, &config);
     pthread_mutex_unlock(&c->calling);
     end_call(c);
     free(all);
@@ -441,6 +463,7 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                             .progress = c->progress_text,
                             .rank = job->rank,
                             .ranks = job->size,
+                            .local_size = job->local_size,
                             .scattered = (size_t)job->rank,
                             .on_device = 1,
                             .rounds_average = 1,

@@ -34,7 +34,7 @@ static long self_start(struct comm *comm, const struct collective *collective)
     self->ticket++;
     if (self->timeline)
         timeline_add(self->timeline, LANE_COMMUNICATION,
-                     collective_span(collective, self->ticket, now, now, collective->in ? clock_now_ns() : now));
+                     collective_span(collective, 1, 1, self->ticket, now, now, collective->in ? clock_now_ns() : now));
     return self->ticket;
 }
 
@@ -80,6 +80,7 @@ struct comm *comm_self_create(const struct device *device, struct timeline *time
     struct comm_self *self = allocate(1, sizeof *self);
     self->comm = (struct comm){.name = "self",
                                .ranks = 1,
+                               .local_size = 1,
                                .progress = "none",
                                .allocate = self_allocate,
                                .release = self_release,

@@ -21,7 +21,7 @@ struct staged_collective {
 struct staged {
     struct transport inner;
     const struct device *device;
-    size_t rank, ranks;
+    struct job job; /* a copy, for the numbers of ranks */
     struct mirrored *mirrored;
     struct staged_collective *slot; /* [capacity + 1]; the last one is for blocking calls */
     size_t capacity;
@@ -79,6 +79,17 @@ static void *find_mirror(const struct staged *s, const void *memory, size_t n)
 
 /* ---- copies ---- */
 
+/* Return the number of ranks of a collective, and this rank's number among them. */
+static int ranks_of(const struct staged *s, const struct collective *c)
+{
+    return comm_group_ranks(c->group, s->job.size, s->job.local_size);
+}
+static int rank_in(const struct staged *s, const struct collective *c)
+{
+    const int rank[COMM_GROUPS] = {s->job.rank, s->job.local_rank, s->job.host};
+    return rank[c->group];
+}
+
 /* The sizes of this rank's input and buffer, and the position of the input, from the table in comm.h (struct
  * collective). */
 struct shape {
@@ -88,22 +99,23 @@ struct shape {
 
 static struct shape shape_of(const struct staged *s, const struct collective *c)
 {
-    size_t part = c->count * comm_dtype_bytes(c->dtype), whole = s->ranks * part;
+    size_t part = c->count * comm_dtype_bytes(c->dtype), whole = (size_t)ranks_of(s, c) * part;
     switch (c->kind) {
     case COMM_REDUCE_SCATTER:
         return (struct shape){whole, c->in ? part : whole, 0};
     case COMM_ALL_GATHER:
-        return (struct shape){part, whole, s->rank * part};
+        return (struct shape){part, whole, (size_t)rank_in(s, c) * part};
     case COMM_ALL_TO_ALL:
         return (struct shape){whole, whole, 0};
     case COMM_BROADCAST:
-        return (struct shape){(size_t)c->root == s->rank ? part : 0, part, 0};
+        return (struct shape){c->root == rank_in(s, c) ? part : 0, part, 0};
     default: /* all_reduce */
         return (struct shape){part, part, 0};
     }
 }
 
-/* Begins to copy the input to host memory; called on the training thread. */
+/* Begins to copy the input to host memory, unless an earlier collective leaves it there; called on the training thread.
+ */
 static void copy_out(struct staged *s, size_t index, const struct collective *c)
 {
     struct staged_collective *slot = &s->slot[index];
@@ -117,7 +129,8 @@ static void copy_out(struct staged *s, size_t index, const struct collective *c)
         from = c->in;
         slot->staged.in = to = find_mirror(s, c->in, shape.input_bytes);
     }
-    s->device->stage_out(to, from, shape.input_bytes, mark_out(index));
+    if (!c->after)
+        s->device->stage_out(to, from, shape.input_bytes, mark_out(index));
 }
 
 /* Begins to copy the result back to device memory. */
@@ -125,9 +138,9 @@ static void copy_in(struct staged *s, size_t index)
 {
     struct staged_collective *slot = &s->slot[index];
     const struct collective *c = &slot->wanted;
-    size_t parts = c->kind == COMM_ALL_GATHER || c->kind == COMM_ALL_TO_ALL ? s->ranks : 1;
+    size_t parts = c->kind == COMM_ALL_GATHER || c->kind == COMM_ALL_TO_ALL ? (size_t)ranks_of(s, c) : 1;
     size_t bytes = parts * c->count * comm_dtype_bytes(c->dtype);
-    if (c->kind == COMM_BROADCAST && (size_t)c->root == s->rank)
+    if (c->kind == COMM_BROADCAST && c->root == rank_in(s, c))
         bytes = 0;
     slot->copying_in = 1;
     s->device->stage_in(c->buffer, slot->staged.buffer, bytes, mark_in(index));
@@ -141,7 +154,8 @@ static void staged_queue(void *state, size_t index, const struct collective *c)
 /* Tests whether the input of a queued collective has arrived in host memory. */
 static int staged_ready(void *state, size_t index)
 {
-    return ((struct staged *)state)->device->stage_reached(mark_out(index));
+    const struct staged *s = state;
+    return s->slot[index].wanted.after || s->device->stage_reached(mark_out(index));
 }
 
 static void staged_post(void *state, size_t index, const struct collective *c)
@@ -166,7 +180,7 @@ static void staged_call(void *state, const struct collective *c)
     struct staged *s = state;
     size_t index = s->capacity;
     copy_out(s, index, c);
-    while (!s->device->stage_reached(mark_out(index)))
+    while (!staged_ready(s, index))
         ;
     s->inner.call(s->inner.state, &s->slot[index].staged);
     copy_in(s, index);
@@ -183,13 +197,13 @@ static void staged_destroy(void *state)
     free(s);
 }
 
-struct transport comm_staged(struct transport inner, const struct device *device, int rank, int ranks, size_t capacity)
+struct transport comm_staged(struct transport inner, const struct device *device, const struct job *job,
+                             size_t capacity)
 {
     struct staged *s = allocate(1, sizeof *s);
     *s = (struct staged){.inner = inner,
                          .device = device,
-                         .rank = (size_t)rank,
-                         .ranks = (size_t)ranks,
+                         .job = *job,
                          .slot = allocate(capacity + 1, sizeof *s->slot),
                          .capacity = capacity};
     device->staging_create(2 * (capacity + 1));

@@ -21,7 +21,7 @@ struct entry {
     long number; /* the collective's number, from watchdog_started */
     int64_t queued_ns, posted_ns;
     int step; /* the step in which the collective was queued */
-    int done;
+    int posted, done;
 };
 
 struct comm_thread {
@@ -37,7 +37,7 @@ struct comm_thread {
 
     pthread_mutex_t driving; /* held by the thread that calls the transport; guards the two members below */
     struct transport transport;
-    long posted; /* every ticket up to this one is posted */
+    long posted; /* every ticket up to this one is posted; later tickets may be, too */
 
     pthread_mutex_t lock; /* guards the members below; never held during calls of the transport */
     pthread_cond_t work;  /* wakes the comm's thread if there is work or `stop` is set */
@@ -63,19 +63,20 @@ static void post_collective(struct comm_thread *c, long ticket)
 {
     struct entry *e = entry_of(c, ticket);
     e->posted_ns = clock_now_ns();
-    e->done = 0;
+    e->posted = 1;
     c->transport.post(c->transport.state, (size_t)(ticket % c->capacity), &e->collective);
 }
 
-/* Tests the collectives with tickets in (first, last]. Returns the ticket up to which all are complete. */
+/* Tests the posted collectives with tickets in (first, last]. Returns the ticket up to which all are complete. */
 static long test_all(struct comm_thread *c, long first, long last)
 {
     long completed = first;
     for (long t = first + 1; t <= last; t++) {
         struct entry *e = entry_of(c, t);
-        if (!e->done && c->transport.test(c->transport.state, (size_t)(t % c->capacity))) {
+        if (e->posted && !e->done && c->transport.test(c->transport.state, (size_t)(t % c->capacity))) {
             e->done = 1;
-            struct span span = collective_span(&e->collective, t, e->queued_ns, e->posted_ns, clock_now_ns());
+            struct span span = collective_span(&e->collective, c->comm.ranks, c->comm.local_size, t, e->queued_ns,
+                                               e->posted_ns, clock_now_ns());
             span.step = e->step;
             if (c->timeline)
                 timeline_add_in_step(c->timeline, LANE_COMMUNICATION, span);
@@ -86,9 +87,30 @@ static long test_all(struct comm_thread *c, long first, long last)
     return completed;
 }
 
-static int is_ready(const struct comm_thread *c, long ticket)
+/* Tests whether a collective may begin, as far as its input and earlier collectives allow; every ticket up to
+ * `completed` is complete. */
+static int may_begin(struct comm_thread *c, long ticket, long completed)
 {
+    const struct collective *l = &entry_of(c, ticket)->collective;
+    if (l->after_earlier && completed < ticket - 1)
+        return 0;
+    if (l->after > completed && !entry_of(c, l->after)->done)
+        return 0;
     return !c->transport.ready || c->transport.ready(c->transport.state, (size_t)(ticket % c->capacity));
+}
+
+/* Posts, up to the ticket `queued`, the collectives that may begin and come next in their queues. */
+static void post_next(struct comm_thread *c, long queued, long completed)
+{
+    int blocked[COMM_QUEUES] = {0};
+    for (long t = c->posted + 1; t <= queued; t++) {
+        const struct entry *e = entry_of(c, t);
+        int *blocks = &blocked[comm_queue(&e->collective)];
+        if (!e->posted && !*blocks && may_begin(c, t, completed))
+            post_collective(c, t);
+        *blocks |= !e->posted;
+        c->posted += e->posted && c->posted == t - 1;
+    }
 }
 
 /* Posts ready collectives up to the ticket `queued`, and tests those in flight, at most `tests` times; the caller holds
@@ -97,10 +119,8 @@ static long drive(struct comm_thread *c, long queued, int tests)
 {
     long before = c->completed, completed = before;
     for (int i = 0; i < tests && completed < queued; i++) {
-        while (c->posted < queued && is_ready(c, c->posted + 1) &&
-               (completed == c->posted || !entry_of(c, c->posted + 1)->collective.after_earlier))
-            post_collective(c, ++c->posted);
-        completed = test_all(c, completed, c->posted);
+        post_next(c, queued, completed);
+        completed = test_all(c, completed, queued);
     }
     if (completed != before) {
         pthread_mutex_lock(&c->lock);
@@ -164,11 +184,8 @@ static long enqueue(struct comm_thread *c, const struct collective *collective, 
         c->transport.queue(c->transport.state, (size_t)(ticket % c->capacity), collective);
     long number = watchdog_started(c->comm.watchdog);
     pthread_mutex_lock(&c->lock);
-    struct entry *e = entry_of(c, ticket);
-    e->collective = *collective;
-    e->number = number;
-    e->step = c->timeline ? c->timeline->step : 0;
-    e->queued_ns = now;
+    *entry_of(c, ticket) = (struct entry){
+        .collective = *collective, .number = number, .step = c->timeline ? c->timeline->step : 0, .queued_ns = now};
     c->queued = ticket;
     c->joining = joining;
     pthread_mutex_unlock(&c->lock);

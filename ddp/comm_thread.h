@@ -19,10 +19,11 @@ struct transport {
     /* Prepares a collective, in a free slot, before it is queued; called by the training thread at any time. NULL:
      * nothing to prepare. */
     void (*queue)(void *state, size_t slot, const struct collective *collective);
-    /* Returns 1 if the next queued collective, in that slot, may begin, else 0; called repeatedly until it may. NULL:
-     * it always may. */
+    /* Returns 1 if the input of the queued collective in that slot is there, else 0; called repeatedly until it is.
+     * NULL: it always is. */
     int (*ready)(void *state, size_t slot);
-    /* Begins a collective in one of the slots [0, capacity), in the order in which collectives were queued. */
+    /* Begins a collective in one of the slots [0, capacity), in the order in which the collectives of its queue
+     * (comm_queue) were queued. */
     void (*post)(void *state, size_t slot, const struct collective *collective);
     /* Returns 1 if the collective in that slot is complete, else 0; called repeatedly until it is. */
     int (*test)(void *state, size_t slot);

@@ -12,6 +12,7 @@ const struct strategy *const strategies[] = {
     &strategy_ddp_individual,
     &strategy_ddp_individual_v2,
     &strategy_ddp_bucketed,
+    &strategy_ddp_hierarchical,
     &strategy_ddp_sharded,
     &strategy_ddp_flat,
     &strategy_none,
@@ -31,9 +32,19 @@ const struct strategy *strategy_with(const struct strategy *strategy, enum comm_
     return wire == COMM_BF16 && strategy->bf16 ? strategy->bf16 : strategy;
 }
 
+int strategy_parts(const struct strategy *strategy, int ranks, int local_size)
+{
+    if (strategy->shards)
+        return ranks;
+    return strategy->on_one_level && local_size > 1 && local_size < ranks ? local_size : 0;
+}
+
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
                     struct comm *comm, size_t bucket_bytes)
 {
+    int parts = strategy_parts(strategy, comm->ranks, comm->local_size);
+    if (strategy->on_one_level && !parts)
+        strategy = strategy->on_one_level;
     *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm};
     strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
     if (strategy->stages) {
@@ -42,12 +53,15 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         /* Cause page faults now, not in a step. */
         model->device->zero(reducer->staged, reducer->bytes / sizeof(float));
     }
-    if (strategy->shards) {
-        size_t floats = model->arena / (size_t)comm->ranks;
-        reducer->bytes += (floats + (size_t)comm->ranks) * sizeof(float);
+    if (parts) {
+        size_t floats = model->arena / (size_t)parts;
+        reducer->bytes += floats * sizeof(float);
         reducer->shard = comm->allocate(comm, floats * sizeof(float));
-        reducer->norm = comm->allocate(comm, (size_t)comm->ranks * sizeof(float));
         model->device->zero(reducer->shard, floats);
+    }
+    if (strategy->shards) {
+        reducer->bytes += (size_t)comm->ranks * sizeof(float);
+        reducer->norm = comm->allocate(comm, (size_t)comm->ranks * sizeof(float));
     }
     reducer->owned = allocate((size_t)reducer->plan.n, sizeof *reducer->owned);
     reducer->owned[0] = (struct owned_range){0, model->arena, 0, model->gradient};
@@ -98,7 +112,7 @@ void reducer_grad_norm(struct reducer *reducer, float *scalars, float max_norm)
 {
     const struct model *model = reducer->model;
     struct comm *comm = reducer->comm;
-    if (!reducer->shard) {
+    if (!reducer->strategy->shards) {
         model->device->grad_norm(scalars, model->gradient, model->arena, max_norm);
         return;
     }
@@ -138,6 +152,16 @@ int reducer_bucket_of(const struct reducer *reducer, int tensor)
 const struct owned_range *reducer_range_of(const struct reducer *reducer, int bucket)
 {
     return &reducer->owned[reducer->ranges - 1 - bucket];
+}
+
+void reducer_close_gaps(struct reducer *reducer)
+{
+    size_t end = reducer->model->arena;
+    for (int i = reducer->plan.n - 1; i >= 0; i--) {
+        struct bucket *b = &reducer->plan.bucket[i];
+        b->count = end - b->offset;
+        end = b->offset;
+    }
 }
 
 size_t reducer_owned(const struct reducer *reducer)

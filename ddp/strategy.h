@@ -43,8 +43,11 @@ struct reducer {
     struct exchanged_bucket *exchanged; /* [plan.n] */
     uint16_t *sent, *received;          /* memory from the comm: this rank's numbers; those from all ranks */
 
+    /* [arena / parts] memory from the comm for the sums of this rank's part of each bucket, if the strategy cuts
+     * buckets into parts (strategy_parts); if it shards, for the owned ranges, in their order */
+    float *shard;
+
     /* ---- of strategies that shard ---- */
-    float *shard;      /* [arena / ranks] memory from the comm for the owned ranges' gradients, in their order */
     float *norm;       /* [ranks] memory from the comm for the norms of the ranks' shards */
     int gathering;     /* buckets [0, gathering) may still be gathered into the weights */
     long first_gather; /* ticket of the first all-gather, that of the last bucket */
@@ -75,15 +78,20 @@ struct strategy {
     const struct strategy *bf16;
     /* Returns collective i, from 0, of a bucket. NULL: each is an all-reduce in place, in the arena or in `staged`. */
     struct collective (*collective)(const struct reducer *reducer, int bucket, int i);
-    /* Called at set-up: fills reducer->owned, which has room for a range per bucket, and sets reducer->ranges. */
+    /* Called at set-up, when the plan is made. May change the buckets' counts; fills reducer->owned, which has room for
+     * a range per bucket, and sets reducer->ranges, unless this rank updates the whole arena. */
     void (*own)(struct reducer *reducer);
+    /* Of a strategy with stages within and across hosts: the strategy that takes its place in a reducer if all ranks
+     * are on one host, or each on its own. Every host must have the same number of ranks, and the model must have been
+     * planned for that many shards, or a multiple. */
+    const struct strategy *on_one_level;
     /* Called after the optimizer has updated an owned range. May start collectives that continue in the next step. */
     void (*range_updated)(struct reducer *reducer, int range);
 };
 
 extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
-    strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_sharded, strategy_ddp_individual_v2_bf16,
-    strategy_ddp_bucketed_bf16, strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
+    strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_hierarchical, strategy_ddp_sharded,
+    strategy_ddp_individual_v2_bf16, strategy_ddp_bucketed_bf16, strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
 
 /* All strategies, ended by NULL. */
 extern const struct strategy *const strategies[];
@@ -93,6 +101,10 @@ const struct strategy *strategy_find(const char *name);
 
 /* Returns the strategy, or the same strategy with gradients of that type on the wire, if it has one. */
 const struct strategy *strategy_with(const struct strategy *strategy, enum comm_dtype wire);
+
+/* Returns the number of equal parts into which a strategy cuts each bucket, for so many ranks in all and on each host;
+ * 0: it cuts none. */
+int strategy_parts(const struct strategy *strategy, int ranks, int local_size);
 
 /* Creates a reducer. bucket_bytes is used by strategies with buckets. The comm must outlive the reducer and have
  * capacity for strategy->collectives collectives per bucket. */
@@ -142,6 +154,9 @@ int reducer_completed_bucket(const struct reducer *reducer, int tensor);
  * device work wait for the last collective. */
 void reducer_start_completed(struct reducer *reducer, int tensor);
 void reducer_join(struct reducer *reducer);
+
+/* Adds to each bucket the gap behind it in the arena, so that it can be cut into equal parts. */
+void reducer_close_gaps(struct reducer *reducer);
 
 /* Returns collective i of a bucket, as described by the strategy. */
 struct collective reducer_collective(const struct reducer *reducer, int bucket, int i);

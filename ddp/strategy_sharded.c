@@ -30,18 +30,16 @@ static struct collective collective_of(const struct reducer *reducer, int bucket
                                .after_earlier = 1}; /* forward needs the buckets one after another */
 }
 
-/* Gives each rank an equal part of each bucket, to which the gap behind it is added. */
+/* Gives each rank an equal part of each bucket. */
 static void own_parts(struct reducer *reducer)
 {
-    struct plan *plan = &reducer->plan;
-    size_t rank = (size_t)reducer->comm->rank, ranks = (size_t)reducer->comm->ranks, end = reducer->model->arena,
-           at = 0;
+    const struct plan *plan = &reducer->plan;
+    size_t rank = (size_t)reducer->comm->rank, ranks = (size_t)reducer->comm->ranks, at = 0;
+    reducer_close_gaps(reducer);
     reducer->ranges = plan->n;
     for (int i = plan->n - 1; i >= 0; i--) {
-        struct bucket *b = &plan->bucket[i];
-        size_t part = (end - b->offset) / ranks;
-        b->count = end - b->offset;
-        end = b->offset;
+        const struct bucket *b = &plan->bucket[i];
+        size_t part = b->count / ranks;
         reducer->owned[plan->n - 1 - i] = (struct owned_range){b->offset + rank * part, part, at, reducer->shard + at};
         at += part;
     }

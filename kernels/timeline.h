@@ -20,8 +20,8 @@ enum timeline_lane {
 };
 
 /* Indices of span.size for a collective: bytes and elements of its smaller buffer (struct collective's count), its
- * ticket, and its kind (enum comm_kind). */
-enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SIZE_KIND, SPAN_SIZES };
+ * ticket, its kind and group (enum comm_kind and comm_group), and the number of ranks in the group (0: all ranks). */
+enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SIZE_KIND, SIZE_GROUP, SIZE_RANKS, SPAN_SIZES };
 
 /* Index in span.size of a phase: the ns that the training thread waited for a core, if measured (core_wait.h). */
 enum { SIZE_CORE_WAIT };

@@ -59,7 +59,7 @@ with_python "recompute_trace.py accepts valid test traces and rejects broken one
 
 # ---- every implementation ----
 
-for implementation in ddp ddp_individual ddp_individual_v2 ddp_bucketed ddp_sharded ddp_flat none; do
+for implementation in ddp ddp_individual ddp_individual_v2 ddp_bucketed ddp_hierarchical ddp_sharded ddp_flat none; do
     ranks=(1 3)
     [[ $implementation != ddp_@(individual*|flat) ]] || ranks=(2)
     for ranks in "${ranks[@]}"; do
@@ -79,7 +79,7 @@ profile 2 all --rounds 7 --steps-per-block 2 --bucket-size-mb 0.02,0.05 --profil
 result "$good" "--profile-implementation all with two bucket sizes leaves valid files (status $status)"
 with_python "--profile-implementation all: profiles, joint trace and comparison agree with traces and metrics" together
 grep -qE '^(Use|Shortest so far is) ddp' "$out/comparison_summary.txt" && grep -q '^ddp_bucketed:0.05: Overlap' printed &&
-    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.05 ddp_flat ddp_individual ddp_individual_v2 ddp_sharded.0.02 ddp_sharded.0.05 none" ] &&
+    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.05 ddp_flat ddp_hierarchical.0.02 ddp_hierarchical.0.05 ddp_individual ddp_individual_v2 ddp_sharded.0.02 ddp_sharded.0.05 none" ] &&
     good=0 || good=1
 result "$good" "--profile-implementation all: each profile has a directory and printed findings"
 profile 2 ddp,ddp_individual_v2 --rounds 0

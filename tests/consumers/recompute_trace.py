@@ -150,8 +150,14 @@ def steps_of(rows):
     return [s for s in steps if s["phases"]]
 
 
+def in_group(row):
+    """Returns whether only some ranks take part in a collective: those of a host, or one on each host."""
+    return row["args"]["Process Group Name"] != "0"
+
+
 def reduces(row):
-    return "reduce" in row["args"]["Collective name"]
+    """Returns whether a collective reduces gradients; in groups, an all-gather is a stage of a reduction."""
+    return "reduce" in row["args"]["Collective name"] or in_group(row)
 
 
 def measure(step, before):
@@ -216,6 +222,9 @@ def find_waits(ranks, residual_ns, first=0):
     for seq, rows in by_seq.items():
         if len(rows) != size:
             raise Wrong(f"collective {seq} is on {len(rows)} of {size} ranks")
+        if any(map(in_group, rows.values())): # who waits for whom is not told
+            waits.update({(seq, r): None for r in rows})
+            continue
         order = sorted(rows, key=lambda r: rows[r]["start"])
         last = rows[order[-1]]["start"]
         possible = min(row["end"] for row in rows.values()) >= last
@@ -370,11 +379,15 @@ def compare_buckets(check, steps, summary, rounding):
         reductions = [row for row in step["comm"] if reduces(row)]
         last = max(reductions, key=lambda row: row["end"])
         compute = union((r["start"], r["end"]) for r in step["compute"])
+        stages = {}
         for row in reductions:
-            whole = [[row["start"], row["end"]]]
-            times.setdefault(row["args"]["bucket"], []).append(
-                (row["start"] - step["start"], row["end"] - step["start"], length(whole) - common(whole, compute),
-                 row["start"] - step["start"] - ns(row["args"]["queued_us"]), row is last))
+            stages.setdefault(row["args"]["bucket"], []).append(row)
+        for bucket, rows in stages.items():
+            first = min(rows, key=lambda row: row["args"]["Seq"])
+            exposed = sum(length(whole) - common(whole, compute) for whole in ([[row["start"], row["end"]]] for row in rows))
+            times.setdefault(bucket, []).append(
+                (first["start"] - step["start"], max(row["end"] for row in rows) - step["start"], exposed,
+                 first["start"] - step["start"] - ns(first["args"]["queued_us"]), last in rows))
     check.same("buckets", len(times), len(table), 0)
     for row in table:
         posted, done, exposed, queued, last = zip(*times[row["bucket"]])
@@ -721,7 +734,7 @@ def example(rank):
     """Returns rows with 600 us of communication, 300 us of it exposed (rank 1: 550 and 250 us, since rank 1 posts its
     second all-reduce 50 us after rank 0)."""
     second = 2230 + 50 * rank
-    reduction = {"Collective name": "allreduce", "stream": 20}
+    reduction = {"Collective name": "allreduce", "stream": 20, "Process Group Name": "0"}
     return [(1, "ProfilerStep#1", "user_annotation", 1000, 1900, {}), (1, "forward_pass", "user_annotation", 1000, 405, {}),
             (1, "backward_pass", "user_annotation", 1405, 825, {}), (1, "gradient_sync", "user_annotation", 2230, 305, {}),
             (1, "optimizer_step", "user_annotation", 2535, 365, {}), (1, "gemm", "cpu_op", 1100, 300, {"stream": 7}),

@@ -10,6 +10,7 @@
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
 #include "tests/support/delayed_device.h"
+#include "tests/support/on_hosts.h"
 #include "tests/support/suite.h"
 #include "training/training.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct job job;
+static struct job job, placed; /* placed: the job, or the same on made-up hosts */
 
 enum { MOST = 64 };
 
@@ -52,13 +53,19 @@ static void find_ways(void)
         way[ways++] = (struct way){cuda, COMM_NCCL, progresses[0]};
 }
 
-static struct comm *create(const struct way *w, struct timeline *timeline)
+/* Creates a comm; groups 1: with groups, for the ranks of `on`. */
+static struct comm *create_on(const struct job *on, int groups, const struct way *w, struct timeline *timeline)
 {
-    struct comm_options options = {.library = w->library, .progress = w->progress};
-    struct comm *comm = w->library == COMM_NCCL ? comm_nccl_create(&job, w->device, timeline, MOST, &options)
-                                                : comm_mpi_create(&job, w->device, timeline, MOST, &options);
+    struct comm_options options = {.library = w->library, .progress = w->progress, .groups = groups};
+    struct comm *comm = w->library == COMM_NCCL ? comm_nccl_create(on, w->device, timeline, MOST, &options)
+                                                : comm_mpi_create(on, w->device, timeline, MOST, &options);
     ck_assert_str_eq(comm->name, comm_library_name[w->library]);
     return comm;
+}
+
+static struct comm *create(const struct way *w, struct timeline *timeline)
+{
+    return create_on(&job, 0, w, timeline);
 }
 
 /* Returns a small whole number, so that sums over ranks are exact in any order, also in bfloat16. */
@@ -325,12 +332,14 @@ TEST(losses_are_compared)
 /* Checks one collective, by start and join, or if blocking, by the library's blocking call. */
 static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
 {
-    size_t most = c.count * (size_t)job.size, size = comm_dtype_bytes(c.dtype), bytes = (most + 1) * size;
+    const int rank[COMM_GROUPS] = {placed.rank, placed.local_rank, placed.host};
+    int ranks = comm_group_ranks(c.group, comm->ranks, comm->local_size);
+    size_t most = c.count * (size_t)ranks, size = comm_dtype_bytes(c.dtype), bytes = (most + 1) * size;
     char *host_in = allocate(most, size), *host = allocate(most + 1, size);
     void *in = comm->allocate(comm, most * size);
     struct payload payload = {.collective = c,
-                              .rank = job.rank,
-                              .ranks = job.size,
+                              .rank = rank[c.group],
+                              .ranks = ranks,
                               .rounds_average = comm->rounds_average,
                               .round = (unsigned)blocking};
     c.in = in_place ? NULL : in;
@@ -356,17 +365,21 @@ static void check_exact(const struct way *w, struct comm *comm, struct collectiv
 }
 
 /* Checks combination i of a collective, type and operation, in place and not, blocking and not, with odd counts. */
-static void check_kinds(const struct way *w, struct comm *comm, int i)
+static void check_kinds(const struct way *w, struct comm *comm, enum comm_group group, int i)
 {
     static const size_t counts[] = {1, 5, 4099};
     struct collective c = {.kind = (enum comm_kind)(i / (COMM_DTYPES * COMM_OPS)),
                            .dtype = (enum comm_dtype)(i % COMM_DTYPES),
                            .op = (enum comm_op)(i / COMM_DTYPES % COMM_OPS),
-                           .root = job.size - 1};
+                           .root = comm_group_ranks(group, comm->ranks, comm->local_size) - 1,
+                           .group = group};
+    int whole =
+        c.kind == COMM_ALL_TO_ALL ||
+        (group != COMM_ALL && (c.kind == COMM_REDUCE_SCATTER || c.kind == COMM_ALL_GATHER)); /* never in place */
     if (c.op && !comm_reduces(c.kind))
         return; /* these collectives compute nothing */
     for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
-        for (int in_place = c.kind == COMM_BROADCAST; in_place < (c.kind == COMM_ALL_TO_ALL ? 1 : 2); in_place++)
+        for (int in_place = c.kind == COMM_BROADCAST; in_place < 2 - whole; in_place++)
             for (int blocking = 0; blocking < 2; blocking++) {
                 c.count = counts[n];
                 check_exact(w, comm, c, in_place, blocking);
@@ -381,9 +394,72 @@ TEST_EACH(every_collective_is_exact, ways)
         return; /* how progress is made does not change results */
     struct comm *comm = create(&way[_i], NULL);
     for (int i = 0; i < EXACT; i++)
-        check_kinds(&way[_i], comm, i);
+        check_kinds(&way[_i], comm, COMM_ALL, i);
     comm->destroy(comm);
     ck_assert_int_eq(delayed_device_wrong(), 0);
+}
+
+TEST_EACH(every_collective_of_a_group_is_exact, ways *PLACINGS)
+{
+    const struct way *w = &way[_i / PLACINGS];
+    if (w > way && w->device == w[-1].device && w->library == w[-1].library)
+        return;
+    placed = on_hosts(&job, _i % PLACINGS);
+    struct comm *comm = create_on(&placed, 1, w, NULL);
+    for (int group = COMM_HOST; group < COMM_GROUPS; group++)
+        for (int i = COMM_BF16; i < EXACT; i += COMM_DTYPES)
+            check_kinds(w, comm, (enum comm_group)group, i);
+    comm->destroy(comm);
+    placed = job;
+}
+
+/* Sums over all ranks in three stages each, started without waiting, are exact; each stage reads the result of the one
+ * before. The memory is used again at once. */
+TEST_EACH(stages_in_groups_follow_each_other, ways *PLACINGS)
+{
+    enum { BUCKETS = 7, COUNT = 1001, ROUNDS = 5 };
+    const struct way *w = &way[_i / PLACINGS];
+    placed = on_hosts(&job, _i % PLACINGS);
+    struct comm *comm = create_on(&placed, 1, w, NULL);
+    size_t whole = COUNT * (size_t)placed.local_size, wrong = 0, bytes = BUCKETS * whole * sizeof(float);
+    float *x = allocate(BUCKETS * whole, sizeof *x), *gradient = comm->allocate(comm, bytes),
+          *part = comm->allocate(comm, bytes);
+    for (int round = 0; round < ROUNDS; round++) {
+        long ticket = 0;
+        for (size_t b = 0; b < BUCKETS; b++) {
+            for (size_t i = 0; i < whole; i++)
+                x[i] = value(job.rank, i + b + (size_t)round);
+            w->device->upload(gradient + b * whole, x, whole * sizeof *x);
+            struct collective c = {.kind = COMM_REDUCE_SCATTER,
+                                   .group = COMM_HOST,
+                                   .in = gradient + b * whole,
+                                   .buffer = part + b * COUNT,
+                                   .count = COUNT,
+                                   .index = (int)b};
+            ticket = comm->start(comm, &c);
+            c = (struct collective){
+                .group = COMM_ACROSS, .buffer = part + b * COUNT, .count = COUNT, .index = (int)b, .after = ticket};
+            ticket = comm->start(comm, &c);
+            c = (struct collective){.kind = COMM_ALL_GATHER,
+                                    .group = COMM_HOST,
+                                    .in = part + b * COUNT,
+                                    .buffer = gradient + b * whole,
+                                    .count = COUNT,
+                                    .index = (int)b,
+                                    .after = ticket};
+            ticket = comm->start(comm, &c);
+        }
+        comm->join(comm, ticket);
+        w->device->download(x, gradient, bytes);
+        for (size_t i = 0; i < BUCKETS * whole; i++)
+            wrong += x[i] != sum_of_ranks(i % whole + i / whole + (size_t)round);
+    }
+    ck_assert_uint_eq(wrong, 0);
+    comm->release(comm, gradient);
+    comm->release(comm, part);
+    comm->destroy(comm);
+    free(x);
+    placed = job;
 }
 
 /* Repeated in place, a call sums the result of the call before, so each call multiplies by the number of ranks. */
@@ -416,7 +492,7 @@ TEST(a_job_finds_its_comm)
     struct comm *comm = comm_create(&job, w.device, NULL, MOST, &options);
     ck_assert_str_eq(comm->name, job.size > 1 ? "mpi" : "self");
     for (int i = 0; i < (job.size > 1 ? 1 : EXACT); i++) /* every_collective_is_exact tests MPI's collectives */
-        check_kinds(&w, comm, i);
+        check_kinds(&w, comm, COMM_ALL, i);
     comm->destroy(comm);
     options.library = COMM_NCCL;
     ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL needs GPUs */
@@ -431,6 +507,7 @@ int main(void)
 {
     if (job_begin(&job, 0, NULL))
         return 1;
+    placed = job;
     find_ways();
     return suite_run_ranks(suite_of_tests("comm", NULL, NULL), &job);
 }

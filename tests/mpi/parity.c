@@ -7,6 +7,7 @@
 #include "ddp/step.h"
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
+#include "tests/support/on_hosts.h"
 #include "tests/support/restore.h"
 #include "tests/support/suite.h"
 
@@ -20,7 +21,7 @@ enum { STEPS = 5 };
 
 static size_t batch = 24; /* sequences of a step, all ranks together; TEST_BATCH changes it */
 
-static struct job job;
+static struct job job, placed;    /* placed: the job, or the same on made-up hosts */
 static enum comm_library library; /* mpi or nccl, from TEST_COMM; by default, the device decides */
 
 /* A model and its trainer, on one of several ranks. */
@@ -43,15 +44,17 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     model_plan(&one->model, &sizes, device->compute_bytes);
     ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
-    size_t collectives = (size_t)strategy_ddp_sharded.collectives * (size_t)one->model.tensors + 1;
+    size_t collectives = (size_t)strategy_ddp_hierarchical.collectives * (size_t)one->model.tensors + 1;
     step_spans(&one->model, micro_batches, collectives, 0, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
     timeline_create(&one->timeline, spans);
-    struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL};
+    struct comm_options how = {.library = library,
+                               .shares_gpu = library != COMM_NCCL,
+                               .groups = placed.local_size > 1 && placed.local_size < job.size};
     int alone = ranks < job.size || (ranks == 1 && library != COMM_NCCL);
-    one->comm =
-        alone ? comm_self_create(device, &one->timeline) : comm_create(&job, device, &one->timeline, collectives, &how);
+    one->comm = alone ? comm_self_create(device, &one->timeline)
+                      : comm_create(&placed, device, &one->timeline, collectives, &how);
     ck_assert_ptr_nonnull(one->comm);
     model_allocate(&one->model, device, one->comm->allocate(one->comm, one->model.arena * sizeof(float)),
                    one->comm->allocate(one->comm, one->model.arena * device->compute_bytes));
@@ -233,6 +236,78 @@ START_TEST(warmup_equals_one_process)
 }
 END_TEST
 
+/* ---- hosts ---- */
+
+static void create_on_hosts(struct one_rank *many, int placing)
+{
+    placed = on_hosts(&job, placing);
+    one_rank_create(many, job.rank, job.size, 1, 0);
+    placed = job;
+}
+
+static const size_t of_hosts[] = {1, 2000, 1 << 30}; /* bytes of a bucket */
+
+/* On one host, or with one rank on each, the strategy does the same as ddp_bucketed. */
+START_TEST(hosts_equal_one_process)
+{
+    struct one_rank one, many;
+    create_on_hosts(&many, _i);
+    one_rank_create(&one, 0, 1, 1, 0);
+    for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
+        train(&one, &strategy_ddp, 0, 1);
+        train(&many, &strategy_ddp_hierarchical, of_hosts[b], 1);
+        int levels = many.comm->local_size > 1 && many.comm->local_size < job.size;
+        ck_assert_ptr_eq(many.reducer.strategy, levels ? &strategy_ddp_hierarchical : &strategy_ddp_bucketed);
+        ck_assert_uint_eq(many.timeline.lane[LANE_COMMUNICATION].n, (size_t)many.reducer.plan.n * (levels ? 3 : 1));
+        ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
+        train(&one, &strategy_ddp, 0, STEPS);
+        train(&many, &strategy_ddp_hierarchical, of_hosts[b], STEPS);
+        ck_assert_double_le(weight_error(&many, &one), weight_tolerance);
+    }
+    one_rank_destroy(&many);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* Sums of whole numbers are exact in every element, and the gaps between matrices stay zero. */
+START_TEST(hosts_sum_exactly)
+{
+    struct one_rank many;
+    create_on_hosts(&many, _i);
+    const struct model *model = &many.model;
+    float *x = allocate(model->arena, sizeof *x);
+    for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
+        train(&many, &strategy_ddp_hierarchical, of_hosts[b], 1);
+        memset(x, 0, model->arena * sizeof *x);
+        for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
+            for (size_t i = t->offset; i < t->offset + t->count; i++)
+                x[i] = (float)((i + 1) * (size_t)(job.rank + 1) % 1009);
+        model->device->upload(model->gradient, x, model->arena * sizeof *x);
+        reducer_begin(&many.reducer);
+        for (int t = model->tensors - 1; t >= 0; t--)
+            reducer_gradient_ready(&many.reducer, t);
+        reducer_finish(&many.reducer);
+        model->device->download(x, model->gradient, model->arena * sizeof *x);
+        size_t wrong = 0, sums = 0;
+        for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
+            for (size_t i = t->offset; i < t->offset + t->count; i++) {
+                float sum = 0;
+                for (int r = 0; r < job.size; r++)
+                    sum += (float)((i + 1) * (size_t)(r + 1) % 1009);
+                wrong += x[i] != sum;
+                sums++;
+                x[i] = 0;
+            }
+        for (size_t i = 0; i < model->arena; i++)
+            wrong += x[i] != 0;
+        ck_assert_uint_eq(sums, model->parameters);
+        ck_assert_uint_eq(wrong, 0);
+    }
+    free(x);
+    one_rank_destroy(&many);
+}
+END_TEST
+
 /* With gradients sent as bfloat16, the mean is right to the precision of bfloat16, and equal on all ranks. */
 START_TEST(bf16_is_close_and_the_same_everywhere)
 {
@@ -275,6 +350,9 @@ enum mistake {
     SHIFTS_SHARD,   /* a reduce-scatter takes its input one element too late, and one element less */
     FORGETS_GATHER, /* the weights of the first bucket, those of the output, are never gathered */
     SENDS_STALE,    /* rank 1 sends the weights with which training started */
+    FORGETS_STAGE,  /* of the first bucket: the all-reduce across hosts; with + 1 and + 2, the reduce-scatter and the
+                       all-gather within the host, in the order of enum comm_kind */
+    FORGETS_LAST_STAGE = FORGETS_STAGE + COMM_ALL_GATHER,
     MISTAKES
 };
 
@@ -317,6 +395,8 @@ static long faulty_start(struct comm *comm, const struct collective *collective)
     if (f->mistake == FORGETS_GATHER && gathers && c.index == 0) { /* a collective all the same, which has a ticket */
         c = (struct collective){.kind = COMM_ALL_GATHER, .buffer = f->one->reducer.norm, .count = 1, .index = 0};
     }
+    if (c.group != COMM_ALL && c.index == 0 && (int)f->mistake == FORGETS_STAGE + (int)c.kind)
+        c.count = 0;
     long ticket = f->real->start(f->real, &c);
     if (f->mistake == RUNS_TWICE) {
         f->real->join(f->real, ticket);
@@ -342,6 +422,7 @@ static double error_with(struct one_rank *many, const struct one_rank *one, cons
 {
     struct faulty faulty = {{.rank = job.rank,
                              .ranks = job.size,
+                             .local_size = many->comm->local_size,
                              .allocate = faulty_allocate,
                              .release = faulty_release,
                              .start = faulty_start,
@@ -398,11 +479,31 @@ START_TEST(the_check_fails_on_mistakes_in_gathers)
     train(&one, &strategy_ddp, 0, STEPS);
     for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
         ck_assert_double_le(error_with(&many, &one, &few[v], NO_MISTAKE, STEPS), weight_tolerance);
-        for (int mistake = FORGETS_GATHER; mistake < MISTAKES; mistake++) {
+        for (int mistake = FORGETS_GATHER; mistake <= SENDS_STALE; mistake++) {
             double error = error_with(&many, &one, &few[v], (enum mistake)mistake, STEPS);
             ck_assert_msg(error > 2 * weight_tolerance, "mistake %d is not detected: weights differ by %g", mistake,
                           error);
         }
+    }
+    one_rank_destroy(&many);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+START_TEST(the_check_fails_on_forgotten_stages)
+{
+    static const struct variant few[] = {{&strategy_ddp_hierarchical, 1}, {&strategy_ddp_hierarchical, 1 << 30}};
+    struct one_rank one, many;
+    if (job.size < 4)
+        return;
+    create_on_hosts(&many, _i);
+    one_rank_create(&one, 0, 1, 1, 0);
+    train(&one, &strategy_ddp, 0, 1);
+    for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
+        ck_assert_double_le(error_with(&many, &one, &few[v], NO_MISTAKE, 1), gradient_tolerance);
+        for (int mistake = FORGETS_STAGE; mistake < MISTAKES; mistake++)
+            ck_assert_msg(error_with(&many, &one, &few[v], (enum mistake)mistake, 1) > 100 * gradient_tolerance,
+                          "mistake %d is not detected", mistake);
     }
     one_rank_destroy(&many);
     one_rank_destroy(&one);
@@ -664,6 +765,7 @@ int main(void)
     setenv("NCCL_HOSTID", host, 0); /* NCCL refuses two ranks on one GPU of one host */
     for (int i = 0; name && i < COMM_LIBRARIES; i++)
         library = strcmp(name, comm_library_name[i]) ? library : (enum comm_library)i;
+    placed = job;
     make_variants();
     Suite *suite = suite_create("parity");
     TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU is too slow for "more" */
@@ -681,6 +783,11 @@ int main(void)
     tcase_add_test(tests, warmup_equals_one_process);
     tcase_add_test(tests, the_check_fails_on_mistakes);
     suite_add_tcase(suite, tests);
+    tcase_add_loop_test(tests, hosts_equal_one_process, 0, PLACINGS);
+    tcase_add_loop_test(tests, the_check_fails_on_forgotten_stages, 0, PLACINGS);
+    TCase *hosts = tcase_create("hosts"); /* on an emulated GPU, too */
+    tcase_add_loop_test(hosts, hosts_sum_exactly, 0, PLACINGS);
+    suite_add_tcase(suite, hosts);
     TCase *shards = tcase_create("shards");
     tcase_add_test(shards, the_check_fails_on_mistakes_in_gathers);
     tcase_add_test(shards, shards_equal_one_all_reduce);

@@ -51,7 +51,7 @@ void made_up_collective(struct timeline *timeline, size_t ticket, int index, siz
 {
     struct collective collective = {.count = elements, .index = index};
     timeline_add(timeline, LANE_COMMUNICATION,
-                 collective_span(&collective, (long)ticket, posted_ns - 3 * US, posted_ns, completed_ns));
+                 collective_span(&collective, 1, 1, (long)ticket, posted_ns - 3 * US, posted_ns, completed_ns));
 }
 
 void made_up_two_ranks(struct timeline *timeline, int rank)

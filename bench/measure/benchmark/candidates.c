@@ -62,7 +62,7 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between
                 row[n++] = make_row(strategies[i], "");
             }
     for (int i = 0; strategies[i]; i++)
-        if (strategies[i]->buckets)
+        if (strategies[i]->buckets && !strategies[i]->on_one_level) /* that one may be the same as another */
             n = add_sizes(row, between, n, strategies[i], tensor, tensors);
     return n;
 }

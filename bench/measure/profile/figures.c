@@ -184,7 +184,7 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
         if (c == figures->collectives || list[c].bytes != one->bytes || list[c].kind != one->kind) {
             memmove(&list[c + 1], &list[c], (size_t)(figures->collectives++ - c) * sizeof *list);
             list[c] = (struct collective_figure){
-                .kind = one->kind, .kind_name = comm_kind_name[one->kind], .bytes = one->bytes};
+                .kind = one->kind, .kind_name = comm_kind_name[one->kind], .ranks = one->ranks, .bytes = one->bytes};
         }
         list[c].calls++;
         most = list[c].calls > most ? list[c].calls : most;
@@ -224,7 +224,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
         c->calls = known[DURATION];
         c->waited = known[WAIT];
         c->algbw = c->duration > 0 ? (double)c->bytes / c->duration : NAN;
-        c->busbw = c->algbw * comm_bus_factor(c->kind, figures->ranks);
+        c->busbw = c->algbw * comm_bus_factor(c->kind, c->ranks);
     }
     free(mine);
     free(all);

@@ -20,6 +20,7 @@ struct phase_figure {
 struct collective_figure {
     enum comm_kind kind; /* the operation */
     const char *kind_name;
+    int ranks;                /* number of ranks that take part in a call */
     size_t bytes, parameters; /* bytes: size of the message; parameters: the most in any call */
     size_t calls, waited;     /* calls of all ranks; waited: calls known to have waited for another rank */
     double queued, duration;  /* queued: from request to post; duration: from post to completion */

@@ -130,8 +130,8 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
                 row->flops += operation_amount(facts->flops, facts->sizes, span->size, compute_bytes);
                 row->bytes += operation_amount(facts->bytes, facts->sizes, span->size, compute_bytes);
             } else if (kind == KIND_COLLECTIVE)
-                row->bytes +=
-                    (double)(span->size[SIZE_BYTES] * comm_parts((enum comm_kind)span->size[SIZE_KIND], job->size));
+                row->bytes += (double)(span->size[SIZE_BYTES] *
+                                       comm_parts((enum comm_kind)span->size[SIZE_KIND], span_ranks(span, job->size)));
             if (kind != KIND_COLLECTIVE) /* collectives run in parallel to the training thread */
                 item[n++] = (struct counted_span){span->queued_ns, span->returned_ns, length, row};
         }

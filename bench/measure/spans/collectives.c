@@ -26,14 +26,17 @@ void collectives_create(struct collectives *collectives, const struct timeline *
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
         enum comm_kind kind = (enum comm_kind)s->size[SIZE_KIND];
+        size_t parts = comm_parts(kind, span_ranks(s, ranks));
         collectives->item[i] = (struct timed_collective){.queued_ns = alignment_apply(alignment, s->queued_ns),
                                                          .posted_ns = alignment_apply(alignment, s->start_ns),
                                                          .completed_ns = alignment_apply(alignment, s->end_ns),
                                                          .returned_ns = alignment_apply(alignment, s->returned_ns),
-                                                         .bytes = s->size[SIZE_BYTES] * comm_parts(kind, ranks),
-                                                         .elements = s->size[SIZE_ELEMENTS] * comm_parts(kind, ranks),
+                                                         .bytes = s->size[SIZE_BYTES] * parts,
+                                                         .elements = s->size[SIZE_ELEMENTS] * parts,
                                                          .ticket = s->size[SIZE_TICKET],
                                                          .kind = kind,
+                                                         .group = (enum comm_group)s->size[SIZE_GROUP],
+                                                         .ranks = span_ranks(s, ranks),
                                                          .step = s->step,
                                                          .index = s->index,
                                                          .last_rank = -1};
@@ -52,7 +55,7 @@ void collectives_destroy(struct collectives *collectives)
 int64_t collective_wait(const struct timed_collective *c, int rank, int64_t residual_ns)
 {
     int64_t wait = c->last_posted_ns - c->posted_ns;
-    if (c->impossible)
+    if (c->impossible || c->group != COMM_ALL)
         return -1;
     if (c->last_rank == rank)
         return 0;
@@ -70,6 +73,8 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
         struct timed_collective *c = &collectives->item[from + i];
         int64_t last = INT64_MIN, next = INT64_MIN, ended = INT64_MAX;
         int latest = -1;
+        if (c->group != COMM_ALL) /* ranks of other groups are not waited for */
+            continue;
         for (int q = 0; q < collectives->ranks; q++) {
             const struct moments *m = &moments[(size_t)q * count + i];
             ended = m->completed_ns < ended ? m->completed_ns : ended;
@@ -190,6 +195,8 @@ void collectives_bound_clocks(struct collectives *collectives, const struct job 
     for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
         for (size_t i = 0; i < n; i++) { /* all[0] to all[n - 1] are the moments of rank 0 */
             int64_t least = all[i].posted_ns - mine[i].completed_ns, most = all[i].completed_ns - mine[i].posted_ns;
+            if (collectives->item[from + i].group != COMM_ALL)
+                continue;
             bounds.least = least > bounds.least ? least : bounds.least;
             bounds.most = most < bounds.most ? most : bounds.most;
         }

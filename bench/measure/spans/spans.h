@@ -82,6 +82,8 @@ struct timed_collective {
     int64_t returned_ns;            /* when the training thread continued; less than queued_ns: unknown */
     size_t bytes, elements, ticket; /* bytes, elements: of the larger buffer; ticket: number of the collective */
     enum comm_kind kind;            /* the operation */
+    enum comm_group group;          /* which ranks take part; only if all do, the members from last_rank on are known */
+    int ranks;                      /* number of ranks that take part */
     int step, index;                /* step: slot of the step; index: number of the bucket, or -1 */
     int impossible;                 /* 1: a rank completed it before another rank posted it, so the clocks are wrong */
     int last_rank;                  /* rank that posted last; -1 if the clocks are too imprecise to tell */

@@ -41,17 +41,21 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     int64_t busy = c->completed_ns - c->posted_ns;
     double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
     int bf16 = c->bytes == 2 * c->elements;
-    size_t part = c->elements / comm_parts(c->kind, t->ranks); /* elements of the smaller buffer */
+    size_t part = c->elements / comm_parts(c->kind, c->ranks); /* elements of the smaller buffer */
     size_t in = c->kind == COMM_ALL_GATHER ? part : c->elements,
            out = c->kind == COMM_REDUCE_SCATTER ? part : c->elements;
     trace_print(w,
                 ", \"Collective name\": \"%s\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": %d, "
-                "\"dtype\": \"%s\", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", "
-                "\"Process Group Ranks\": \"[",
-                collective_name[c->kind], in, out, t->ranks, bf16 ? "BFloat16" : "Float");
-    trace_put_group(w, 1);
+                "\"dtype\": \"%s\", \"Process Group Name\": \"%d\", \"Process Group Description\": \"%s\"",
+                collective_name[c->kind], in, out, c->ranks, bf16 ? "BFloat16" : "Float", (int)c->group,
+                comm_group_name[c->group]);
+    if (c->group == COMM_ALL) {
+        trace_put(w, ", \"Process Group Ranks\": \"[");
+        trace_put_group(w, 1);
+        trace_put(w, "]\"");
+    }
     trace_print(w,
-                "]\", \"Input Dims\": [[%zu]], \"Input type\": [\"%s\"], \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, "
+                ", \"Input Dims\": [[%zu]], \"Input type\": [\"%s\"], \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, "
                 "\"parameters\": %zu",
                 in, bf16 ? "c10::BFloat16" : "float", c->ticket, c->index, c->bytes,
                 c->index < 0 ? 0 : t->parameters[c->index]);
@@ -60,7 +64,7 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     put_us_if_known(w, "transfer_us", collective_transfer(c, t->rank, all->residual_ns));
     if (c->last_rank >= 0)
         trace_print(w, ", \"last_rank\": %d", c->last_rank);
-    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(c->kind, t->ranks));
+    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(c->kind, c->ranks));
 }
 
 /* ---- lanes and rows ---- */

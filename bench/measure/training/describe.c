@@ -23,7 +23,7 @@ static void describe_implementation(const struct implementation *row, const stru
     for (int i = 0; row->strategy->reduces && i < reducer->plan.n; i++) {
         const struct bucket *bucket = &reducer->plan.bucket[i];
         struct collective c = reducer_collective(reducer, i, 0);
-        size_t parts = comm_parts(c.kind, reducer->comm->ranks);
+        size_t parts = comm_parts(c.kind, comm_group_ranks(c.group, reducer->comm->ranks, reducer->comm->local_size));
         cJSON *collective = json_add_row(collectives);
         json_add_text(collective, "kind", comm_kind_name[c.kind]);
         json_add_number(collective, "bytes", (double)(parts * c.count * comm_dtype_bytes(c.dtype)));
@@ -137,7 +137,8 @@ int training_dry_run(const struct run_options *options, const struct recording *
 {
     const struct training_options *o = &options->training;
     const struct harness_options *h = &options->harness;
-    const struct memory_conditions conditions = {0, ranks, on_gpus, on_gpus && h->comm.library == COMM_MPI, recording};
+    const struct memory_conditions conditions = {
+        0, ranks, ranks, on_gpus, on_gpus && h->comm.library == COMM_MPI, recording};
     size_t bytes[MEMORY_PARTS], steps = DISCARDED_STEPS + o->block_steps;
     struct model model;
     char first[64] = "", limit[CELL], flops[CELL], total[CELL];
@@ -240,6 +241,13 @@ void training_add_notes(const struct training *t, cJSON *summary)
         results_add_sentence(summary, "notes",
                              "Losses of implementations that send bfloat16 (--wire-dtype) are not compared: %d.",
                              narrow);
+    for (int i = 0; i < run->options->n; i++) {
+        const struct strategy *asked = run->options->implementation[i].strategy, *used = t->engine.reducer[i].strategy;
+        if (used != asked)
+            results_add_sentence(summary, "notes", "%s does the same as %s here, since %s.",
+                                 run->options->implementation[i].label, used->name,
+                                 t->harness.job->hosts == 1 ? "all ranks are on one host" : "each host has one rank");
+    }
     json_add_number(summary, "timed_steps_per_block", (double)run->block_steps);
     add_machine_notes(&t->harness, counts, summary);
     if (counts->comm_cpu_seconds > 0)

@@ -180,8 +180,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         }
     }
     if (!buckets && !sizes->automatic)
-        return error_report("--bucket-size-mb: none of the implementations has buckets; %s and %s do",
-                            strategy_ddp_bucketed.name, strategy_ddp_sharded.name);
+        return error_report("--bucket-size-mb: none of the implementations has buckets; %s, %s and %s do",
+                            strategy_ddp_bucketed.name, strategy_ddp_hierarchical.name, strategy_ddp_sharded.name);
     if (!narrow && wire_dtype != COMM_FLOAT32)
         return error_report("--wire-dtype %s: none of the implementations sends it; %s, %s, %s and %s do",
                             comm_dtype_name[wire_dtype], strategy_ddp_bucketed.name, strategy_ddp_sharded.name,

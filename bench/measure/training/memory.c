@@ -55,13 +55,17 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     int sharding = implementations_sharding(o->implementation, o->n);
     bytes[MEMORY_OPTIMIZER] = 2 * arena / (sharding == o->n ? ranks : 1);
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
-    bytes[MEMORY_COMMUNICATION] = (size_t)sharding * (arena / ranks + ranks * sizeof(float));
+    bytes[MEMORY_COMMUNICATION] = (size_t)sharding * ranks * sizeof(float);
     bytes[MEMORY_STAGING] = 0;
-    for (int i = 0; i < o->n; i++)
-        if (o->implementation[i].strategy->stages)
-            bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(o->implementation[i].strategy->wire);
-        else if (o->implementation[i].strategy->exchanges)
+    for (int i = 0; i < o->n; i++) {
+        const struct strategy *strategy = o->implementation[i].strategy;
+        int parts = strategy_parts(strategy, c->ranks, c->local_size);
+        if (strategy->stages)
+            bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(strategy->wire);
+        else if (strategy->exchanges)
             bytes[MEMORY_COMMUNICATION] += 2 * model->arena * comm_dtype_bytes(COMM_BF16);
+        bytes[MEMORY_COMMUNICATION] += parts ? arena / (size_t)parts : 0;
+    }
     if (c->stages)
         bytes[MEMORY_STAGING] =
             arena + bytes[MEMORY_COMMUNICATION] + (sharding ? model->arena * model->compute_bytes : 0);

@@ -25,6 +25,7 @@ extern const char *const memory_part_name[MEMORY_PARTS];
  * the GPU's memory, the other parts in the host's. */
 struct memory_conditions {
     int rank, ranks;
+    int local_size;     /* number of ranks on this rank's host */
     int on_gpu, stages; /* stages 1: collectives go through host memory */
     const struct recording *recording;
 };

@@ -14,7 +14,10 @@ int training_estimate(struct model *model, const struct memory_conditions *c, co
 {
     struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
     int sharding = implementations_sharding(o->implementation, o->n);
-    sizes.shards = sharding ? (size_t)c->ranks : 1;
+    for (int i = 0; i < o->n; i++) { /* the largest number of parts is a multiple of the others */
+        size_t parts = (size_t)strategy_parts(o->implementation[i].strategy, c->ranks, c->local_size);
+        sizes.shards = parts > sizes.shards ? parts : sizes.shards;
+    }
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         if (d->phase == PHASE_PARAMETER_GATHER && !sharding)
             return error_report("--inject-delay phase=%s: only steps of %s have that phase", phase_name[d->phase],
@@ -37,13 +40,31 @@ int training_estimate(struct model *model, const struct memory_conditions *c, co
     return 0;
 }
 
+/* Checks that strategies with stages within and across hosts find the same number of ranks on every host, and sets
+ * whether the comm needs groups of ranks for them. Returns 0; or -1, reported. */
+static int plan_groups(struct harness *h, const struct training_options *o)
+{
+    const struct job *job = h->job;
+    for (int i = 0; i < o->n; i++) {
+        const struct strategy *strategy = o->implementation[i].strategy;
+        if (strategy->on_one_level && job->local_size * job->hosts != job->size)
+            return error_report("%s needs the same number of ranks on each host, but %d of %d ranks on %d hosts are on "
+                                "%s: start as many on each host, or use %s",
+                                strategy->name, job->local_size, job->size, job->hosts, h->host.name,
+                                strategy->on_one_level->name);
+        h->comm.groups |= strategy->on_one_level && strategy_parts(strategy, job->size, job->local_size);
+    }
+    return 0;
+}
+
 /* Plans the model and checks that it fits into memory, before anything is allocated. */
 static int plan_model(struct training *t, int stages)
 {
     struct run *run = &t->run;
     const struct harness *h = &t->harness;
     const struct device *device = h->opened.device;
-    const struct memory_conditions conditions = {h->job->rank, h->job->size, h->opened.on_gpu, stages, &run->recording};
+    const struct memory_conditions conditions = {h->job->rank,     h->job->size, h->job->local_size,
+                                                 h->opened.on_gpu, stages,       &run->recording};
     if (training_estimate(&t->engine.model, &conditions, run->options, device->compute_bytes, run->memory))
         return -1;
     size_t width = run->options->workload.d_model / run->options->workload.num_heads;
@@ -83,7 +104,8 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
         return -1;
     if (!h->opened.on_gpu)
         run->slowest_products = products_measure(job, &run->blas);
-    if (job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm))) ||
+    if (job_agree(job, plan_groups(h, o)) ||
+        job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm))) ||
         open_data(&t->engine.trainer.data, o, job))
         return -1;
     memory_spans(o, &t->engine.model, &run->recording, spans);

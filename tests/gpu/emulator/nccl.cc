@@ -222,6 +222,36 @@ ncclResult_t wait_for_all(State &state)
     emulated::work_until(lock, [&] { return state.done == state.issued || state.broken || state.aborted; });
     return state.broken;
 }
+
+/* Gathers four numbers of each rank, all[size][4], while no collective is in flight. */
+void gather(State &state, const int32_t (&mine)[4], int32_t (*all)[4])
+{
+    emulated::Progress progress;
+    for (;;) {
+        {
+            Lock lock(machine);
+            if (state.ranks.advance({emulated::ALL_GATHER, ncclInt32, ncclSum, 0, 4}, mine, all, progress))
+                return;
+        }
+        usleep(100);
+    }
+}
+
+/* Opens a communicator with this name, and returns when all of its ranks have. */
+ncclResult_t open_communicator(ncclComm_t *comm, const char *name, int ranks, int rank, const ncclConfig_t *config)
+{
+    auto state = std::make_shared<State>();
+    if (!state->ranks.attach(name, ranks, rank, gpu_of_rank()))
+        return ncclSystemError;
+    state->blocking = emulated::setting("NCCL_COMM_BLOCKING", !config || config->blocking != 0) != 0;
+    *comm = new ncclComm{state};
+    count_communicators(1);
+    return carry_out(state, [=] {
+        while (!state->ranks.all_here())
+            usleep(100);
+        return connect(*state);
+    });
+}
 } // namespace
 
 /* ---- communicators ---- */
@@ -273,17 +303,34 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId i
         return answer(ncclUnhandledCudaError);
     if (!chosen_call("EMULATED_NCCL_HANG_RANK", rank))
         pause();
-    auto state = std::make_shared<State>();
-    if (!state->ranks.attach(id.internal, nranks, rank, gpu_of_rank()))
-        return answer(ncclSystemError);
-    state->blocking = emulated::setting("NCCL_COMM_BLOCKING", !config || config->blocking != 0) != 0;
-    *comm = new ncclComm{state};
-    count_communicators(1);
-    return answer(carry_out(state, [=] {
-        while (!state->ranks.all_here())
-            usleep(100);
-        return connect(*state);
-    }));
+    return answer(open_communicator(comm, id.internal, nranks, rank, config));
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part, ncclConfig_t *config)
+{
+    static std::atomic<int32_t> splits;
+    State &state = *comm->state;
+    *part = nullptr;
+    if (color < 0 || (config && config->magic != 0xcafebeef))
+        return answer(ncclInvalidArgument);
+    if (ncclResult_t broken = wait_for_all(state))
+        return answer(broken);
+    const int32_t mine[4] = {color, key, getpid(), splits++};
+    std::vector<int32_t[4]> all(static_cast<size_t>(state.ranks.size));
+    gather(state, mine, all.data());
+    int ranks = 0, rank = 0, first = -1;
+    for (int r = 0; r < state.ranks.size; r++) {
+        const int32_t *other = all[static_cast<size_t>(r)];
+        if (other[0] != color)
+            continue;
+        first = first < 0 ? r : first;
+        ranks++;
+        rank += other[1] < key || (other[1] == key && r < state.ranks.rank);
+    }
+    char name[NCCL_UNIQUE_ID_BYTES];
+    snprintf(name, sizeof name, "/emulated_nccl.split.%d.%d", all[static_cast<size_t>(first)][2],
+             all[static_cast<size_t>(first)][3]);
+    return answer(open_communicator(part, name, ranks, rank, config));
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank)

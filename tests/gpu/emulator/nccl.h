@@ -63,6 +63,8 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int
 /* If blocking is 0, this function and collectives may return ncclInProgress; they are done when ncclCommGetAsyncError
  * sets *error to something else. */
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank, ncclConfig_t *config);
+/* All ranks of `comm` call it; those with equal colours form a communicator, in the order of their keys. */
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part, ncclConfig_t *config);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);

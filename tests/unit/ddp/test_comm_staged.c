@@ -14,13 +14,14 @@ static void inner_destroy(void *state)
 static struct transport staged;
 static struct device device; /* delayed device whose memory a leak checker can see */
 static float *memory;
+static const struct job alone = {.size = 1, .hosts = 1, .local_size = 1};
 
 static void set_up(void)
 {
     device = *delayed_device();
     device.allocate = device.allocate_host;
     device.release = device.release_host;
-    staged = comm_staged((struct transport){.destroy = inner_destroy}, &device, 0, 1, 1);
+    staged = comm_staged((struct transport){.destroy = inner_destroy}, &device, &alone, 1);
     memory = staged.allocate(staged.state, COUNT * sizeof *memory);
 }
 

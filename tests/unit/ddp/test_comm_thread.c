@@ -19,6 +19,8 @@ struct made_up {
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
     int indices[4096];  /* indices of the collectives, in the order of their posts */
+    int complete[4096]; /* [i] the number of collectives that were complete before post i */
+    int completed;
     _Atomic int inside; /* number of threads that are in a call */
 };
 
@@ -35,6 +37,7 @@ static void made_up_post(void *state, size_t slot, const struct collective *c)
     m->left[slot] = m->slow + (m->posts * 7) % 5;
     m->buffer[slot] = c->buffer;
     m->count[slot] = c->count;
+    m->complete[m->posts % 4096] = m->completed;
     m->indices[m->posts++ % 4096] = c->index;
     m->inside--;
 }
@@ -50,6 +53,7 @@ static int made_up_test(void *state, size_t slot)
         for (size_t i = 0; i < m->count[slot]; i++)
             m->buffer[slot][i] *= 2; /* the sum over two ranks with equal elements */
         m->left[slot] = -1;
+        m->completed++;
     }
     m->inside--;
     return done;
@@ -185,6 +189,43 @@ TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *pro
     comm->join(comm, ticket);
     ck_assert_float_eq(x[after_join], 2);
     ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[1 + after_join].end_ns, now);
+    finish(comm, &m, &timeline);
+}
+
+/* The stages of a bucket are posted one after another, each when the one before is complete; the first stages of later
+ * buckets do not wait for the later stages of earlier buckets; and every queue keeps its order. */
+TEST_EACH(stages_of_several_buckets_are_in_flight, sizeof progresses / sizeof *progresses)
+{
+    enum { BUCKETS = 6, STAGES = 3 };
+    static const enum comm_kind kind[STAGES] = {COMM_REDUCE_SCATTER, COMM_ALL_REDUCE, COMM_ALL_GATHER};
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 20);
+    float x[BUCKETS];
+    int at[BUCKETS * STAGES];
+    long ticket = 0;
+    comm->ranks = 4;
+    comm->local_size = 2;
+    for (int i = 0; i < BUCKETS * STAGES; i++) {
+        x[i / STAGES] = i % STAGES ? x[i / STAGES] : 1;
+        struct collective c = {.kind = kind[i % STAGES],
+                               .group = i % STAGES == 1 ? COMM_ACROSS : COMM_HOST,
+                               .buffer = &x[i / STAGES],
+                               .count = 1,
+                               .index = i,
+                               .after = i % STAGES ? ticket : 0};
+        ticket = comm->start(comm, &c);
+    }
+    comm->join(comm, ticket);
+    for (int i = 0; i < BUCKETS * STAGES; i++)
+        at[m.indices[i]] = i;
+    for (int i = 0; i < BUCKETS * STAGES; i++) {
+        ck_assert_float_eq(x[i / STAGES], 8);
+        ck_assert(i % STAGES == 0 || at[i] > at[i - 1]);
+        ck_assert(i % STAGES == 0 || m.complete[at[i]] > 0);
+        ck_assert(i < STAGES || at[i] > at[i - STAGES]);
+    }
+    ck_assert_int_lt(at[STAGES], at[STAGES - 1]); /* bucket 1 begins before the last stage of bucket 0 */
     finish(comm, &m, &timeline);
 }
 

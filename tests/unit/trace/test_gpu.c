@@ -116,7 +116,7 @@ static void collective(struct timeline *timeline, long ticket, size_t elements, 
                        int64_t end)
 {
     struct collective c = {.count = elements, .index = (int)ticket - 1};
-    struct span span = collective_span(&c, ticket, queued * US, start * US, end * US);
+    struct span span = collective_span(&c, 1, 1, ticket, queued * US, start * US, end * US);
     span.returned_ns = (queued + 10) * US;
     timeline_add(timeline, LANE_COMMUNICATION, span);
 }
