@@ -43,8 +43,8 @@ struct reducer {
     struct exchanged_bucket *exchanged; /* [plan.n] */
     uint16_t *sent, *received;          /* memory from the comm: this rank's numbers; those from all ranks */
 
-    /* [arena / parts] memory from the comm for the sums of this rank's part of each bucket, if the strategy cuts
-     * buckets into parts (strategy_parts); if it shards, for the owned ranges, in their order */
+    /* [arena / parts] memory from the comm for the sums of this rank's part of each bucket (strategy_parts); if the
+     * strategy shards, of the owned ranges, in their order */
     float *shard;
 
     /* ---- of strategies that shard ---- */
@@ -83,7 +83,7 @@ struct strategy {
     void (*own)(struct reducer *reducer);
     /* Of a strategy with stages within and across hosts: the strategy that takes its place in a reducer if all ranks
      * are on one host, or each on its own. Every host must have the same number of ranks, and the model must have been
-     * planned for that many shards, or a multiple. */
+     * planned for as many shards as there are ranks. */
     const struct strategy *on_one_level;
     /* Called after the optimizer has updated an owned range. May start collectives that continue in the next step. */
     void (*range_updated)(struct reducer *reducer, int range);
@@ -102,8 +102,8 @@ const struct strategy *strategy_find(const char *name);
 /* Returns the strategy, or the same strategy with gradients of that type on the wire, if it has one. */
 const struct strategy *strategy_with(const struct strategy *strategy, enum comm_dtype wire);
 
-/* Returns the number of equal parts into which a strategy cuts each bucket, for so many ranks in all and on each host;
- * 0: it cuts none. */
+/* Returns the number of ranks that divide the sums of each bucket among them, in the reducer's shards, if there are so
+ * many ranks in all and on each host; 0: none do. Buckets are then cut into as many equal parts as there are ranks. */
 int strategy_parts(const struct strategy *strategy, int ranks, int local_size);
 
 /* Creates a reducer. bucket_bytes is used by strategies with buckets. The comm must outlive the reducer and have

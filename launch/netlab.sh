@@ -6,7 +6,8 @@
 #
 # Usage: launch/netlab.sh COMMAND, as root
 #   up --nodes N --rate RATE [--delay TIME]  makes 2 to 64 nodes and measures the links
-#   run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, one pinned rank per node (default: on all nodes)
+#   run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, by default with one pinned rank per node; RANKS
+#                                            is at most the number of nodes, or a multiple of it for several per node
 #   rate RATE                                changes the rate of the links and measures again
 #   show                                     prints nodes and links; exit status 1 if there are none
 #   down                                     removes everything, including leftovers of a killed command
@@ -297,16 +298,17 @@ run() {
     need_root
     read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate 100mbit"
     ranks=${ranks:-$nodes}
-    [ "$ranks" -le "$nodes" ] || usage_error "run: $ranks ranks on $nodes nodes; a node has one rank"
+    [ "$ranks" -le "$nodes" ] || [ $((ranks % nodes)) = 0 ] ||
+        usage_error "run: $ranks ranks on $nodes nodes; expected at most $nodes, or a multiple of it"
     find_mpirun
     [ "$mpi" = mpich ] || die "the lab needs MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
     local link="emulated $rate"
     [ "$delay" = none ] || link+=", delay ${delay%, by*}"
-    hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
+    hosts=$(seq -s, -f "$subnet.%g" 1 $((ranks < nodes ? ranks : nodes)))
     ln -sfn "$(realpath "$0")" "$state.ssh" # a link, whose path has no blank: Hydra's proxies hang if -launcher-exec contains a blank
     # UCX_TLS keeps UCX from using shared memory between the nodes.
     exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$state.ssh" \
-        -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
+        -hosts "$hosts" -ppn $(((ranks + nodes - 1) / nodes)) -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
         -genv DDPBENCH_LINK "${DDPBENCH_LINK:-$link}" "$@"
 }
 

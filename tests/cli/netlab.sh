@@ -44,7 +44,8 @@ lab "up measures 20mbit in both directions" 0 'node 2 to 1: [0-2]\.[0-9]' up --n
 lab "a second up is refused" 1 'already up' up --nodes 2 --rate 20mbit
 is "each rank runs on a host of its own" "$(netlab run -- hostname | sort | tr '\n' ' ')" "ddpb-n1 ddpb-n2 "
 is "run takes fewer ranks than nodes" "$(netlab run -n 1 -- hostname)" ddpb-n1
-lab "run refuses more ranks than nodes" 2 '3 ranks on 2 nodes; a node has one rank' run -n 3 -- true
+is "run puts equal numbers of ranks on nodes" "$(netlab run -n 4 -- hostname | sort | tr '\n' ' ')" "ddpb-n1 ddpb-n1 ddpb-n2 ddpb-n2 "
+lab "run refuses unequal numbers of ranks on nodes" 2 '3 ranks on 2 nodes; expected at most 2, or a multiple of it' run -n 3 -- true
 lab "run returns the program's exit status" 7 '^at the end$' run -- sh -c 'echo at the end; exit 7'
 lab "a node sees only its own devices" 0 "^$(printf '%s\n' eth0 "$devices" | sort | tr '\n' ' ')\$" run -n 1 -- sh -c 'ls /sys/class/net | tr "\n" " "; echo'
 # shellcheck disable=SC2016 # expanded by the shell on the node

@@ -540,11 +540,17 @@ def first_share(directory, label):
     return sizes[-1] / sum(sizes)
 
 
+def list_of(block, name):
+    """Returns the times of the buckets with that name; zeros if there are none."""
+    return block.get(name) or [0] * len(block["alone_ms"])
+
+
 def attainable_of(none, block, ranks, first):
-    end, remaining = none["backward_end_ms"], 0
-    for alone, tensor in reversed(list(zip(block["alone_ms"], block["last_tensor"]))):
+    end, remaining, remaining_within = none["backward_end_ms"], 0, 0
+    for alone, within, tensor in reversed(list(zip(block["alone_ms"], list_of(block, "within_host_alone_ms"), block["last_tensor"]))):
         remaining += alone
-        end = max(end, none["gradients_ready_ms"][tensor] + remaining)
+        remaining_within += within
+        end = max(end, none["gradients_ready_ms"][tensor] + max(remaining, remaining_within, alone + within))
     gather = block.get("gather_alone_ms", [])
     update = none["update_ms"] / (ranks if gather else 1)
     exposed = max(gather[-1], sum(gather) - none["forward_end_ms"]) - (1 - first) * update if gather else 0
@@ -596,7 +602,7 @@ def compare_controls(check, directory, size, summary):
         return of_rounds(name, lambda ranks: step_of(ranks, name != "none" and shards(blocks[label][0])))
 
     def alone_of(rank):
-        return [a + b for a, b in zip(rank["alone_ms"], rank.get("gather_alone_ms") or [0] * len(rank["alone_ms"]))]
+        return [sum(times) for times in zip(rank["alone_ms"], list_of(rank, "within_host_alone_ms"), list_of(rank, "gather_alone_ms"))]
 
     ours, none, after = step(label), step("none"), step("after_backward")
     mean = statistics.geometric_mean
@@ -606,7 +612,7 @@ def compare_controls(check, directory, size, summary):
         expected.update(step_to_none=ratio, compute_slowdown=mean_ratio(of_steps("compute_ms", label),
                                                                         of_steps("compute_ms", "none")))
     if none and size > 1 and label != "none":
-        alone = of_rounds(label, lambda ranks: max(sum(rank["alone_ms"]) for rank in ranks))
+        alone = of_rounds(label, lambda ranks: max(sum(rank["alone_ms"] + list_of(rank, "within_host_alone_ms")) for rank in ranks))
         first = first_share(directory, label)
         bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank], size, first) for rank in range(size)) for r in rounds]
         expected.update(sync_cost=(mean(ours) - mean(none)) * 1e-3, comm_alone=mean(alone) * 1e-3, attainable=mean(bound) * 1e-3,

@@ -258,7 +258,7 @@ START_TEST(hosts_equal_one_process)
         train(&many, &strategy_ddp_hierarchical, of_hosts[b], 1);
         int levels = many.comm->local_size > 1 && many.comm->local_size < job.size;
         ck_assert_ptr_eq(many.reducer.strategy, levels ? &strategy_ddp_hierarchical : &strategy_ddp_bucketed);
-        ck_assert_uint_eq(many.timeline.lane[LANE_COMMUNICATION].n, (size_t)many.reducer.plan.n * (levels ? 3 : 1));
+        ck_assert_uint_eq(many.timeline.lane[LANE_COMMUNICATION].n, (size_t)many.reducer.plan.n * (levels ? 4 : 1));
         ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
         train(&one, &strategy_ddp, 0, STEPS);
         train(&many, &strategy_ddp_hierarchical, of_hosts[b], STEPS);
@@ -350,9 +350,8 @@ enum mistake {
     SHIFTS_SHARD,   /* a reduce-scatter takes its input one element too late, and one element less */
     FORGETS_GATHER, /* the weights of the first bucket, those of the output, are never gathered */
     SENDS_STALE,    /* rank 1 sends the weights with which training started */
-    FORGETS_STAGE,  /* of the first bucket: the all-reduce across hosts; with + 1 and + 2, the reduce-scatter and the
-                       all-gather within the host, in the order of enum comm_kind */
-    FORGETS_LAST_STAGE = FORGETS_STAGE + COMM_ALL_GATHER,
+    FORGETS_STAGE,  /* stage 0 of the first bucket in ddp_hierarchical; with + 1 to + 3, stages 1 to 3 */
+    FORGETS_LAST_STAGE = FORGETS_STAGE + 3,
     MISTAKES
 };
 
@@ -395,7 +394,8 @@ static long faulty_start(struct comm *comm, const struct collective *collective)
     if (f->mistake == FORGETS_GATHER && gathers && c.index == 0) { /* a collective all the same, which has a ticket */
         c = (struct collective){.kind = COMM_ALL_GATHER, .buffer = f->one->reducer.norm, .count = 1, .index = 0};
     }
-    if (c.group != COMM_ALL && c.index == 0 && (int)f->mistake == FORGETS_STAGE + (int)c.kind)
+    int gathers_sums = c.kind == COMM_ALL_GATHER, stage = c.group == COMM_HOST ? 3 * gathers_sums : 1 + gathers_sums;
+    if (c.group != COMM_ALL && c.index == 0 && (int)f->mistake == FORGETS_STAGE + stage)
         c.count = 0;
     long ticket = f->real->start(f->real, &c);
     if (f->mistake == RUNS_TWICE) {

@@ -18,17 +18,19 @@ struct attainable {
     int n, tensors, timed;         /* timed: number of timed steps in a block */
     size_t rounds;
     double *none;  /* [tensors + OF_NONE, rounds] of `none`: when each gradient is final; then the values of of_none */
-    double *alone; /* [n, DIRECTIONS, tensors, rounds] of each bucket's collectives, run alone */
+    double *alone; /* [n, PARTS, tensors, rounds] of each bucket's collectives, run alone */
 };
 /* When the first forward and the last backward end, from the step's start; seconds of the optimizer; seconds of
  * clipping and checkpoints */
 enum of_none { FORWARD_END, BACKWARD_END, UPDATE, REST, OF_NONE };
-enum direction { REDUCE, GATHER, DIRECTIONS };
+/* The collectives of a bucket: those that reduce it, between all ranks or hosts, and within hosts; those that gather
+ * weights */
+enum part { REDUCE, WITHIN_HOST, GATHER, PARTS };
 
 /* Returns the times [rounds] of a bucket's collectives, run alone. */
-static double *alone_of(const struct attainable *a, int implementation, enum direction direction, int bucket)
+static double *alone_of(const struct attainable *a, int implementation, enum part part, int bucket)
 {
-    size_t row = (size_t)implementation * DIRECTIONS + (size_t)direction;
+    size_t row = (size_t)implementation * PARTS + (size_t)part;
     return a->alone + (row * (size_t)a->tensors + (size_t)bucket) * a->rounds;
 }
 
@@ -38,12 +40,14 @@ static double *none_of(const struct attainable *a, enum of_none what)
     return a->none + ((size_t)a->tensors + (size_t)what) * a->rounds;
 }
 
-double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest)
+double attainable_of_plan(int n, const double *ready, const double *alone, const double *within, double backward_end,
+                          double rest)
 {
-    double end = backward_end, remaining = 0;
+    double end = backward_end, remaining = 0, remaining_within = 0;
     for (int i = n - 1; i >= 0; i--) {
         remaining += alone[i];
-        end = fmax(end, ready[i] + remaining);
+        remaining_within += within[i];
+        end = fmax(end, ready[i] + fmax(alone[i] + within[i], fmax(remaining, remaining_within)));
     }
     return end + rest;
 }
@@ -58,7 +62,7 @@ struct attainable *attainable_create(const struct reducer *reducer, int n, int t
     struct attainable *a = allocate(1, sizeof *a);
     *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .timed = timed, .rounds = rounds};
     a->none = allocate(((size_t)tensors + OF_NONE) * rounds, sizeof *a->none);
-    a->alone = allocate((size_t)n * DIRECTIONS * (size_t)tensors * rounds, sizeof *a->alone);
+    a->alone = allocate((size_t)n * PARTS * (size_t)tensors * rounds, sizeof *a->alone);
     return a;
 }
 
@@ -117,7 +121,7 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     if (b->round == attainable->rounds) {
         size_t tensors = (size_t)attainable->tensors, same = b->round;
         series_grow(&attainable->none, tensors + OF_NONE, &same);
-        series_grow(&attainable->alone, (size_t)attainable->n * DIRECTIONS * tensors, &attainable->rounds);
+        series_grow(&attainable->alone, (size_t)attainable->n * PARTS * tensors, &attainable->rounds);
     }
     if (!reducer->strategy->reduces) {
         measure_none(attainable, timeline, b);
@@ -129,12 +133,13 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
     reducer->model->device->zero(reducer->model->gradient, all); /* zeros do not overflow when summed many times */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
-        for (int d = 0; d < DIRECTIONS; d++)
-            alone_of(attainable, b->implementation, (enum direction)d, bucket)[b->round] = 0;
+        for (int part = 0; part < PARTS; part++)
+            alone_of(attainable, b->implementation, (enum part)part, bucket)[b->round] = 0;
         for (int i = 0; i < reducer->strategy->collectives; i++) {
             const struct collective collective = reducer_collective(reducer, bucket, i);
-            enum direction direction = comm_of_gradients(collective.kind, reducer->strategy->shards) ? REDUCE : GATHER;
-            alone_of(attainable, b->implementation, direction, bucket)[b->round] +=
+            int of_gradients = comm_of_gradients(collective.kind, reducer->strategy->shards);
+            enum part part = collective.group == COMM_HOST ? WITHIN_HOST : of_gradients ? REDUCE : GATHER;
+            alone_of(attainable, b->implementation, part, bucket)[b->round] +=
                 seconds_alone(job, timeline, reducer, &lead, &collective);
         }
     }
@@ -170,6 +175,9 @@ int attainable_write(const struct attainable *a, struct results *results, const 
         double *in_step = allocate((size_t)reducer->plan.n + 1, sizeof *in_step);
         add_durations(timeline, a->timed, in_step);
         print_list(out, "alone_ms", alone_of(a, b->implementation, REDUCE, 0) + round, reducer->plan.n, a->rounds);
+        if (reducer->strategy->on_one_level)
+            print_list(out, "within_host_alone_ms", alone_of(a, b->implementation, WITHIN_HOST, 0) + round,
+                       reducer->plan.n, a->rounds);
         if (reducer->strategy->shards)
             print_list(out, "gather_alone_ms", alone_of(a, b->implementation, GATHER, 0) + round, reducer->plan.n,
                        a->rounds);
@@ -199,10 +207,10 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
     *alone = 0;
     for (int i = 0; i < plan; i++) {
         double seconds = 0;
-        for (int d = 0; d < DIRECTIONS; d++)
-            seconds += alone_of(attainable, b->implementation, (enum direction)d, i)[b->round];
+        for (int part = 0; part < PARTS; part++)
+            seconds += alone_of(attainable, b->implementation, (enum part)part, i)[b->round];
         ratio[i] /= seconds;
-        *alone += alone_of(attainable, b->implementation, REDUCE, i)[b->round];
+        *alone += seconds - alone_of(attainable, b->implementation, GATHER, i)[b->round];
     }
     median = stats_median(ratio, (size_t)plan);
     free(ratio);
@@ -218,14 +226,17 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
            first = (double)reducer->owned[0].count / owned;
     double *mine = allocate(rounds + 1, sizeof *mine), *all = allocate(rounds * (size_t)job->size + 1, sizeof *all);
     double *ready = allocate((size_t)plan->n + 1, sizeof *ready), *alone = allocate((size_t)plan->n + 1, sizeof *alone);
+    double *within = allocate((size_t)plan->n + 1, sizeof *within);
     for (size_t r = 0; r < rounds; r++) {
         double gather = 0, update = share * none_of(a, UPDATE)[r];
         for (int b = 0; b < plan->n; b++) {
             ready[b] = a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r];
             alone[b] = alone_of(a, implementation, REDUCE, b)[r];
+            within[b] = alone_of(a, implementation, WITHIN_HOST, b)[r];
             gather += alone_of(a, implementation, GATHER, b)[r];
         }
-        mine[r] = attainable_of_plan(plan->n, ready, alone, none_of(a, BACKWARD_END)[r], update + none_of(a, REST)[r]) +
+        mine[r] = attainable_of_plan(plan->n, ready, alone, within, none_of(a, BACKWARD_END)[r],
+                                     update + none_of(a, REST)[r]) +
                   attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r],
                                     none_of(a, FORWARD_END)[r], update, first);
     }
@@ -240,4 +251,5 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
     free(all);
     free(ready);
     free(alone);
+    free(within);
 }

@@ -11,8 +11,12 @@
  * over j >= i of alone[j])) + rest. In a step without communication, counted from its start, backward ends at
  * backward_end, and the last gradient of collective i is final at ready[i]. Collective i, run alone, takes alone[i];
  * clipping, optimizer and checkpoint together take `rest`. Collectives are in the order in which backward completes
- * their buckets, even if the strategy launches them in another order. */
-double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
+ * their buckets, even if the strategy launches them in another order.
+ *
+ * Stages within hosts take within[i] more, and may run beside other buckets' alone[]: the step is at least as long as
+ * the formula gives for alone[], for within[], and for each bucket's alone[i] + within[i] by itself. */
+double attainable_of_plan(int n, const double *ready, const double *alone, const double *within, double backward_end,
+                          double rest);
 
 /* Returns the seconds that gathering weights adds to a step with perfect overlap. Gathers, which take `gather` seconds,
  * run one after another from when the optimizer has updated the first part of the weights, after the fraction `first`
@@ -36,8 +40,9 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
 
 /* Adds the times of a block, in ms, as a line to this rank's metrics. For `none`: gradients_ready_ms of each tensor,
  * forward_end_ms, backward_end_ms, update_ms (the optimizer) and rest_ms (clipping and checkpoints). For other
- * strategies, for each bucket: alone_ms, gather_alone_ms (of weights, if it shards), in_step_ms (both, mean over the
- * timed steps), last_tensor (it completes the bucket). Returns 0; or -1, reported. */
+ * strategies, for each bucket: alone_ms, within_host_alone_ms (of stages within hosts), gather_alone_ms (of weights, if
+ * it shards), in_step_ms (all of them, mean over the timed steps), last_tensor (it completes the bucket). Returns 0; or
+ * -1, reported. */
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
                      const struct timeline *timeline, const struct block *block);
 

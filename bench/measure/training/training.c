@@ -14,10 +14,9 @@ int training_estimate(struct model *model, const struct memory_conditions *c, co
 {
     struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
     int sharding = implementations_sharding(o->implementation, o->n);
-    for (int i = 0; i < o->n; i++) { /* the largest number of parts is a multiple of the others */
-        size_t parts = (size_t)strategy_parts(o->implementation[i].strategy, c->ranks, c->local_size);
-        sizes.shards = parts > sizes.shards ? parts : sizes.shards;
-    }
+    for (int i = 0; i < o->n; i++)
+        if (strategy_parts(o->implementation[i].strategy, c->ranks, c->local_size))
+            sizes.shards = (size_t)c->ranks;
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         if (d->phase == PHASE_PARAMETER_GATHER && !sharding)
             return error_report("--inject-delay phase=%s: only steps of %s have that phase", phase_name[d->phase],

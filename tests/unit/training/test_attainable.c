@@ -21,10 +21,26 @@ TEST(attainable_by_hand)
         {2, {9, 10}, {0.25, 0.25}, 10.75, 0, 10.75},  /* backward continues after the last gradient */
         {2, {0.5, 0.75}, {1e-3, 4}, 1, 0.125, 4.875}, /* a large last bucket */
     };
+    const double within[3] = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_double_eq_tol(
-            attainable_of_plan(rows[i].n, rows[i].ready, rows[i].alone, rows[i].backward_end, rows[i].rest),
+            attainable_of_plan(rows[i].n, rows[i].ready, rows[i].alone, within, rows[i].backward_end, rows[i].rest),
             rows[i].expected, 1e-12);
+}
+
+/* Stages of one bucket within hosts run beside those of another bucket across hosts. */
+TEST(stages_by_hand)
+{
+    const struct {
+        double ready[2], alone[2], within[2], expected;
+    } rows[] = {
+        {{2, 10}, {4, 1}, {4, 2}, 13}, /* the last bucket decides: 10 + 1 + 2 */
+        {{2, 4}, {4, 5}, {1, 1}, 11},  /* stages across hosts decide: 2 + 4 + 5 */
+        {{2, 4}, {1, 1}, {5, 6}, 13},  /* stages within hosts decide: 2 + 5 + 6 */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_double_eq(attainable_of_plan(2, rows[i].ready, rows[i].alone, rows[i].within, 10, 0),
+                            rows[i].expected);
 }
 
 TEST(gathers_by_hand)
