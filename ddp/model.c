@@ -189,8 +189,8 @@ void model_allocate(struct model *model, const struct device *device, float *gra
     if (model->compute_bytes < sizeof(float))
         model->narrow_weight = read_weight;
     model->weight = model->narrow_weight ? device->allocate(model->arena * sizeof(float)) : read_weight;
-    model->gradient = gradient ? gradient : device->allocate(model->arena * sizeof(float));
-    model->owns_gradient = !gradient;
+    model->owns_gradient = !gradient && !model->has_no_gradient;
+    model->gradient = model->owns_gradient ? device->allocate(model->arena * sizeof(float)) : gradient;
     model->activations->memory = device->allocate(model->activation_bytes);
     cut_activations(model);
     upload_rope(model);
@@ -274,11 +274,6 @@ static const void *layer_weight(const struct model *model, int tensor)
     return element(model, model_read_weight(model), model->tensor[tensor].offset);
 }
 
-static float *gradient(const struct model *model, int tensor)
-{
-    return model->gradient + model->tensor[tensor].offset;
-}
-
 static void announce_use(const struct forward_hook *hook, int tensor)
 {
     if (hook)
@@ -333,9 +328,15 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
 /* ---- backward: mirrors forward's calls; computes the gradient of a weight before that of the layer's input, so that
  * the weight's gradient is announced earlier ---- */
 
+/* Returns where the gradient of the matrix that begins with `tensor` is written. */
+static float *place_gradient(const struct model *model, const struct gradient_hook *hook, int tensor)
+{
+    return hook && hook->place ? hook->place(hook->context, tensor) : model->gradient + model->tensor[tensor].offset;
+}
+
 static void announce_gradient(const struct gradient_hook *hook, int tensor)
 {
-    if (hook)
+    if (hook && hook->ready)
         hook->ready(hook->context, tensor);
 }
 
@@ -351,8 +352,8 @@ static void weight_gradient(struct model *model, const struct backward_pass *pas
 {
     const struct tensor *t = &model->tensor[tensor];
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, tensor_matrix_rows(t),
-                                          pass->accumulate);
+    model->device->linear_backward_weight(place_gradient(model, pass->hook, tensor), dy, x, N, t->columns,
+                                          tensor_matrix_rows(t), pass->accumulate);
     for (int i = 0; i < t->joined; i++)
         announce_gradient(pass->hook, tensor - i);
 }
@@ -361,8 +362,8 @@ static void norm_gradient(struct model *model, const struct backward_pass *pass,
                           const void *x, const float *rstd, int accumulate)
 {
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->rmsnorm_backward(dx, gradient(model, tensor), dy, x, layer_weight(model, tensor), rstd, N,
-                                    model->sizes.width, accumulate, pass->accumulate);
+    model->device->rmsnorm_backward(dx, place_gradient(model, pass->hook, tensor), dy, x, layer_weight(model, tensor),
+                                    rstd, N, model->sizes.width, accumulate, pass->accumulate);
     announce_gradient(pass->hook, tensor);
 }
 
@@ -407,7 +408,7 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
         d->range_end();
     }
     d->range_begin("embedding", -1);
-    d->embedding_backward(gradient(model, 0), dx, input, N, C, V, accumulate);
+    d->embedding_backward(place_gradient(model, hook, 0), dx, input, N, C, V, accumulate);
     announce_gradient(hook, 0);
     d->range_end();
 }

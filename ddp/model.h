@@ -73,10 +73,12 @@ struct model {
     size_t compute_bytes;     /* bytes of one number of the device's compute type */
 
     const struct device *device;
-    float *weight, *gradient; /* [arena] */
-    void *narrow_weight;      /* [arena] the weights in the compute type; NULL if that type is fp32 */
-    int owns_gradient;        /* 1: the model allocated `gradient` */
-    int owns_read_weight;     /* 1: the model allocated the weights that layers read */
+    float *weight;        /* [arena] */
+    float *gradient;      /* [arena]; NULL if backward is always given a place for each gradient (gradient_hook) */
+    void *narrow_weight;  /* [arena] the weights in the compute type; NULL if that type is fp32 */
+    int has_no_gradient;  /* 1: there is no `gradient`; set it before model_allocate */
+    int owns_gradient;    /* 1: the model allocated `gradient` */
+    int owns_read_weight; /* 1: the model allocated the weights that layers read */
     struct activations *activations;
 };
 
@@ -114,16 +116,19 @@ struct forward_hook {
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale, const struct forward_hook *hook);
 
-/* Backward calls `ready` as soon as the gradient of a tensor is final: tensor number tensors - 1 first, number 0 last.
- * The gradients of tensors that form one matrix become final together. */
+/* Backward calls `place` before it writes the gradient of a matrix, with the tensor that begins the matrix in the
+ * arena; place returns where it is written. Backward calls `ready` as soon as the gradient of a tensor is final: tensor
+ * number tensors - 1 first, number 0 last. The gradients of tensors that form one matrix become final together. Either
+ * may be NULL; without `place`, gradients are written to model->gradient. */
 struct gradient_hook {
+    float *(*place)(void *context, int tensor);
     void (*ready)(void *context, int tensor);
     void *context;
 };
 
-/* Stores the gradient of the last forward pass in model->gradient, or adds it if accumulate is not 0, and announces
- * each tensor to the hook, which may be NULL. Writes zeros to padding, and does not write the gaps between matrices.
- * input: as for forward. */
+/* Stores the gradient of the last forward pass where the hook places it, or adds it if accumulate is not 0, and
+ * announces each tensor to the hook, which may be NULL. Writes zeros to padding, and does not write the gaps between
+ * matrices. input: as for forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
 /* Return the number of device operations, and of ranges (device.h), in a forward and a backward pass together. */

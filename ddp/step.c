@@ -68,6 +68,25 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
         sleep_for_delay(t, t->delay_ns[phase]);
 }
 
+/* Returns where backward writes the gradient of a matrix; first waits until its buffer is free, if it has one. */
+static float *place_gradient(void *context, int tensor)
+{
+    struct trainer *t = context;
+    if (reducer_waits(t->reducer, tensor)) {
+        switch_phase(t, PHASE_GRADIENT_SYNC);
+        reducer_join_buffer(t->reducer, tensor);
+        switch_phase(t, PHASE_BACKWARD);
+    }
+    return reducer_place(t->reducer, tensor);
+}
+
+/* Lets the strategy reduce the gradient that a micro-batch before the last has of a tensor. */
+static void partial_gradient_ready(void *context, int tensor)
+{
+    struct trainer *t = context;
+    reducer_gradient_ready(t->reducer, tensor);
+}
+
 /* Lets the strategy reduce a tensor's gradient. Backward calls it as soon as the gradient is final. */
 static void gradient_ready(void *context, int tensor)
 {
@@ -104,7 +123,9 @@ void step_run(struct trainer *t, int slot)
     float loss_scale = 1 / ((float)tokens * (float)t->micro_batches);
     float grad_scale = loss_scale / (float)t->ranks;
     const struct forward_hook forward_hook = {before_forward, t};
-    const struct gradient_hook gradient_hook = {gradient_ready, t};
+    const struct gradient_hook last = {place_gradient, gradient_ready, t};
+    const struct gradient_hook earlier = {place_gradient,
+                                          t->reducer->strategy->releases ? partial_gradient_ready : NULL, t};
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
 
@@ -112,7 +133,6 @@ void step_run(struct trainer *t, int slot)
     enter_phase(t, PHASE_ZERO_GRAD);
     device->zero(loss, RECORDS); /* gradients need no reset: the first micro-batch overwrites them */
 
-    reducer_begin(t->reducer);
     for (size_t m = 0; m < t->micro_batches; m++) {
         const int32_t *input, *target;
         enter_phase(t, PHASE_DATA_LOADING);
@@ -126,8 +146,8 @@ void step_run(struct trainer *t, int slot)
         if (t->forward_only)
             continue;
         enter_phase(t, PHASE_BACKWARD);
-        int final = m + 1 == t->micro_batches; /* earlier micro-batches leave gradients incomplete */
-        model_backward(model, t->input, m > 0, final ? &gradient_hook : NULL);
+        reducer_begin(t->reducer, m);
+        model_backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &last : &earlier);
     }
 
     if (!t->forward_only) {
@@ -235,13 +255,13 @@ int step_phase_of(const struct span *span)
     return known ? span->index : -1;
 }
 
-void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced,
+void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced, int releases,
                 size_t spans[TIMELINE_LANES])
 {
     enum { OF_STEP = 4 };                       /* device operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches; /* each may have a second span, for a delay */
-    size_t waits =
-        2 * (2 * model->sizes.layers + 2); /* forward may be interrupted, to wait, before each of its parts */
+    /* to wait, forward may be interrupted before each of its parts, and backward before each tensor */
+    size_t waits = 2 * (2 * model->sizes.layers + 2) + (releases ? 2 * micro_batches * (size_t)model->tensors : 0);
     spans[LANE_HOST] = 2 * phases + waits + (size_t)model->tensors;
     spans[LANE_COMMUNICATION] = collectives + 1; /* 1: to gather norms */
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;

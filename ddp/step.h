@@ -11,7 +11,8 @@
 
 /* The phases of a step, in order; each is a span of the host lane with this name. Data loading, forward and backward
  * occur once per micro-batch. parameter_gather is the wait, within forward of the first micro-batch, for weights that
- * other ranks updated in the step before; gradient_sync is the wait for communication after backward.
+ * other ranks updated in the step before; gradient_sync is the wait for communication after backward, and within it
+ * for a buffer to be free, if the strategy releases gradients.
  * gradient_clipping_warmup occurs only in warm-up steps, checkpoint only in steps that save one, where rank 0 writes
  * and the others wait. */
 enum step_phase {
@@ -51,7 +52,8 @@ struct trainer {
     struct lr_schedule schedule;
     struct timeline *timeline;
     int ranks;
-    size_t micro_batches;     /* micro-batches per step; gradients are reduced in the last one only */
+    size_t micro_batches;     /* micro-batches per step; gradients are reduced in the last one only, unless the
+                                 strategy releases them */
     float max_norm;           /* the limit of the gradient's norm in warm-up steps */
     int forward_only;         /* 1: a step has no backward pass and no update, as in inference */
     int gradient_only;        /* 1: a step ends with the reduced gradient, and updates nothing */
@@ -97,8 +99,8 @@ void step_run(struct trainer *trainer, int slot);
 int step_phase_of(const struct span *span);
 
 /* Computes the most spans that one step adds to each lane, for timeline_create. collectives: the most per step; traced:
- * include the operations of a traced device. */
-void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced,
+ * include the operations of a traced device; releases 1: the strategy may release gradients. */
+void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced, int releases,
                 size_t spans[TIMELINE_LANES]);
 
 #endif

@@ -39,6 +39,33 @@ int strategy_parts(const struct strategy *strategy, int ranks, int local_size)
     return strategy->on_one_level && local_size > 1 && local_size < ranks ? local_size : 0;
 }
 
+size_t strategy_collectives(const struct strategy *strategy, size_t micro_batches)
+{
+    return (size_t)strategy->collectives + (strategy->releases ? micro_batches - 1 : 0);
+}
+
+/* Returns the number of buffers for a plan's buckets. */
+static int ring_buffers(const struct plan *plan)
+{
+    return plan->n < RING_BUFFERS ? plan->n : RING_BUFFERS;
+}
+
+size_t strategy_ring(const struct strategy *strategy, const struct model *model, size_t bucket_bytes)
+{
+    struct plan plan;
+    size_t most = 0;
+    if (!strategy->releases)
+        return 0;
+    strategy->plan(&plan, model->tensor, model->tensors, bucket_bytes);
+    for (int i = 0; i < plan.n; i++) {
+        size_t end = i + 1 < plan.n ? plan.bucket[i + 1].offset : model->arena, floats = end - plan.bucket[i].offset;
+        most = floats > most ? floats : most;
+    }
+    most *= (size_t)ring_buffers(&plan);
+    plan_destroy(&plan);
+    return most;
+}
+
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
                     struct comm *comm, size_t bucket_bytes)
 {
@@ -70,11 +97,20 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         strategy->own(reducer);
     if (strategy->exchanges)
         exchange_create(reducer);
+    if (strategy->releases) {
+        size_t floats = strategy_ring(strategy, model, bucket_bytes);
+        reducer->ring_buffers = ring_buffers(&reducer->plan);
+        reducer->ring_floats = floats / (size_t)reducer->ring_buffers;
+        reducer->bytes += floats * sizeof(float);
+        reducer->ring = comm->allocate(comm, floats * sizeof(float));
+        model->device->zero(reducer->ring, floats);
+    }
 }
 
 void reducer_destroy(struct reducer *reducer)
 {
-    void *const memory[] = {reducer->staged, reducer->shard, reducer->norm, reducer->sent, reducer->received};
+    void *const memory[] = {reducer->staged, reducer->shard,    reducer->norm,
+                            reducer->sent,   reducer->received, reducer->ring};
     for (size_t i = 0; reducer->comm && i < sizeof memory / sizeof *memory; i++)
         reducer->comm->release(reducer->comm, memory[i]);
     free(reducer->exchanged);
@@ -83,21 +119,71 @@ void reducer_destroy(struct reducer *reducer)
     *reducer = (struct reducer){0};
 }
 
-void reducer_begin(struct reducer *reducer)
+void reducer_begin(struct reducer *reducer, size_t micro_batch)
 {
     reducer->started = 0;
+    reducer->turn = (int)micro_batch * reducer->plan.n;
+    if (!micro_batch) /* the last step has waited for all of its reductions */
+        memset(reducer->taken, 0, sizeof reducer->taken);
+}
+
+/* Returns 1 if the gradients of another bucket are the next to be written, beginning with `tensor`. */
+static int begins_bucket(const struct reducer *reducer, int tensor)
+{
+    return reducer->model->tensor[tensor].offset == reducer->plan.bucket[reducer_bucket_of(reducer, tensor)].offset;
+}
+
+/* Returns the number of the buffer in which a bucket lies. */
+static int buffer_of(const struct reducer *reducer, int bucket)
+{
+    return (reducer->turn + bucket) % reducer->ring_buffers;
+}
+
+int reducer_waits(const struct reducer *reducer, int tensor)
+{
+    return reducer->ring && begins_bucket(reducer, tensor) &&
+           reducer->taken[buffer_of(reducer, reducer_bucket_of(reducer, tensor))];
+}
+
+void reducer_join_buffer(struct reducer *reducer, int tensor)
+{
+    reducer->comm->join(reducer->comm, reducer->taken[buffer_of(reducer, reducer_bucket_of(reducer, tensor))]);
+}
+
+float *reducer_place(struct reducer *reducer, int tensor)
+{
+    const struct model *model = reducer->model;
+    int bucket = reducer_bucket_of(reducer, tensor);
+    const struct bucket *b = &reducer->plan.bucket[bucket];
+    float *gradient = reducer_gradient(reducer, bucket);
+    if (reducer->ring && begins_bucket(reducer, tensor)) {
+        const struct owned_range *own = reducer_range_of(reducer, bucket);
+        model->device->zero(gradient, b->count);
+        if (reducer->turn)
+            model->device->copy(gradient + (own->offset - b->offset), own->gradient, own->count);
+    }
+    return gradient + (model->tensor[tensor].offset - b->offset);
+}
+
+int reducer_reductions(const struct reducer *reducer)
+{
+    return reducer->strategy->releases ? reducer->turn / reducer->plan.n + 1 : 1;
 }
 
 void reducer_gradient_ready(struct reducer *reducer, int tensor)
 {
-    if (!reducer->after_backward && reducer->strategy->gradient_ready)
-        reducer->strategy->gradient_ready(reducer, tensor);
+    const struct strategy *strategy = reducer->strategy;
+    if (strategy->gradient_ready && (!reducer->after_backward || strategy->releases))
+        strategy->gradient_ready(reducer, tensor);
+    if (reducer->after_backward && strategy->releases)
+        reducer->comm->join(reducer->comm, reducer->ticket);
 }
 
 void reducer_finish(struct reducer *reducer)
 {
     const struct bucket *first = &reducer->plan.bucket[0];
-    for (int tensor = first->last_tensor + first->tensors - 1; reducer->after_backward && tensor >= 0; tensor--)
+    int later = reducer->after_backward && !reducer->strategy->releases;
+    for (int tensor = first->last_tensor + first->tensors - 1; later && tensor >= 0; tensor--)
         reducer->strategy->gradient_ready(reducer, tensor);
     reducer->strategy->finish(reducer);
 }
@@ -149,6 +235,13 @@ int reducer_bucket_of(const struct reducer *reducer, int tensor)
     return bucket;
 }
 
+float *reducer_gradient(const struct reducer *reducer, int bucket)
+{
+    if (reducer->ring)
+        return reducer->ring + (size_t)buffer_of(reducer, bucket) * reducer->ring_floats;
+    return reducer->model->gradient + reducer->plan.bucket[bucket].offset;
+}
+
 const struct owned_range *reducer_range_of(const struct reducer *reducer, int bucket)
 {
     return &reducer->owned[reducer->ranges - 1 - bucket];
@@ -190,6 +283,8 @@ void reducer_start(struct reducer *reducer, int bucket, int i)
     reducer->ticket = reducer->comm->start(reducer->comm, &collective);
     device->annotation_end();
     reducer->started += i == 0;
+    if (reducer->ring && i == 0)
+        reducer->taken[buffer_of(reducer, bucket)] = reducer->ticket;
 }
 
 void reducer_run(struct reducer *reducer, int bucket, int i)

@@ -22,6 +22,9 @@ struct exchanged_bucket {
     long ticket; /* of its last collective */
 };
 
+/* Buckets take turns in so many buffers: backward writes to one while others are reduced. */
+enum { RING_BUFFERS = 3 };
+
 struct reducer {
     const struct strategy *strategy;
     const struct model *model;
@@ -32,8 +35,9 @@ struct reducer {
         *owned; /* [ranges] in the order in which the optimizer updates them; by default the whole arena */
     int ranges;
 
-    int after_backward; /* 1: the calls of gradient_ready are made after backward, in the same order of tensors */
-    int started;        /* number of buckets whose reduction has started in this step */
+    int after_backward; /* 1: the calls of gradient_ready are made after backward, in the same order of tensors; or, if
+                           the strategy releases gradients, each collective is waited for at once */
+    int started;        /* number of buckets whose reduction has started in this micro-batch */
     long ticket;        /* ticket of the last collective */
 
     size_t bytes; /* memory from the comm, of all members below */
@@ -46,6 +50,13 @@ struct reducer {
     /* [arena / parts] memory from the comm for the sums of this rank's part of each bucket (strategy_parts); if the
      * strategy shards, of the owned ranges, in their order */
     float *shard;
+
+    /* ---- of strategies that release gradients ---- */
+    float *ring;              /* [ring_buffers, ring_floats] memory from the comm: buffers for buckets of gradients */
+    size_t ring_floats;       /* floats of the largest bucket */
+    int ring_buffers;         /* RING_BUFFERS, or the number of buckets if that is less */
+    int turn;                 /* number of buckets in the earlier micro-batches of this step */
+    long taken[RING_BUFFERS]; /* tickets of the collectives that read the buffers; 0: none in this step */
 
     /* ---- of strategies that shard ---- */
     float *norm;       /* [ranks] memory from the comm for the norms of the ranks' shards */
@@ -63,19 +74,24 @@ struct strategy {
     int shards;           /* 1 if each rank updates a part of the weights, and gathers the other ranks' parts; the model
                              must have been planned for that many shards; `finish` leaves this rank's own gradient in
                              the model's gradient */
+    int releases;         /* 1 if backward writes each bucket to a buffer of the ring, which another bucket takes once
+                             this one is reduced; so the gradients of every micro-batch are reduced */
     int buckets;          /* 1 if the strategy obeys --bucket-size-mb */
     enum comm_dtype wire; /* the type in which gradients are sent: fp32 or bfloat16 */
-    int collectives;      /* the most collectives per bucket and step */
+    int collectives;      /* the most collectives per bucket and step (strategy_collectives: with micro-batches) */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
     /* Called after backward: makes later device work wait for the reduced gradients, at owned[].gradient. */
     void (*finish)(struct reducer *reducer);
 
     /* ---- members that may be NULL ---- */
-    /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last). */
+    /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last); if the strategy releases gradients,
+     * in every micro-batch. */
     void (*gradient_ready)(struct reducer *reducer, int tensor);
     /* The same strategy with gradients in bfloat16 on the wire (--wire-dtype bf16). NULL: it always sends fp32. */
     const struct strategy *bf16;
+    /* The same strategy with gradients sharded as well (--shard gradients). NULL: there is none. */
+    const struct strategy *gradients;
     /* Returns collective i, from 0, of a bucket. NULL: each is an all-reduce in place, in the arena or in `staged`. */
     struct collective (*collective)(const struct reducer *reducer, int bucket, int i);
     /* Called at set-up, when the plan is made. May change the buckets' counts; fills reducer->owned, which has room for
@@ -91,7 +107,8 @@ struct strategy {
 
 extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
     strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_hierarchical, strategy_ddp_sharded,
-    strategy_ddp_individual_v2_bf16, strategy_ddp_bucketed_bf16, strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
+    strategy_ddp_sharded_gradients, strategy_ddp_individual_v2_bf16, strategy_ddp_bucketed_bf16,
+    strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
 
 /* All strategies, ended by NULL. */
 extern const struct strategy *const strategies[];
@@ -106,14 +123,33 @@ const struct strategy *strategy_with(const struct strategy *strategy, enum comm_
  * many ranks in all and on each host; 0: none do. Buckets are then cut into as many equal parts as there are ranks. */
 int strategy_parts(const struct strategy *strategy, int ranks, int local_size);
 
+/* Returns the most collectives per bucket and step, with so many micro-batches in a step. */
+size_t strategy_collectives(const struct strategy *strategy, size_t micro_batches);
+
+/* Returns the floats of the ring that a reducer of a strategy that releases gradients has; 0 for other strategies. */
+size_t strategy_ring(const struct strategy *strategy, const struct model *model, size_t bucket_bytes);
+
 /* Creates a reducer. bucket_bytes is used by strategies with buckets. The comm must outlive the reducer and have
  * capacity for strategy->collectives collectives per bucket. */
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
                     struct comm *comm, size_t bucket_bytes);
 void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 
-/* Begins a step; call it before backward. */
-void reducer_begin(struct reducer *reducer);
+/* Begins a micro-batch, numbered from 0 in each step; call it before backward. */
+void reducer_begin(struct reducer *reducer, size_t micro_batch);
+
+/* Before backward writes the gradient of the matrix that begins with `tensor` in the arena, reducer_waits returns 1 if
+ * the buffer for its bucket may still be read by a collective, which reducer_join_buffer makes later device work wait
+ * for. Then reducer_place returns where the gradient is written, or added if micro_batch is above 0: in
+ * model->gradient, unless the strategy releases gradients. Of those, a buffer is zero between matrices; after the first
+ * micro-batch it begins with the sum so far in this rank's part and zeros elsewhere, so that the next reduction sums
+ * over the micro-batches, too. */
+int reducer_waits(const struct reducer *reducer, int tensor);
+void reducer_join_buffer(struct reducer *reducer, int tensor);
+float *reducer_place(struct reducer *reducer, int tensor);
+
+/* Returns how often a step reduces each bucket: once, or in each micro-batch if the strategy releases gradients. */
+int reducer_reductions(const struct reducer *reducer);
 
 /* Call reducer_gradient_ready when a tensor's gradient is final, reducer_finish after backward, and
  * reducer_range_updated after the optimizer has updated an owned range. */
@@ -135,9 +171,11 @@ void reducer_join_gathers(struct reducer *reducer, int tensor);
  * before anything else uses the weights or MPI. */
 void reducer_settle(struct reducer *reducer);
 
-/* Return, of a strategy that shards, the bucket in which a tensor lies, and the range that this rank owns in a bucket:
+/* Return the bucket in which a tensor lies; where backward writes the gradients of a bucket; and, of a strategy that
+ * shards, the range that this rank owns in a bucket:
  * ranges are in the order in which forward needs their buckets, the reverse of backward's. */
 int reducer_bucket_of(const struct reducer *reducer, int tensor);
+float *reducer_gradient(const struct reducer *reducer, int bucket);
 const struct owned_range *reducer_range_of(const struct reducer *reducer, int bucket);
 
 /* Returns how many floats of each moment the optimizer needs on this rank: the length of all owned ranges. */

@@ -1,8 +1,8 @@
-/* strategy_sharded.c - sharded optimizer (ZeRO-1): reduce-scatters a bucket as soon as its last gradient is final; each
- * rank updates its part of each bucket, and all-gathers the updated weights bucket by bucket, in the order in which the
- * next forward pass needs them. So the moments exist once over all ranks, and both directions overlap with computation.
- * Source: Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, SC 2020,
- * arXiv:1910.02054. */
+/* strategy_sharded.c - sharded optimizer (ZeRO-1), and sharded gradients as well (ZeRO-2): reduce-scatters a bucket as
+ * soon as its last gradient is final; each rank updates its part of each bucket, and all-gathers the updated weights
+ * bucket by bucket, in the order in which the next forward pass needs them. So the moments exist once over all ranks,
+ * and both directions overlap with computation. Source: Rajbhandari et al., ZeRO: Memory Optimizations Toward Training
+ * Trillion Parameter Models, SC 2020, arXiv:1910.02054. */
 #include "ddp/exchange.h"
 
 enum { SCATTER, GATHER, COLLECTIVES };
@@ -18,7 +18,7 @@ static struct collective collective_of(const struct reducer *reducer, int bucket
         return exchange_collective(reducer, bucket);
     if (i == SCATTER)
         return (struct collective){.kind = COMM_REDUCE_SCATTER,
-                                   .in = model->gradient + offset,
+                                   .in = reducer_gradient(reducer, bucket),
                                    .buffer = own->gradient,
                                    .count = own->count,
                                    .index = bucket};
@@ -84,6 +84,24 @@ const struct strategy strategy_ddp_sharded = {
     .own = own_parts,
     .range_updated = gather_updated_bucket,
     .bf16 = &strategy_ddp_sharded_bf16,
+    .gradients = &strategy_ddp_sharded_gradients,
+};
+
+/* ZeRO-2: gradients live in the ring, bucket after bucket, and only their sums in this rank's shard. */
+const struct strategy strategy_ddp_sharded_gradients = {
+    .name = "ddp_sharded",
+    .reduces = 1,
+    .overlaps = 1,
+    .shards = 1,
+    .releases = 1,
+    .buckets = 1,
+    .collectives = COLLECTIVES,
+    .plan = plan_matrices,
+    .gradient_ready = reducer_start_completed,
+    .finish = reducer_join,
+    .collective = collective_of,
+    .own = own_parts,
+    .range_updated = gather_updated_bucket,
 };
 
 /* With gradients in bfloat16 on the wire, an all-to-all takes the place of the reduce-scatter, and sums stay fp32. */

@@ -156,6 +156,26 @@ static int choice_parse(const struct option *o, const char *text, void *field)
     return choice < 0 ? -1 : 0;
 }
 
+/* Parses "all" or a comma-separated list of the option's choices into an unsigned whose bit i stands for choice i. */
+static int names_parse(const struct option *option, const char *text, void *field)
+{
+    unsigned names = 0;
+    char word[32];
+    int more = 0, choice;
+    if (!strcmp(text, "all"))
+        for (int i = 0; option->choices[i]; i++)
+            names |= 1u << i;
+    else
+        for (struct option_list list = {option->name, text, 0}; (more = option_next_word(&list, word, sizeof word)) > 0;
+             names |= 1u << choice)
+            if ((choice = option_choose(option, word, option->choices)) < 0)
+                return -1;
+    if (more < 0 || !names) /* option_choose reports a malformed or empty list, with the known names */
+        return option_choose(option, *text ? text : "''", option->choices);
+    *(unsigned *)field = names;
+    return 0;
+}
+
 static void choice_print(const struct option *o, const void *field, char *text, size_t size)
 {
     snprintf(text, size, "%s", o->choices[*(const int *)field]);
@@ -169,6 +189,7 @@ const struct option_kind option_path = {VALUE_TEXT, path_parse, NULL};
 const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
 const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};
+const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
 const struct option_kind option_choice = {VALUE_TEXT, choice_parse, choice_print};
 
 /* ---- the command line ---- */

@@ -117,7 +117,7 @@ static void one_rank_create(struct one_rank *rank, const struct device *device, 
     model_allocate(&rank->model, device, NULL, NULL);
     if (data_create(&rank->data, &data))
         FATAL("%s", error_text());
-    step_spans(&rank->model, 1, (size_t)rank->model.tensors, 1, spans);
+    step_spans(&rank->model, 1, (size_t)rank->model.tensors, 1, 0, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= (size_t)steps;
     timeline_create(&rank->timeline, spans);

@@ -45,7 +45,7 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
     size_t collectives = (size_t)strategy_ddp_hierarchical.collectives * (size_t)one->model.tensors + 1;
-    step_spans(&one->model, micro_batches, collectives, 0, spans);
+    step_spans(&one->model, micro_batches, collectives, 0, 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
     timeline_create(&one->timeline, spans);
@@ -164,13 +164,17 @@ struct variant {
 static struct variant variants[64];
 static int n_variants;
 
-/* Lists every strategy of the program that reduces gradients; strategies with buckets at three bucket sizes. */
+/* Lists every strategy of the program that reduces gradients; strategies with buckets at three bucket sizes, but those
+ * that release gradients with many buckets and with one. */
 static void make_variants(void)
 {
     static const size_t sizes[] = {2000, 9000, 1 << 30};
-    for (int i = 0; strategies[i]; i++)
+    for (int i = 0; strategies[i]; i++) {
         for (size_t s = 0; strategies[i]->reduces && s < (strategies[i]->buckets ? 3 : 1); s++)
             variants[n_variants++] = (struct variant){strategies[i], sizes[s]};
+        for (size_t s = 0; strategies[i]->gradients && s < 3; s += 2)
+            variants[n_variants++] = (struct variant){strategies[i]->gradients, sizes[s]};
+    }
 }
 
 static const double gradient_tolerance = 1e-5; /* fp32 sums of the same numbers, added in another order */
@@ -197,16 +201,20 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     one_rank_destroy(&one);
 }
 
-/* Gradients of three strategies after one step equal those of one process. Fast enough for an emulated GPU. */
+/* Gradients of some strategies after one step, with one and two micro-batches, equal those of one process. Fast enough
+ * for an emulated GPU. */
 START_TEST(gradients_equal_one_process)
 {
     static const struct variant few[] = {{&strategy_ddp, 0},
                                          {&strategy_ddp_individual_v2, 0},
                                          {&strategy_ddp_bucketed, 2000},
-                                         {&strategy_ddp_sharded, 2000}};
+                                         {&strategy_ddp_sharded, 2000},
+                                         {&strategy_ddp_sharded_gradients, 2000}};
     struct one_rank one, many;
+    if (batch / (size_t)job.size / ((size_t)_i + 1) == 0)
+        return;
     one_rank_create(&one, 0, 1, 1, 0);
-    one_rank_create(&many, job.rank, job.size, 1, 0);
+    one_rank_create(&many, job.rank, job.size, (size_t)_i + 1, 0);
     train(&one, &strategy_ddp, 0, 1);
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         train(&many, few[i].strategy, few[i].bucket_bytes, 1);
@@ -283,7 +291,7 @@ START_TEST(hosts_sum_exactly)
             for (size_t i = t->offset; i < t->offset + t->count; i++)
                 x[i] = (float)((i + 1) * (size_t)(job.rank + 1) % 1009);
         model->device->upload(model->gradient, x, model->arena * sizeof *x);
-        reducer_begin(&many.reducer);
+        reducer_begin(&many.reducer, 0);
         for (int t = model->tensors - 1; t >= 0; t--)
             reducer_gradient_ready(&many.reducer, t);
         reducer_finish(&many.reducer);
@@ -512,19 +520,21 @@ END_TEST
 
 /* ---- shards ---- */
 
-static const struct strategy *const resumed[] = {&strategy_ddp_bucketed, &strategy_ddp_sharded};
+static const struct strategy *const resumed[] = {&strategy_ddp_bucketed, &strategy_ddp_sharded,
+                                                 &strategy_ddp_sharded_gradients};
+enum { RESUMED = sizeof resumed / sizeof *resumed };
 
 /* On two ranks, whose sums do not depend on the order, weights after some steps are those of one all-reduce bit for
- * bit. */
+ * bit; if gradients are released, with one micro-batch only, since the ranks sum each micro-batch. */
 START_TEST(shards_equal_one_all_reduce)
 {
     if (job.size > 2)
         return;
     struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 2, 0);
+    one_rank_create(&one, job.rank, job.size, _i ? 1 : 2, 0);
     train(&one, &strategy_ddp_flat, 0, STEPS);
     float *whole = on_host(one.model.device, one.model.weight, one.model.arena);
-    train(&one, &strategy_ddp_sharded, 2000, STEPS);
+    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, 2000, STEPS);
     float *sharded = on_host(one.model.device, one.model.weight, one.model.arena);
     ck_assert_mem_eq(sharded, whole, one.model.arena * sizeof *whole);
     free(whole);
@@ -580,7 +590,7 @@ START_TEST(shards_cover_the_arena)
 }
 END_TEST
 
-/* A checkpoint that one strategy writes is read under the other, and is equal to what that one would write. */
+/* A checkpoint that one strategy writes is read under another, and is equal to what that one would write. */
 START_TEST(checkpoints_do_not_depend_on_the_strategy)
 {
     int64_t pid = getpid(), *all = allocate((size_t)job.size, sizeof *all);
@@ -594,7 +604,7 @@ START_TEST(checkpoints_do_not_depend_on_the_strategy)
     train(&one, resumed[_i], 2000, 3);
     checkpoint_save(c, trainer_state(&one.trainer));
     ck_assert_uint_eq(c->saved, 1);
-    train(&one, resumed[1 - _i], 2000, 1);
+    train(&one, resumed[(_i + 1) % RESUMED], 2000, 1);
     ck_assert_msg(!restore_trainer(&one.trainer, c->path), "%s", error_text());
     if (job.rank)
         checkpoint_take_part(trainer_state(&one.trainer));
@@ -609,12 +619,18 @@ START_TEST(checkpoints_do_not_depend_on_the_strategy)
 }
 END_TEST
 
-/* Each step has a span for every collective of every bucket, named after the kind of collective. */
+/* Each step has a span for every collective of every bucket, named after the kind of collective; if gradients are
+ * released, a reduction of every micro-batch, and the wait for each buffer that is taken again. */
 START_TEST(spans_distinguish_collectives_of_a_bucket)
 {
+    enum { MICRO_BATCHES = 2 };
     struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp_sharded, 2000, STEPS);
+    one_rank_create(&one, job.rank, job.size, MICRO_BATCHES, 0);
+    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, 2000, STEPS);
+    int reductions = one.reducer.plan.n * (_i ? MICRO_BATCHES : 1), waits[STEPS] = {0};
+    const struct lane *host = &one.timeline.lane[LANE_HOST];
+    for (const struct span *s = host->span; s < host->span + host->n; s++)
+        waits[s->step] += step_phase_of(s) == PHASE_GRADIENT_SYNC;
     const struct lane *lane = &one.timeline.lane[LANE_COMMUNICATION];
     int seen[STEPS][COMM_KINDS] = {{0}};
     for (const struct span *s = lane->span; s < lane->span + lane->n; s++) {
@@ -623,7 +639,8 @@ START_TEST(spans_distinguish_collectives_of_a_bucket)
         seen[s->step][s->size[SIZE_KIND]]++;
     }
     for (int step = 0; step < STEPS; step++) {
-        ck_assert_int_eq(seen[step][COMM_REDUCE_SCATTER], one.reducer.plan.n);
+        ck_assert_int_eq(seen[step][COMM_REDUCE_SCATTER], reductions);
+        ck_assert_int_eq(waits[step], _i ? reductions - RING_BUFFERS + 1 : 1);
         ck_assert_int_eq(seen[step][COMM_ALL_GATHER], one.reducer.plan.n);
         ck_assert_int_eq(seen[step][COMM_ALL_REDUCE], 0);
     }
@@ -769,14 +786,14 @@ int main(void)
     make_variants();
     Suite *suite = suite_create("parity");
     TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU is too slow for "more" */
-    tcase_add_test(core, gradients_equal_one_process);
+    tcase_add_loop_test(core, gradients_equal_one_process, 0, 2);
     tcase_add_loop_test(core, bf16_is_close_and_the_same_everywhere, 0, 5);
     tcase_add_test(core, a_step_records_its_phases);
     tcase_add_test(core, the_optimizer_gets_its_scalars_each_step);
-    tcase_add_loop_test(core, training_resumes_from_a_checkpoint, 0, 2);
+    tcase_add_loop_test(core, training_resumes_from_a_checkpoint, 0, RESUMED);
     suite_add_tcase(suite, core);
     TCase *saved = tcase_create("checkpoint"); /* also in bf16, where layers read a copy of the weights */
-    tcase_add_loop_test(saved, training_resumes_from_a_checkpoint, 0, 2);
+    tcase_add_loop_test(saved, training_resumes_from_a_checkpoint, 0, RESUMED);
     suite_add_tcase(suite, saved);
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);
@@ -790,11 +807,11 @@ int main(void)
     suite_add_tcase(suite, hosts);
     TCase *shards = tcase_create("shards");
     tcase_add_test(shards, the_check_fails_on_mistakes_in_gathers);
-    tcase_add_test(shards, shards_equal_one_all_reduce);
-    tcase_add_loop_test(shards, a_step_can_end_with_the_gradient, 0, 2);
+    tcase_add_loop_test(shards, shards_equal_one_all_reduce, 0, 2);
+    tcase_add_loop_test(shards, a_step_can_end_with_the_gradient, 0, RESUMED);
     tcase_add_test(shards, shards_cover_the_arena);
-    tcase_add_loop_test(shards, checkpoints_do_not_depend_on_the_strategy, 0, 2);
-    tcase_add_test(shards, spans_distinguish_collectives_of_a_bucket);
+    tcase_add_loop_test(shards, checkpoints_do_not_depend_on_the_strategy, 0, RESUMED);
+    tcase_add_loop_test(shards, spans_distinguish_collectives_of_a_bucket, 0, 2);
     suite_add_tcase(suite, shards);
     return suite_run_ranks(suite, &job);
 }

@@ -15,28 +15,6 @@
 
 /* ---- option kind: lists of names ---- */
 
-/* Parses "all" or a comma-separated list of the option's choices into an unsigned whose bit i stands for choice i. */
-static int names_parse(const struct option *option, const char *text, void *field)
-{
-    unsigned names = 0;
-    char word[32];
-    int more = 0, choice;
-    if (!strcmp(text, "all"))
-        for (int i = 0; option->choices[i]; i++)
-            names |= 1u << i;
-    else
-        for (struct option_list list = {option->name, text, 0}; (more = option_next_word(&list, word, sizeof word)) > 0;
-             names |= 1u << choice)
-            if ((choice = option_choose(option, word, option->choices)) < 0)
-                return -1;
-    if (more < 0 || !names) /* option_choose reports a malformed or empty list, with the known names */
-        return option_choose(option, *text ? text : "''", option->choices);
-    *(unsigned *)field = names;
-    return 0;
-}
-
-static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
-
 /* ---- the rows ---- */
 
 static const char *const kinds[] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast",
@@ -160,7 +138,8 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     if (workload_check(workload, "synthetic"))
         return -1;
-    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->wire_dtype);
+    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->wire_dtype,
+                                 workload->shard);
     if (n < 0)
         return -1;
     struct model_sizes of_model = workload_sizes(workload, 1);

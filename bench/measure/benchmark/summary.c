@@ -80,11 +80,12 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     struct column column[COLUMNS];
     char note[600];
     size_t columns = 0;
-    int to_ddp = 0, to_none = 0, gathers = 0, errors = 0;
+    int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0;
     for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
         to_none |= c->row[i].sync_cost.n > 0;
         gathers |= c->row[i].implementation->strategy->shards;
+        releases |= c->row[i].implementation->strategy->releases;
         errors |= c->row[i].gradient_error > 0;
     }
     for (size_t i = 0; i < COLUMNS; i++)
@@ -92,9 +93,10 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
             column[columns++] = row_columns[i].column;
     snprintf(note, sizeof note,
              "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
-             "sync: time spent waiting for communication after backward.%s%s%s",
+             "sync: time spent waiting for communication after backward%s.%s%s%s",
              c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
              text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
+             releases ? ", and in it for a free buffer" : "",
              gathers ? " gather: time that forward waited for weights that other ranks had updated." : "",
              to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "",
              errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "");

@@ -39,8 +39,8 @@ static void make_rows(struct training_options *o, char *between, int ranks)
 void tune_options_add(struct option_table *table, struct tune_options *options)
 {
     /* options that a search must not have: the search chooses their values itself, or they mean nothing to it */
-    static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",      "resolve",
-                                         "max-minutes",     "attainable",     "forward-only"};
+    static const char *const others[] = {"implementations", "bucket-size-mb", "shard",      "rounds",
+                                         "resolve",         "max-minutes",    "attainable", "forward-only"};
     run_options_add(table, &options->run);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         option_table_remove(table, others[i]);

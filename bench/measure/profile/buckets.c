@@ -46,10 +46,12 @@ static void add_collectives(const struct profile_figures *f, const struct captur
                 continue;
             int slot = step - f->first;
             double *done = time_of(seconds, span->index, DONE, f->steps) + slot;
-            if (*done == 0) { /* the bucket's first collective in this step */
+            double *posted = time_of(seconds, span->index, POSTED, f->steps) + slot;
+            double ready = time_of(seconds, span->index, READY, f->steps)[slot];
+            if (*done == 0 || *posted < ready) { /* the bucket's first collective in the last micro-batch */
                 time_of(seconds, span->index, QUEUED, f->steps)[slot] =
                     host_is_ahead ? NAN : 1e-9 * (double)(span->queued_ns - start);
-                time_of(seconds, span->index, POSTED, f->steps)[slot] = 1e-9 * (double)(span->start_ns - start);
+                *posted = 1e-9 * (double)(span->start_ns - start);
             }
             *done = fmax(*done, 1e-9 * (double)(span->end_ns - start));
             time_of(seconds, span->index, EXPOSED, f->steps)[slot] +=

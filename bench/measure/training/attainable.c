@@ -128,10 +128,10 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
         return;
     }
     enum { LEAD = 1 << 20 }; /* floats in `lead`: 4 MiB, which on any link takes longer than a launch */
-    const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
-    size_t all = last->offset + last->count;
-    const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
-    reducer->model->device->zero(reducer->model->gradient, all); /* zeros do not overflow when summed many times */
+    size_t all = reducer->ring ? (size_t)reducer->ring_buffers * reducer->ring_floats : reducer->model->arena;
+    float *gradients = reducer->ring ? reducer->ring : reducer->model->gradient;
+    const struct collective lead = {.buffer = gradients, .count = all < LEAD ? all : LEAD};
+    reducer->model->device->zero(gradients, all); /* zeros do not overflow when summed many times */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
         for (int part = 0; part < PARTS; part++)
             alone_of(attainable, b->implementation, (enum part)part, bucket)[b->round] = 0;
@@ -140,7 +140,8 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
             int of_gradients = comm_of_gradients(collective.kind, reducer->strategy->shards);
             enum part part = collective.group == COMM_HOST ? WITHIN_HOST : of_gradients ? REDUCE : GATHER;
             alone_of(attainable, b->implementation, part, bucket)[b->round] +=
-                seconds_alone(job, timeline, reducer, &lead, &collective);
+                seconds_alone(job, timeline, reducer, &lead, &collective) *
+                (of_gradients ? reducer_reductions(reducer) : 1);
         }
     }
 }
@@ -231,7 +232,7 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
         double gather = 0, update = share * none_of(a, UPDATE)[r];
         for (int b = 0; b < plan->n; b++) {
             ready[b] = a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r];
-            alone[b] = alone_of(a, implementation, REDUCE, b)[r];
+            alone[b] = alone_of(a, implementation, REDUCE, b)[r] / reducer_reductions(reducer); /* the last */
             within[b] = alone_of(a, implementation, WITHIN_HOST, b)[r];
             gather += alone_of(a, implementation, GATHER, b)[r];
         }

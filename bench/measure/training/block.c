@@ -123,8 +123,9 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
 {
     const struct training_options *o = run->options;
     struct trainer *t = &engine->trainer;
-    const struct model *model = &engine->model;
+    struct model *model = &engine->model;
     struct reducer none;
+    float *gradient = model->gradient;
     int reduce = 0;
     for (int i = 0; i < o->n; i++) {
         error[i] = NAN;
@@ -135,21 +136,21 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     reducer_create(&none, &strategy_none, model, engine->comm, 0);
     block_start(run, engine, 0, o->block_start);
     t->gradient_only = 1;
-    /* Reductions in place overwrite this rank's own gradient, so it is kept in the moments, which these steps do not
-     * use. There is room, unless all implementations shard. */
-    float *own = t->optimizer.moments < model->arena ? model->gradient : t->optimizer.m;
+    /* Reductions overwrite this rank's own gradient, so it is kept in place of the starting weights, which are the
+     * weights in these steps. */
+    model->gradient = t->start;
     watchdog_doing(job->watchdog, "a step without reduction");
     reduce_gradient(run, engine, &none);
-    if (own != model->gradient)
-        t->device->copy(own, model->gradient, model->arena);
+    model->gradient = gradient;
     for (int i = 0; i < o->n; i++) {
         if (!o->implementation[i].strategy->reduces)
             continue;
         watchdog_doing(job->watchdog, "the gradient error of %s", o->implementation[i].label);
         reduce_gradient(run, engine, &engine->reducer[i]);
-        error[i] = gradient_error(&engine->reducer[i], job, own);
+        error[i] = gradient_error(&engine->reducer[i], job, t->start);
     }
     t->gradient_only = 0;
+    t->device->copy(t->start, model->weight, model->arena);
     reducer_destroy(&none);
 }
 

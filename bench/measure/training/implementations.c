@@ -150,24 +150,38 @@ const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
 
 /* ---- the rows ---- */
 
+const char *const sharding_name[SHARDINGS + 1] = {"optimizer", "gradients", NULL};
+
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
-                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype)
+                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype, unsigned shard)
 {
-    int n = 0, buckets = 0, narrow = 0;
+    int n = 0, buckets = 0, narrow = 0, sharded = 0;
     for (int i = 0; i < list->n; i++) {
         const struct strategy *strategy = strategy_with(list->item[i].strategy, wire_dtype);
         narrow |= strategy->wire == COMM_BF16;
         const struct bucket_size *own = *list->item[i].size.words ? &list->item[i].size : NULL;
-        int several = strategy->buckets && !own && sizes->n > 1;
+        int several = strategy->buckets && !own && sizes->n > 1, rows = several ? sizes->n : 1;
+        unsigned forms = strategy->gradients ? shard : 1u << SHARD_OPTIMIZER;
+        if (strategy->shards && !strategy->gradients && shard & 1u << SHARD_GRADIENTS)
+            return error_report(
+                "--shard gradients: %s with --wire-dtype %s shards the optimizer only; leave out one of "
+                "the two",
+                strategy->name, comm_dtype_name[strategy->wire]);
+        sharded |= strategy->gradients != NULL;
         buckets |= strategy->buckets && !own;
-        for (int b = 0; b < (several ? sizes->n : 1); b++) {
-            const struct bucket_size *size = own ? own : &sizes->item[b];
+        for (int f = 0; f < rows * SHARDINGS; f++) {
+            const struct bucket_size *size = own ? own : &sizes->item[f / SHARDINGS];
+            enum sharding kind = (enum sharding)(f % SHARDINGS);
+            if (!(forms & 1u << kind))
+                continue;
             if (n == MAX_IMPLEMENTATIONS)
-                return error_report("more than %d rows: name fewer implementations or bucket sizes",
+                return error_report("more than %d rows: name fewer implementations, bucket sizes or kinds of --shard",
                                     MAX_IMPLEMENTATIONS);
             struct implementation *made = &row[n++];
-            *made = (struct implementation){.strategy = strategy};
-            snprintf(made->label, sizeof made->label, several ? "%s:%s" : "%s", list->item[i].label, size->words);
+            *made = (struct implementation){.strategy = kind == SHARD_GRADIENTS ? strategy->gradients : strategy};
+            snprintf(made->label, sizeof made->label, "%s%s%s%s%s", list->item[i].label, several ? ":" : "",
+                     several ? size->words : "", kind && forms != 1u << kind ? ":" : "",
+                     kind && forms != 1u << kind ? sharding_name[kind] : "");
             for (const struct implementation *other = row; other < made; other++)
                 if (!strcmp(other->label, made->label))
                     return error_report("--implementations: two rows are called '%s'; give one of them a label, as "
@@ -186,6 +200,9 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         return error_report("--wire-dtype %s: none of the implementations sends it; %s, %s, %s and %s do",
                             comm_dtype_name[wire_dtype], strategy_ddp_bucketed.name, strategy_ddp_sharded.name,
                             strategy_ddp_flat.name, strategy_ddp_individual_v2.name);
+    if (!sharded && shard & 1u << SHARD_GRADIENTS)
+        return error_report("--shard %s: none of the implementations shards; %s does", sharding_name[SHARD_GRADIENTS],
+                            strategy_ddp_sharded.name);
     return n;
 }
 
@@ -195,6 +212,14 @@ int implementations_sharding(const struct implementation *row, int n)
     for (int i = 0; i < n; i++)
         sharding += row[i].strategy->shards;
     return sharding;
+}
+
+int implementations_releasing(const struct implementation *row, int n)
+{
+    int releasing = 0;
+    for (int i = 0; i < n; i++)
+        releasing += row[i].strategy->releases;
+    return releasing;
 }
 
 void implementations_help(FILE *out)

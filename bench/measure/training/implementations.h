@@ -44,6 +44,10 @@ struct bucket_sizes {
 };
 extern const struct option_kind option_buckets;
 
+/* --shard: what ranks share. */
+enum sharding { SHARD_OPTIMIZER, SHARD_GRADIENTS, SHARDINGS };
+extern const char *const sharding_name[SHARDINGS + 1]; /* optimizer, gradients, NULL */
+
 /* --inject-delay: which rank sleeps at the start of which phase, and for how long. */
 struct delays {
     int n;
@@ -56,13 +60,15 @@ struct delays {
 extern const struct option_kind option_delay;
 
 /* Makes the rows of a comparison: one for each strategy; for strategies with buckets, one for each bucket size. If
- * there are several sizes, the label includes the size. Returns the number of rows; or -1, reported, if there are too
- * many rows, or no strategy uses the given sizes or wire_dtype. */
+ * there are several sizes, the label includes the size. shard: --shard, a set of 1 << enum sharding; of several, there
+ * is a row for each that the strategy has, and the label of the second one includes its name. Returns the number of
+ * rows; or -1, reported, if there are too many rows, or no strategy uses the given sizes, wire_dtype or shard. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
-                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype);
+                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype, unsigned shard);
 
-/* Returns how many of n rows shard the optimizer's work (struct strategy). */
+/* Return how many of n rows shard the optimizer's work, and how many release gradients (struct strategy). */
 int implementations_sharding(const struct implementation *row, int n);
+int implementations_releasing(const struct implementation *row, int n);
 
 /* Prints the list of strategies for --help. */
 void implementations_help(FILE *out);

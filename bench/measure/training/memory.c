@@ -15,18 +15,27 @@ const char *const memory_part_name[MEMORY_PARTS] = {"weights",       "gradients"
 
 size_t memory_collectives(const struct training_options *o, const struct model *model)
 {
-    int most = 1;
-    for (int i = 0; i < o->n; i++)
-        if (o->implementation[i].strategy->collectives > most)
-            most = o->implementation[i].strategy->collectives;
-    return (size_t)most * (size_t)model->tensors; /* at most one bucket per tensor */
+    size_t most = 1;
+    for (int i = 0; i < o->n; i++) {
+        size_t collectives = strategy_collectives(o->implementation[i].strategy, o->grad_accumulation);
+        most = collectives > most ? collectives : most;
+    }
+    return most * (size_t)model->tensors; /* at most one bucket per tensor */
+}
+
+/* Computes the most spans of a step of any implementation. */
+static void spans_of_step(const struct training_options *o, const struct model *model, int traced,
+                          size_t spans[TIMELINE_LANES])
+{
+    step_spans(model, o->grad_accumulation, memory_collectives(o, model), traced,
+               implementations_releasing(o->implementation, o->n) > 0, spans);
 }
 
 size_t memory_captured_steps(const struct training_options *o, const struct model *model,
                              const struct recording *recording)
 {
     size_t spans[TIMELINE_LANES], bytes = 0, steps = o->num_epochs * o->steps_per_epoch;
-    step_spans(model, o->grad_accumulation, memory_collectives(o, model), 1, spans);
+    spans_of_step(o, model, 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         bytes += spans[i] * sizeof(struct span);
     double room = recording->buffer_mb * 1048576 / (double)bytes;
@@ -38,7 +47,7 @@ void memory_spans(const struct training_options *o, const struct model *model, c
 {
     enum { ALLOCATIONS = 16 }; /* most allocations at set-up by model, trainer and optimizer */
     size_t steps = DISCARDED_STEPS + o->block_steps, captured = memory_captured_steps(o, model, recording);
-    step_spans(model, o->grad_accumulation, memory_collectives(o, model), recording->operations, spans);
+    spans_of_step(o, model, recording->operations, spans);
     for (int i = 0; i < TIMELINE_LANES; i++) /* + 1: a capture also records a step that it discards */
         spans[i] *= (captured > steps ? captured : steps) + 1;
     spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + 2 * (size_t)o->n : 0;
@@ -51,7 +60,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     bytes[MEMORY_WEIGHTS] = 2 * arena;
     if (model->compute_bytes < sizeof(float))
         bytes[MEMORY_WEIGHTS] += model->arena * model->compute_bytes;
-    bytes[MEMORY_GRADIENTS] = arena;
+    bytes[MEMORY_GRADIENTS] = implementations_releasing(o->implementation, o->n) < o->n ? arena : 0;
     int sharding = implementations_sharding(o->implementation, o->n);
     bytes[MEMORY_OPTIMIZER] = 2 * arena / (sharding == o->n ? ranks : 1);
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
@@ -60,6 +69,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     for (int i = 0; i < o->n; i++) {
         const struct strategy *strategy = o->implementation[i].strategy;
         int parts = strategy_parts(strategy, c->ranks, c->local_size);
+        bytes[MEMORY_GRADIENTS] += strategy_ring(strategy, model, o->implementation[i].bucket_bytes) * sizeof(float);
         if (strategy->stages)
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(strategy->wire);
         else if (strategy->exchanges)
@@ -67,10 +77,11 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
         bytes[MEMORY_COMMUNICATION] += parts ? arena / (size_t)parts : 0;
     }
     if (c->stages)
-        bytes[MEMORY_STAGING] =
-            arena + bytes[MEMORY_COMMUNICATION] + (sharding ? model->arena * model->compute_bytes : 0);
-    if (ranks > 1 && (c->stages || !c->on_gpu)) /* MPI's temporary copy of the gradient */
-        bytes[c->stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] += arena;
+        bytes[MEMORY_STAGING] = bytes[MEMORY_GRADIENTS] + bytes[MEMORY_COMMUNICATION] +
+                                (sharding ? model->arena * model->compute_bytes : 0);
+    if (ranks > 1 && (c->stages || !c->on_gpu)) /* MPI's temporary copy of the gradients in flight */
+        bytes[c->stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] +=
+            bytes[MEMORY_GRADIENTS] < arena ? bytes[MEMORY_GRADIENTS] : arena;
 
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);

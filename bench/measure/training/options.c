@@ -46,6 +46,9 @@ static const struct option strategy_rows[] = {
     {.name = "wire-dtype", .also = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(wire_dtype), .initial = "fp32",
      .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 by ddp_bucketed, "
      "ddp_sharded and ddp_flat (sums in fp32) and ddp_individual_v2 (sums in bf16)"},
+    {.name = "shard", .also = "zero-stage sharding-strategy", .kind = &option_names, .offset = WORKLOAD(shard), .initial = "optimizer",
+     .choices = sharding_name, .help = "what ddp_sharded shards: optimizer (ZeRO-1), or gradients as well (ZeRO-2); a comma "
+     "list makes a row of each"},
 };
 static const struct option batch_rows[] = {
     {.name = "batch-size", .common = 1, .kind = &option_count, .offset = FIELD(batch_size), .initial = "32", .low = 1,

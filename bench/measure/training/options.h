@@ -28,6 +28,7 @@ struct workload {
     struct strategy_list strategies;
     struct bucket_sizes bucket_sizes;
     enum comm_dtype wire_dtype; /* COMM_FLOAT32 or COMM_BF16 */
+    unsigned shard;             /* a set of 1 << enum sharding */
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };

@@ -125,9 +125,10 @@ static void create_trainer(struct training *t, const char *directory)
     struct comm *comm = t->engine.comm;
     struct model *model = &t->engine.model;
     int gathers = implementations_sharding(o->implementation, o->n); /* collectives also write weights */
+    model->has_no_gradient = implementations_releasing(o->implementation, o->n) == o->n;
     /* what collectives read or write is allocated by the comm, in memory in which they are fast */
     model_allocate(model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
-                   comm->allocate(comm, model->arena * sizeof(float)),
+                   model->has_no_gradient ? NULL : comm->allocate(comm, model->arena * sizeof(float)),
                    gathers ? comm->allocate(comm, model->arena * model->compute_bytes) : NULL);
     model_initialize(&t->engine.model, o->seed);
     t->engine.reducer = allocate((size_t)o->n, sizeof *t->engine.reducer);

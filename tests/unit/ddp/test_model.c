@@ -254,7 +254,7 @@ TEST(an_announced_gradient_is_final)
     struct model model;
     create_model(&model);
     struct watch watch = {&model, allocate(model.arena, sizeof *watch.seen), model.tensors - 1};
-    struct gradient_hook hook = {keep, &watch};
+    struct gradient_hook hook = {NULL, keep, &watch};
     int32_t tokens[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     run(&model, tokens, tokens, model.sizes.batch * model.sizes.context, 1, 0, &hook);
     float *gradient = on_host(model.device, model.gradient, model.arena);

@@ -81,7 +81,7 @@ static struct recorder recorder_make(void)
 /* Announces all gradients and the end of backward, as a backward pass would, without computing anything. */
 static void drive(struct recorder *r, struct reducer *reducer)
 {
-    reducer_begin(reducer);
+    reducer_begin(reducer, 0);
     for (int t = model.tensors - 1; t >= 0; t--) {
         r->announced = t;
         reducer_gradient_ready(reducer, t);
@@ -147,6 +147,58 @@ TEST(every_strategy_sends_each_element_once)
                 }
                 reducer_destroy(&reducer);
             }
+}
+
+/* Checks that no collective that has not been waited for reads [from, from + floats). */
+static void check_free(const struct recorder *r, const float *from, size_t floats)
+{
+    for (int i = (int)r->joined; i < r->n; i++) {
+        const float *in = r->call[i].collective.in;
+        ck_assert(from + floats <= in || in + r->call[i].collective.count <= from);
+    }
+}
+
+/* Backward gets a place for every matrix of every micro-batch in a buffer that no collective reads; the buffer has
+ * zeros, and this rank's part the sum so far. All is sent. */
+TEST(buffers_of_released_gradients_are_free_when_they_are_written)
+{
+    static const size_t bucket_bytes[] = {1, 4096, 20000, 1UL << 30};
+    for (int m = 0; m < 12; m++) {
+        struct recorder r = recorder_make();
+        struct reducer reducer;
+        reducer_create(&reducer, &strategy_ddp_sharded_gradients, &model, &r.comm, bucket_bytes[m % 4]);
+        size_t micro_batches = (size_t)m / 4 + 1, sent = 0;
+        memset(reducer.ring, 1, (size_t)reducer.ring_buffers * reducer.ring_floats * sizeof(float)); /* stale numbers */
+        memset(reducer.shard, 2, model.arena * sizeof(float));
+        for (size_t at = 0; at < micro_batches * (size_t)model.tensors; at++) {
+            int t = model.tensors - 1 - (int)at % model.tensors;
+            const struct tensor *tensor = &model.tensor[t];
+            if (t == model.tensors - 1)
+                reducer_begin(&reducer, at / (size_t)model.tensors);
+            if (tensor->joined) {
+                if (reducer_waits(&reducer, t))
+                    reducer_join_buffer(&reducer, t);
+                float *place = reducer_place(&reducer, t), number = 0;
+                size_t floats = tensor_matrix_rows(tensor) * tensor->columns;
+                memset(&number, at < (size_t)model.tensors ? 0 : 2, sizeof number);
+                ck_assert(place >= reducer.ring);
+                ck_assert(place + floats <= reducer.ring + (size_t)reducer.ring_buffers * reducer.ring_floats);
+                check_free(&r, place, floats);
+                for (size_t i = 0; i < floats; i++)
+                    ck_assert_mem_eq(&place[i], &number, sizeof number);
+                for (size_t i = 0; i < floats; i++)
+                    place[i] = 3;
+            }
+            reducer_gradient_ready(&reducer, t);
+        }
+        reducer_finish(&reducer);
+        for (int i = 0; i < r.n; i++)
+            sent += r.call[i].collective.count;
+        ck_assert_uint_eq(sent, micro_batches * model.arena);
+        ck_assert_int_eq(r.n, (int)micro_batches * reducer.plan.n);
+        ck_assert_int_eq(r.joined, r.n);
+        reducer_destroy(&reducer);
+    }
 }
 
 TEST(synchronous_strategies_wait_for_each)

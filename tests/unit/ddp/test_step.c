@@ -45,8 +45,8 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     *one = (struct one_rank){.data = NULL};
     model_plan(&one->model, &sizes, sizeof(float));
-    size_t collectives = (size_t)way->strategy->collectives * (size_t)one->model.tensors;
-    step_spans(&one->model, way->micro_batches, collectives, way->traced, one->spans);
+    size_t collectives = strategy_collectives(way->strategy, way->micro_batches) * (size_t)one->model.tensors;
+    step_spans(&one->model, way->micro_batches, collectives, way->traced, way->strategy->releases, one->spans);
     for (int l = 0; l < TIMELINE_LANES; l++)
         capacity[l] = STEPS * one->spans[l];
     timeline_create(&one->timeline, capacity);

@@ -98,6 +98,10 @@ static const struct {
     {"--bucket-size-mb|1,1", {"--bucket-size-mb: '1' is listed twice"}},
     {"--bucket-size-mb|0.5,1,1.0", {"--bucket-size-mb: 1 and 1.0 are one size"}},
     {"--wire-dtype|bf16|--implementations|none,ddp", {"--wire-dtype bf16: none of", "ddp_individual_v2 do"}},
+    {"--shard|parameters", {"--shard parameters", "optimizer", "gradients"}},
+    {"--shard|gradients|--implementations|none,ddp", {"--shard gradients: none of", "ddp_sharded does"}},
+    {"--shard|gradients|--implementations|ddp_sharded|--wire-dtype|bf16",
+     {"--shard gradients: ddp_sharded with --wire-dtype bf16", "the optimizer only"}},
     {"--bucket-size-mb|auto,1", {"--bucket-size-mb auto: expected auto, or sizes in MiB"}},
     {"--bucket-size-mb|1|--implementations|none,ddp",
      {"--bucket-size-mb: none of", "ddp_bucketed, ddp_hierarchical and ddp_sharded do"}},
@@ -172,6 +176,10 @@ static const char *const lists[][2] = {
     {"--implementations|x=ddp_bucketed,ddp,y=ddp_bucketed|--bucket-size-mb|3",
      "x ddp_bucketed 3; ddp ddp; y ddp_bucketed 3"},
     {"--implementations|x=ddp_bucketed,y=none|--bucket-size-mb|1,2", "x:1 ddp_bucketed 1; x:2 ddp_bucketed 2; y none"},
+    {"--implementations|ddp,s=ddp_sharded|--shard|gradients", "ddp ddp; s ddp_sharded 25 releases"},
+    {"--implementations|ddp,s=ddp_sharded|--shard|optimizer,gradients|--bucket-size-mb|1,2",
+     "ddp ddp; s:1 ddp_sharded 1; s:1:gradients ddp_sharded 1 releases; s:2 ddp_sharded 2; "
+     "s:2:gradients ddp_sharded 2 releases"},
     {"--implementations|ddp,b=ddp,c_-+9=ddp", "ddp ddp; b ddp; c_-+9 ddp"},
 };
 
