@@ -346,24 +346,23 @@ struct backward_pass {
     const struct gradient_hook *hook;
 };
 
-/* Computes the gradient of the matrix that begins with `tensor` in the arena, and announces each of its tensors. */
-static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, const void *dy,
-                            const void *x)
+/* Computes the gradient dw of the matrix that begins with `tensor` in the arena, and announces each of its tensors. */
+static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, float *dw,
+                            const void *dy, const void *x)
 {
     const struct tensor *t = &model->tensor[tensor];
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->linear_backward_weight(place_gradient(model, pass->hook, tensor), dy, x, N, t->columns,
-                                          tensor_matrix_rows(t), pass->accumulate);
+    model->device->linear_backward_weight(dw, dy, x, N, t->columns, tensor_matrix_rows(t), pass->accumulate);
     for (int i = 0; i < t->joined; i++)
         announce_gradient(pass->hook, tensor - i);
 }
 
-static void norm_gradient(struct model *model, const struct backward_pass *pass, int tensor, void *dx, const void *dy,
-                          const void *x, const float *rstd, int accumulate)
+static void norm_gradient(struct model *model, const struct backward_pass *pass, int tensor, float *dw, void *dx,
+                          const void *dy, const void *x, const float *rstd, int accumulate)
 {
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->rmsnorm_backward(dx, place_gradient(model, pass->hook, tensor), dy, x, layer_weight(model, tensor),
-                                    rstd, N, model->sizes.width, accumulate, pass->accumulate);
+    model->device->rmsnorm_backward(dx, dw, dy, x, layer_weight(model, tensor), rstd, N, model->sizes.width, accumulate,
+                                    pass->accumulate);
     announce_gradient(pass->hook, tensor);
 }
 
@@ -376,39 +375,48 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
     size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
     void *dx = A->dx, *dn = A->dn;
 
+    float *d_output = place_gradient(model, hook, model->tensors - 1);
+    float *d_norm = place_gradient(model, hook, model->tensors - 2);
     d->range_begin("output", -1);
-    weight_gradient(model, &pass, model->tensors - 1, A->logits, A->n);
+    weight_gradient(model, &pass, model->tensors - 1, d_output, A->logits, A->n);
     d->linear_backward_input(dn, A->logits, layer_weight(model, model->tensors - 1), N, C, model_padded_vocabulary(s),
                              0);
-    norm_gradient(model, &pass, model->tensors - 2, dx, dn, A->x, A->r, 0);
+    norm_gradient(model, &pass, model->tensors - 2, d_norm, dx, dn, A->x, A->r, 0);
     d->range_end();
     for (size_t l = s->layers; l-- > 0;) {
         struct layer *a = &A->layer[l];
         int w = 1 + (int)l * LAYER_TENSORS;
         void *dga = a->ga; /* overwrites g and a, which are no longer needed */
 
+        float *dw2 = place_gradient(model, hook, w + FEED_FORWARD_W2);
+        float *dw31 = place_gradient(model, hook, w + FEED_FORWARD_W3);
+        float *d_norm2 = place_gradient(model, hook, w + NORM2);
         d->range_begin("feed_forward", (int)l);
-        weight_gradient(model, &pass, w + FEED_FORWARD_W2, dx, a->h);
+        weight_gradient(model, &pass, w + FEED_FORWARD_W2, dw2, dx, a->h);
         d->linear_backward_input(A->dh, dx, layer_weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
         d->swiglu_backward(element(model, dga, F), dga, A->dh, element(model, a->ga, F), a->ga, N, F, 2 * F);
-        weight_gradient(model, &pass, w + FEED_FORWARD_W3, dga, a->n2);
+        weight_gradient(model, &pass, w + FEED_FORWARD_W3, dw31, dga, a->n2);
         d->linear_backward_input(dn, dga, layer_weight(model, w + FEED_FORWARD_W3), N, C, 2 * F, 0);
-        norm_gradient(model, &pass, w + NORM2, dx, dn, a->mid, a->r2, 1);
+        norm_gradient(model, &pass, w + NORM2, d_norm2, dx, dn, a->mid, a->r2, 1);
         d->range_end();
 
+        float *dwo = place_gradient(model, hook, w + ATTENTION_O);
+        float *dwvkq = place_gradient(model, hook, w + ATTENTION_V);
+        float *d_norm1 = place_gradient(model, hook, w + NORM1);
         d->range_begin("attention", (int)l);
-        weight_gradient(model, &pass, w + ATTENTION_O, dx, a->att);
+        weight_gradient(model, &pass, w + ATTENTION_O, dwo, dx, a->att);
         d->linear_backward_input(A->datt, dx, layer_weight(model, w + ATTENTION_O), N, C, C, 0);
         d->attention_backward(element(model, A->dvkq, 2 * C), element(model, A->dvkq, C), A->dvkq, A->datt, a->att,
                               a->lse, element(model, a->vkq, 2 * C), element(model, a->vkq, C), a->vkq, A->rope, B, T,
                               H, D, 3 * C);
-        weight_gradient(model, &pass, w + ATTENTION_V, A->dvkq, a->n1);
+        weight_gradient(model, &pass, w + ATTENTION_V, dwvkq, A->dvkq, a->n1);
         d->linear_backward_input(dn, A->dvkq, layer_weight(model, w + ATTENTION_V), N, C, 3 * C, 0);
-        norm_gradient(model, &pass, w + NORM1, dx, dn, a->x, a->r1, 1);
+        norm_gradient(model, &pass, w + NORM1, d_norm1, dx, dn, a->x, a->r1, 1);
         d->range_end();
     }
+    float *d_embedding = place_gradient(model, hook, 0);
     d->range_begin("embedding", -1);
-    d->embedding_backward(place_gradient(model, hook, 0), dx, input, N, C, V, accumulate);
+    d->embedding_backward(d_embedding, dx, input, N, C, V, accumulate);
     announce_gradient(hook, 0);
     d->range_end();
 }

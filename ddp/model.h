@@ -116,10 +116,12 @@ struct forward_hook {
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale, const struct forward_hook *hook);
 
-/* Backward calls `place` before it writes the gradient of a matrix, with the tensor that begins the matrix in the
- * arena; place returns where it is written. Backward calls `ready` as soon as the gradient of a tensor is final: tensor
+/* Before each part of the model (output, feed-forward, attention, embedding) backward calls `place` for each of the
+ * part's matrices, at most BACKWARD_PLACES, with the tensor that begins the matrix in the arena; place returns where
+ * its gradient is written. Backward calls `ready` as soon as the gradient of a tensor is final: tensor
  * number tensors - 1 first, number 0 last. The gradients of tensors that form one matrix become final together. Either
  * may be NULL; without `place`, gradients are written to model->gradient. */
+enum { BACKWARD_PLACES = 3 };
 struct gradient_hook {
     float *(*place)(void *context, int tensor);
     void (*ready)(void *context, int tensor);

@@ -260,7 +260,7 @@ void step_spans(const struct model *model, size_t micro_batches, size_t collecti
 {
     enum { OF_STEP = 4 };                       /* device operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches; /* each may have a second span, for a delay */
-    /* to wait, forward may be interrupted before each of its parts, and backward before each tensor */
+    /* to wait, forward may be interrupted before each of its parts, and backward for each tensor */
     size_t waits = 2 * (2 * model->sizes.layers + 2) + (releases ? 2 * micro_batches * (size_t)model->tensors : 0);
     spans[LANE_HOST] = 2 * phases + waits + (size_t)model->tensors;
     spans[LANE_COMMUNICATION] = collectives + 1; /* 1: to gather norms */

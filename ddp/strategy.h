@@ -22,8 +22,9 @@ struct exchanged_bucket {
     long ticket; /* of its last collective */
 };
 
-/* Buckets take turns in so many buffers: backward writes to one while others are reduced. */
-enum { RING_BUFFERS = 3 };
+/* Buckets take turns in so many buffers: backward writes to one while others are reduced. The matrices that backward
+ * places at a time may lie in as many buckets. */
+enum { RING_BUFFERS = BACKWARD_PLACES };
 
 struct reducer {
     const struct strategy *strategy;
@@ -138,7 +139,7 @@ void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 /* Begins a micro-batch, numbered from 0 in each step; call it before backward. */
 void reducer_begin(struct reducer *reducer, size_t micro_batch);
 
-/* Before backward writes the gradient of the matrix that begins with `tensor` in the arena, reducer_waits returns 1 if
+/* Before backward places the gradient of the matrix that begins with `tensor` in the arena, reducer_waits returns 1 if
  * the buffer for its bucket may still be read by a collective, which reducer_join_buffer makes later device work wait
  * for. Then reducer_place returns where the gradient is written, or added if micro_batch is above 0: in
  * model->gradient, unless the strategy releases gradients. Of those, a buffer is zero between matrices; after the first

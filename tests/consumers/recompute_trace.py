@@ -383,7 +383,8 @@ def compare_buckets(check, steps, summary, rounding):
         for row in reductions:
             stages.setdefault(row["args"]["bucket"], []).append(row)
         for bucket, rows in stages.items():
-            first = min(rows, key=lambda row: row["args"]["Seq"])
+            rows.sort(key=lambda row: row["args"]["Seq"])
+            first = [row for row in rows if row["name"] == rows[0]["name"]][-1] # the first stage, in the last micro-batch
             exposed = sum(length(whole) - common(whole, compute) for whole in ([[row["start"], row["end"]]] for row in rows))
             times.setdefault(bucket, []).append(
                 (first["start"] - step["start"], max(row["end"] for row in rows) - step["start"], exposed,
@@ -602,7 +603,8 @@ def compare_controls(check, directory, size, summary):
         return of_rounds(name, lambda ranks: step_of(ranks, name != "none" and shards(blocks[label][0])))
 
     def alone_of(rank):
-        return [sum(times) for times in zip(rank["alone_ms"], list_of(rank, "within_host_alone_ms"), list_of(rank, "gather_alone_ms"))]
+        return [rank["reductions"] * (a + w) + g
+                for a, w, g in zip(rank["alone_ms"], list_of(rank, "within_host_alone_ms"), list_of(rank, "gather_alone_ms"))]
 
     ours, none, after = step(label), step("none"), step("after_backward")
     mean = statistics.geometric_mean
@@ -612,7 +614,8 @@ def compare_controls(check, directory, size, summary):
         expected.update(step_to_none=ratio, compute_slowdown=mean_ratio(of_steps("compute_ms", label),
                                                                         of_steps("compute_ms", "none")))
     if none and size > 1 and label != "none":
-        alone = of_rounds(label, lambda ranks: max(sum(rank["alone_ms"] + list_of(rank, "within_host_alone_ms")) for rank in ranks))
+        alone = of_rounds(label, lambda ranks: max(rank["reductions"] * sum(rank["alone_ms"] + list_of(rank, "within_host_alone_ms"))
+                                                   for rank in ranks))
         first = first_share(directory, label)
         bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank], size, first) for rank in range(size)) for r in rounds]
         expected.update(sync_cost=(mean(ours) - mean(none)) * 1e-3, comm_alone=mean(alone) * 1e-3, attainable=mean(bound) * 1e-3,

@@ -140,8 +140,7 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
             int of_gradients = comm_of_gradients(collective.kind, reducer->strategy->shards);
             enum part part = collective.group == COMM_HOST ? WITHIN_HOST : of_gradients ? REDUCE : GATHER;
             alone_of(attainable, b->implementation, part, bucket)[b->round] +=
-                seconds_alone(job, timeline, reducer, &lead, &collective) *
-                (of_gradients ? reducer_reductions(reducer) : 1);
+                seconds_alone(job, timeline, reducer, &lead, &collective);
         }
     }
 }
@@ -183,7 +182,7 @@ int attainable_write(const struct attainable *a, struct results *results, const 
             print_list(out, "gather_alone_ms", alone_of(a, b->implementation, GATHER, 0) + round, reducer->plan.n,
                        a->rounds);
         print_list(out, "in_step_ms", in_step, reducer->plan.n, 1);
-        fprintf(out, ", \"last_tensor\": [");
+        fprintf(out, ", \"reductions\": %d, \"last_tensor\": [", reducer_reductions(reducer));
         for (int i = 0; i < reducer->plan.n; i++)
             fprintf(out, "%s%d", i ? ", " : "", reducer->plan.bucket[i].last_tensor);
         fprintf(out, "]}\n");
@@ -202,14 +201,16 @@ int attainable_write(const struct attainable *a, struct results *results, const 
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, const struct block *b,
                            double *alone)
 {
-    int plan = attainable->reducer[b->implementation].plan.n;
+    const struct reducer *reducer = &attainable->reducer[b->implementation];
+    int plan = reducer->plan.n, reductions = reducer_reductions(reducer);
     double *ratio = allocate((size_t)plan, sizeof *ratio), median;
     add_durations(timeline, attainable->timed, ratio);
     *alone = 0;
     for (int i = 0; i < plan; i++) {
         double seconds = 0;
         for (int part = 0; part < PARTS; part++)
-            seconds += alone_of(attainable, b->implementation, (enum part)part, i)[b->round];
+            seconds += alone_of(attainable, b->implementation, (enum part)part, i)[b->round] *
+                       (part == GATHER ? 1 : reductions);
         ratio[i] /= seconds;
         *alone += seconds - alone_of(attainable, b->implementation, GATHER, i)[b->round];
     }
@@ -232,7 +233,7 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
         double gather = 0, update = share * none_of(a, UPDATE)[r];
         for (int b = 0; b < plan->n; b++) {
             ready[b] = a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r];
-            alone[b] = alone_of(a, implementation, REDUCE, b)[r] / reducer_reductions(reducer); /* the last */
+            alone[b] = alone_of(a, implementation, REDUCE, b)[r];
             within[b] = alone_of(a, implementation, WITHIN_HOST, b)[r];
             gather += alone_of(a, implementation, GATHER, b)[r];
         }

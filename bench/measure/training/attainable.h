@@ -41,8 +41,8 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
 /* Adds the times of a block, in ms, as a line to this rank's metrics. For `none`: gradients_ready_ms of each tensor,
  * forward_end_ms, backward_end_ms, update_ms (the optimizer) and rest_ms (clipping and checkpoints). For other
  * strategies, for each bucket: alone_ms, within_host_alone_ms (of stages within hosts), gather_alone_ms (of weights, if
- * it shards), in_step_ms (all of them, mean over the timed steps), last_tensor (it completes the bucket). Returns 0; or
- * -1, reported. */
+ * it shards), in_step_ms (all of them, mean over the timed steps), last_tensor (it completes the bucket); and
+ * reductions, of each bucket in a step. Returns 0; or -1, reported. */
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
                      const struct timeline *timeline, const struct block *block);
 
@@ -54,7 +54,8 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
 
 /* Sets seconds[rounds] to the attainable step time in each round, of an implementation that reduces, on the rank where
  * that time is longest: attainable_of_plan, where an implementation that shards has its share of the optimizer's work,
- * and attainable_gather. All ranks call it. */
+ * and attainable_gather; of a strategy that releases gradients, only the reductions of the last micro-batch count. All
+ * ranks call it. */
 void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
                        double *seconds);
 

@@ -158,8 +158,24 @@ static void check_free(const struct recorder *r, const float *from, size_t float
     }
 }
 
-/* Backward gets a place for every matrix of every micro-batch in a buffer that no collective reads; the buffer has
- * zeros, and this rank's part the sum so far. All is sent. */
+/* Places a matrix, and checks the place: it lies in the ring, no collective reads it, and it has the number everywhere.
+ */
+static float *placed(const struct recorder *r, struct reducer *reducer, int t, float number)
+{
+    size_t floats = tensor_matrix_rows(&model.tensor[t]) * model.tensor[t].columns;
+    if (reducer_waits(reducer, t))
+        reducer_join_buffer(reducer, t);
+    float *place = reducer_place(reducer, t);
+    ck_assert(place >= reducer->ring);
+    ck_assert(place + floats <= reducer->ring + (size_t)reducer->ring_buffers * reducer->ring_floats);
+    check_free(r, place, floats);
+    for (size_t i = 0; i < floats; i++)
+        ck_assert_mem_eq(&place[i], &number, sizeof number);
+    return place;
+}
+
+/* Backward gets places for the matrices of every micro-batch, a few at a time, in buffers that no collective reads; a
+ * buffer has zeros, and this rank's part the sum so far. All is sent. */
 TEST(buffers_of_released_gradients_are_free_when_they_are_written)
 {
     static const size_t bucket_bytes[] = {1, 4096, 20000, 1UL << 30};
@@ -170,26 +186,24 @@ TEST(buffers_of_released_gradients_are_free_when_they_are_written)
         size_t micro_batches = (size_t)m / 4 + 1, sent = 0;
         memset(reducer.ring, 1, (size_t)reducer.ring_buffers * reducer.ring_floats * sizeof(float)); /* stale numbers */
         memset(reducer.shard, 2, model.arena * sizeof(float));
-        for (size_t at = 0; at < micro_batches * (size_t)model.tensors; at++) {
-            int t = model.tensors - 1 - (int)at % model.tensors;
-            const struct tensor *tensor = &model.tensor[t];
-            if (t == model.tensors - 1)
-                reducer_begin(&reducer, at / (size_t)model.tensors);
-            if (tensor->joined) {
-                if (reducer_waits(&reducer, t))
-                    reducer_join_buffer(&reducer, t);
-                float *place = reducer_place(&reducer, t), number = 0;
-                size_t floats = tensor_matrix_rows(tensor) * tensor->columns;
-                memset(&number, at < (size_t)model.tensors ? 0 : 2, sizeof number);
-                ck_assert(place >= reducer.ring);
-                ck_assert(place + floats <= reducer.ring + (size_t)reducer.ring_buffers * reducer.ring_floats);
-                check_free(&r, place, floats);
-                for (size_t i = 0; i < floats; i++)
-                    ck_assert_mem_eq(&place[i], &number, sizeof number);
-                for (size_t i = 0; i < floats; i++)
-                    place[i] = 3;
+        for (size_t batch = 0; batch < micro_batches; batch++) {
+            reducer_begin(&reducer, batch);
+            for (int t = model.tensors - 1, end; t >= 0; t = end) {
+                float *place[BACKWARD_PLACES], number = 0;
+                int begin[BACKWARD_PLACES], n = 0;
+                memset(&number, batch ? 2 : 0, sizeof number);
+                for (end = t; end >= 0 && (n < BACKWARD_PLACES || !model.tensor[end].joined); end--)
+                    if (model.tensor[end].joined) {
+                        begin[n] = end;
+                        place[n++] = placed(&r, &reducer, end, number);
+                    }
+                for (int i = 0; i < n; i++)
+                    *place[i] = (float)begin[i];
+                for (int i = 0; i < n; i++)
+                    ck_assert_float_eq(*place[i], (float)begin[i]);
+                for (; t > end; t--)
+                    reducer_gradient_ready(&reducer, t);
             }
-            reducer_gradient_ready(&reducer, t);
         }
         reducer_finish(&reducer);
         for (int i = 0; i < r.n; i++)
