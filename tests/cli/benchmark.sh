@@ -57,8 +57,10 @@ launch 3 --rounds 1 --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_sharded
 is "gradients sent in bf16 are rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1)" "1 4"
 [ "$(grep -cE '^(ddp|ddp_flat|ddp_bucketed|ddp_sharded|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* n/a$' printed)" = "5 1" ] && good=0 || good=1
 result "$good" "gradient errors are printed, n/a for the control"
-launch 2 --rounds 1 --implementations ddp_sharded
-is "the gradient error is measured without an implementation that has all moments" "$(errors 1e-12 1e-6)" 1
+launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --bucket-size-mb 0.001
+is "the gradient error is measured without an implementation that has all moments or gradients" "$(errors 1e-12 1e-6)" 1
+launch 2 --rounds 1 --implementations ddp_sharded --shard optimizer,gradients --grad-accumulation 2
+is "gradients of both kinds of --shard, of two micro-batches, are sums over the ranks" "$(errors 1e-12 1e-6)" 2
 
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --label nightly >printed 2>said </dev/null || status=$?
