@@ -140,7 +140,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     const struct device device = {
         .zero = zero, .synchronize = synchronize, .stamps_end = nothing, .stamp_ns = stamp_ns};
     float gradient[1];
-    const struct model model = {.device = &device, .gradient = gradient};
+    const struct model model = {.device = &device, .gradient = gradient, .arena = p.model.arena};
     struct comm comm = {.run_blocking = slow, .on_device = _i, .start = _i ? lead : NULL};
     launch_ns = _i * 100 * (int64_t)US;
     for (int s = DISCARDED_STEPS; s < STEPS; s++)
