@@ -172,6 +172,19 @@ struct device {
      * Decay Regularization, 2019, arXiv:1711.05101. */
     void (*adamw)(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
                   const struct adamw *adamw);
+
+    /* ---- strategies that train with other arithmetic ---- */
+    void (*axpby)(float *y, const float *x, size_t n, float a, float b); /* y[n] = a * x[n] + b * y; x may be y */
+    /* The three steps of an approximation of rank R of a gradient g[O, I], of which e[O, I] is what earlier
+     * approximations left out. Source: Vogels et al., PowerSGD, NeurIPS 2019, arXiv:1905.13727.
+     * left: e += g; p[R, O] = q[R, I] * e^T. */
+    void (*low_rank_left)(float *p, float *e, const float *g, const float *q, size_t R, size_t I, size_t O);
+    /* right: makes the rows of p[R, O] orthonormal by Gram-Schmidt, twice, because the rest of a row that depends on
+     * others is rounding error; a row of zeros stays so. Then q[R, I] = p * e. */
+    void (*low_rank_right)(float *q, float *p, const float *e, size_t R, size_t I, size_t O);
+    /* restore: g = p^T * q; e -= share * g. */
+    void (*low_rank_restore)(float *g, float *e, const float *p, const float *q, size_t R, size_t I, size_t O,
+                             float share);
 };
 
 #define RMSNORM_EPSILON 1e-5f

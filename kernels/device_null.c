@@ -110,6 +110,23 @@ static void null_adamw(float *w, void *compute_w, float *m, float *v, const floa
 {
     (void)w, (void)compute_w, (void)m, (void)v, (void)g, (void)n, (void)scalars, (void)adamw;
 }
+static void null_axpby(float *y, const float *x, size_t n, float a, float b)
+{
+    (void)y, (void)x, (void)n, (void)a, (void)b;
+}
+static void null_low_rank_left(float *p, float *e, const float *g, const float *q, size_t R, size_t I, size_t O)
+{
+    (void)p, (void)e, (void)g, (void)q, (void)R, (void)I, (void)O;
+}
+static void null_low_rank_right(float *q, float *p, const float *e, size_t R, size_t I, size_t O)
+{
+    (void)q, (void)p, (void)e, (void)R, (void)I, (void)O;
+}
+static void null_low_rank_restore(float *g, float *e, const float *p, const float *q, size_t R, size_t I, size_t O,
+                                  float share)
+{
+    (void)g, (void)e, (void)p, (void)q, (void)R, (void)I, (void)O, (void)share;
+}
 static int64_t null_stamp_ns(int64_t ticket)
 {
     return ticket;
@@ -176,6 +193,10 @@ static const struct device table = {
     .cross_entropy = null_cross_entropy,
     .grad_norm = null_grad_norm,
     .adamw = null_adamw,
+    .axpby = null_axpby,
+    .low_rank_left = null_low_rank_left,
+    .low_rank_right = null_low_rank_right,
+    .low_rank_restore = null_low_rank_restore,
 };
 
 const struct device *device_null(void)

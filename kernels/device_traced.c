@@ -231,6 +231,35 @@ static void traced_adamw(float *w, void *compute_w, float *m, float *v, const fl
     record_operation(OPERATION_ADAMW, start, n, 0, 0, 0);
 }
 
+static void traced_axpby(float *y, const float *x, size_t n, float a, float b)
+{
+    struct moment start = moment_now();
+    inner->axpby(y, x, n, a, b);
+    record_operation(OPERATION_AXPBY, start, n, 0, 0, 0);
+}
+
+static void traced_low_rank_left(float *p, float *e, const float *g, const float *q, size_t R, size_t I, size_t O)
+{
+    struct moment start = moment_now();
+    inner->low_rank_left(p, e, g, q, R, I, O);
+    record_operation(OPERATION_LOW_RANK_LEFT, start, R, I, O, 0);
+}
+
+static void traced_low_rank_right(float *q, float *p, const float *e, size_t R, size_t I, size_t O)
+{
+    struct moment start = moment_now();
+    inner->low_rank_right(q, p, e, R, I, O);
+    record_operation(OPERATION_LOW_RANK_RIGHT, start, R, I, O, 0);
+}
+
+static void traced_low_rank_restore(float *g, float *e, const float *p, const float *q, size_t R, size_t I, size_t O,
+                                    float share)
+{
+    struct moment start = moment_now();
+    inner->low_rank_restore(g, e, p, q, R, I, O, share);
+    record_operation(OPERATION_LOW_RANK_RESTORE, start, R, I, O, 0);
+}
+
 static struct device table = {
     .allocate = traced_allocate,
     .range_begin = range_begin,
@@ -254,6 +283,10 @@ static struct device table = {
     .cross_entropy = traced_cross_entropy,
     .grad_norm = traced_grad_norm,
     .adamw = traced_adamw,
+    .axpby = traced_axpby,
+    .low_rank_left = traced_low_rank_left,
+    .low_rank_right = traced_low_rank_right,
+    .low_rank_restore = traced_low_rank_restore,
 };
 
 const struct device *device_traced(const struct device *device, struct timeline *to, int stamps)

@@ -26,6 +26,10 @@ const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_CROSS_ENTROPY] = {"cross_entropy", "NV", "NV,N", "ci", "", "2eNV+4N"},
     [OPERATION_GRAD_NORM] = {"grad_norm", "n", "n", "f", "2n", "4n"},
     [OPERATION_ADAMW] = {"adamw", "n", "n,n,n,n", "ffff", "", "28n"},
+    [OPERATION_AXPBY] = {"axpby", "n", "n,n", "ff", "", "12n"},
+    [OPERATION_LOW_RANK_LEFT] = {"low_rank_left", "RIO", "OI,OI,RI", "fff", "2RIO", "12OI+4RI+4RO"},
+    [OPERATION_LOW_RANK_RIGHT] = {"low_rank_right", "RIO", "RO,OI", "ff", "2RIO+4RRO", "4OI+4RI+8RO"},
+    [OPERATION_LOW_RANK_RESTORE] = {"low_rank_restore", "RIO", "OI,RO,RI", "fff", "2RIO", "12OI+4RI+4RO"},
 };
 
 size_t operation_size(const char *letters, const size_t *sizes, char letter)

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Sizes of a common small language model; memory-bound operations work on rows of C or V elements. */
-enum { C = 768, H = 12, D = 64, T = 512, V = 10000, GPT2_V = 50257, PADDED_GPT2_V = 50304 };
+enum { C = 768, H = 12, D = 64, T = 512, V = 10000, RANK = 4, GPT2_V = 50257, PADDED_GPT2_V = 50304 };
 _Static_assert(PADDED_GPT2_V % VOCABULARY_ALIGNMENT == 0 && PADDED_GPT2_V - GPT2_V < VOCABULARY_ALIGNMENT, "as padded");
 enum { MOST_CASES = 64, MOST_ANGLES = 8192 * 64 };
 
@@ -31,7 +31,8 @@ struct kernel_case {
 };
 
 /* The arrays of the operations. Operations write y and z, and only read a and b, whose values are in [-0.5, 0.5), so
- * that values stay bounded over any number of repeats; v is in [0, 1). Attention uses both halves of y, z and a. */
+ * that values stay bounded over any number of repeats (low_rank_left adds 0.5 a call at most); v is in [0, 1).
+ * Attention uses both halves of y, z and a. */
 struct kernel_arrays {
     void *y, *z, *a, *b, *v;      /* [numbers] values of the compute type */
     float *y32, *z32, *a32, *v32; /* [numbers] fp32 values; equal to y, z, a and v if the compute type is fp32 */
@@ -129,7 +130,8 @@ static void declare_memory_bound(struct bench *b)
     size_t N = b->numbers / C;
     const size_t wide[4] = {b->array_bytes / sizeof(float), 1}, rows_of_c[4] = {N, C}, table[4] = {N, C, V},
                  logits[4] = {b->numbers / stride_of_logits(V), V},
-                 many_logits[4] = {b->numbers / stride_of_logits(GPT2_V), GPT2_V}, heads[4] = {N / T, T, H, D};
+                 many_logits[4] = {b->numbers / stride_of_logits(GPT2_V), GPT2_V}, heads[4] = {N / T, T, H, D},
+                 low_rank[4] = {RANK, C, N};
     if (b->program.opened.on_gpu)
         b->copy = OPERATION_COPY;
     else
@@ -142,6 +144,7 @@ static void declare_memory_bound(struct bench *b)
                          : !strcmp(letters, "NCV")                        ? table
                          : !strcmp(letters, "NV")                         ? logits
                          : !strcmp(letters, "BTHD")                       ? heads
+                         : !strcmp(letters, "RIO")                        ? low_rank
                                                                           : wide);
     }
     declare_case(b, OPERATION_CROSS_ENTROPY, many_logits);
@@ -301,6 +304,18 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
         break;
     case OPERATION_ADAMW:
         d->adamw(x->y32, x->y == x->y32 ? NULL : x->y, x->z32, x->v32, x->a32, s[0], x->scalars, &adamw);
+        break;
+    case OPERATION_AXPBY:
+        d->axpby(x->y32, x->a32, s[0], 0.5f, 0.5f);
+        break;
+    case OPERATION_LOW_RANK_LEFT:
+        d->low_rank_left(x->z32, x->y32, x->a32, x->v32, s[0], s[1], s[2]);
+        break;
+    case OPERATION_LOW_RANK_RIGHT:
+        d->low_rank_right(x->z32, x->y32, x->a32, s[0], s[1], s[2]);
+        break;
+    case OPERATION_LOW_RANK_RESTORE:
+        d->low_rank_restore(x->y32, x->z32, x->a32, x->v32, s[0], s[1], s[2], 0.0f);
         break;
     case OPERATIONS: /* the copy on the CPU: a plain loop that only the compiler optimises */
 #pragma omp parallel for num_threads(b->program.threads)

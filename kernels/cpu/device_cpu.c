@@ -55,6 +55,10 @@ static const struct device table = {
     .cross_entropy = cpu_cross_entropy,
     .grad_norm = cpu_grad_norm,
     .adamw = cpu_adamw,
+    .axpby = cpu_axpby,
+    .low_rank_left = cpu_low_rank_left,
+    .low_rank_right = cpu_low_rank_right,
+    .low_rank_restore = cpu_low_rank_restore,
 };
 
 const struct device *device_cpu(int threads)

@@ -1,4 +1,4 @@
-/* elementwise.c - operations that touch each number once: filling, copying, bfloat16, and SwiGLU. */
+/* elementwise.c - operations that touch each number once: filling, copying, adding, bfloat16, and SwiGLU. */
 #include "kernels/bf16.h"
 #include "kernels/cpu/cpu.h"
 
@@ -40,6 +40,13 @@ CPU_CLONES void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n, size_
             for (size_t i = start; i < end; i++)
                 to[i] += bf16_widen(from[r * stride + i]);
     }
+}
+
+CPU_CLONES void cpu_axpby(float *y, const float *x, size_t n, float a, float b)
+{
+#pragma omp parallel for simd num_threads(cpu_threads)
+    for (size_t i = 0; i < n; i++)
+        y[i] = a * x[i] + b * y[i];
 }
 
 CPU_CLONES void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t N, size_t F, size_t stride)

@@ -162,6 +162,10 @@ template <typename Number> static struct device make_table(enum precision precis
     d.cross_entropy = cuda_cross_entropy<Number>;
     d.grad_norm = cuda_grad_norm;
     d.adamw = cuda_adamw<Number>;
+    d.axpby = cuda_axpby;
+    d.low_rank_left = cuda_low_rank_left;
+    d.low_rank_right = cuda_low_rank_right;
+    d.low_rank_restore = cuda_low_rank_restore;
     return d;
 }
 

@@ -1,4 +1,4 @@
-/* elementwise.cu - operations that touch each number once: filling, copying, bfloat16, and SwiGLU.
+/* elementwise.cu - operations that touch each number once: filling, copying, adding, bfloat16, and SwiGLU.
  *
  * Each thread handles one group: 16 bytes of the narrowest array, so that enough loads are in flight to saturate the
  * memory bus. Arrays that are not aligned to 16 bytes are moved number by number. */
@@ -17,6 +17,33 @@ void cuda_copy(float *to, const float *from, size_t n)
 {
     if (n > 0)
         CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToDevice, cuda_stream));
+}
+
+template <bool whole> __device__ inline void axpby(float *y, const float *x, size_t start, size_t n, float a, float b)
+{
+    constexpr int count = Vector<float>::count;
+    Group<float, count> xs = load<whole, count>(x, start, n), ys = load<whole, count>(y, start, n);
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        ys.number[i] = a * xs.number[i] + b * ys.number[i];
+    store<whole>(y, ys, start, n);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    axpby_kernel(float *y, const float *x, size_t n, float a, float b, bool vectors)
+{
+    constexpr int count = Vector<float>::count;
+    size_t start = thread_of_grid() * count;
+    if (vectors && start + count <= n)
+        axpby<true>(y, x, start, n, a, b);
+    else
+        axpby<false>(y, x, start, n, a, b);
+}
+
+void cuda_axpby(float *y, const float *x, size_t n, float a, float b)
+{
+    if (n > 0)
+        launch(axpby_kernel, blocks_of(n, THREADS * Vector<float>::count), THREADS, 0, y, x, n, a, b, aligned(y, x));
 }
 
 /* ---- bfloat16 ---- */

@@ -87,6 +87,12 @@ void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_
              accumulate ? 1.0f : 0.0f);
 }
 
+void cuda_multiply(float *c, const float *a, int transpose_a, const float *b, int transpose_b, size_t rows,
+                   size_t columns, size_t inner)
+{
+    multiply(c, a, transpose_a, b, transpose_b, rows, columns, inner, 0.0f);
+}
+
 #define INSTANTIATE(Number)                                                                                            \
     template void cuda_linear_forward<Number>(void *, const void *, const void *, size_t, size_t, size_t);             \
     template void cuda_linear_backward_input<Number>(void *, const void *, const void *, size_t, size_t, size_t, int); \

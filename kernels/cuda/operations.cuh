@@ -63,4 +63,10 @@ template <typename Number>
 void cuda_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
                 const struct adamw *adamw);
 
+void cuda_axpby(float *y, const float *x, size_t n, float a, float b);
+void cuda_low_rank_left(float *p, float *e, const float *g, const float *q, size_t R, size_t I, size_t O);
+void cuda_low_rank_right(float *q, float *p, const float *e, size_t R, size_t I, size_t O);
+void cuda_low_rank_restore(float *g, float *e, const float *p, const float *q, size_t R, size_t I, size_t O,
+                           float share);
+
 #endif

@@ -226,3 +226,15 @@ void reference_adamw(double *w, double *m, double *v, const double *g, size_t n,
         w[i] -= lr / (1.0 - pow(beta1, t)) * m[i] / (sqrt(v[i] / (1.0 - pow(beta2, t))) + (double)adamw->epsilon);
     }
 }
+
+void reference_orthonormalise(double *p, size_t R, size_t O)
+{
+    for (size_t i = 0; i < R; i++)
+        for (size_t j = 0; j <= i; j++) { /* j == i: divides row i by its length */
+            double product = 0;
+            for (size_t k = 0; k < O; k++)
+                product += p[i * O + k] * p[j * O + k];
+            for (size_t k = 0; k < O; k++)
+                p[i * O + k] = j == i ? p[i * O + k] / sqrt(product) : p[i * O + k] - product * p[j * O + k];
+        }
+}

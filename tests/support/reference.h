@@ -44,4 +44,7 @@ void reference_grad_norm(double *scalars, const double *g, size_t n, double max_
 void reference_adamw(double *w, double *m, double *v, const double *g, size_t n, const double *scalars,
                      const struct adamw *adamw);
 
+/* Makes the rows of p[R, O], which do not depend on one another, orthonormal by modified Gram-Schmidt. */
+void reference_orthonormalise(double *p, size_t R, size_t O);
+
 #endif

@@ -764,6 +764,112 @@ static void test_adamw(void)
         }
 }
 
+/* ---- other arithmetic ---- */
+
+static void test_axpby(void)
+{
+    for (size_t l = 0; l < LENGTH(lengths); l++)
+        for (int alias = 0; alias < 2; alias++) {
+            size_t n = lengths[l];
+            struct array *y = array_floats(n, -1.0f, 1.0f), *x = alias ? y : array_floats(n, -1.0f, 1.0f);
+            RUN(axpby, array_device(y), array_device(x), n, 0.75f, -3.0f);
+            double *want = array_wide(y), *from = array_wide(x);
+            for (size_t i = 0; i < n; i++)
+                want[i] = 0.75 * (alias ? want[i] : from[i]) - 3.0 * want[i];
+            array_near(y, want, 0.0, 6.0 * UNIT); /* both products and their sum are at most 3.75 */
+            arrays_finish();
+        }
+}
+
+/* R, I, O: the rank, and the columns and rows of the matrix; a vector, long rows, and a rank of several. */
+static const size_t ranks_of[][3] = {{1, 1, 1}, {1, 17, 3}, {2, 3, 64}, {3, 65, 131}, {7, 30, 1000}};
+
+static void test_low_rank_left(void)
+{
+    for (size_t l = 0; l < LENGTH(ranks_of); l++) {
+        size_t R = ranks_of[l][0], I = ranks_of[l][1], O = ranks_of[l][2];
+        struct array *p = array_floats(R * O, -1.0f, 1.0f), *e = array_floats(O * I, -0.5f, 0.5f);
+        struct array *g = array_floats(O * I, -0.5f, 0.5f), *q = array_floats(R * I, -1.0f, 1.0f);
+        RUN(low_rank_left, array_device(p), array_device(e), array_device(g), array_device(q), R, I, O);
+        double *sum = array_wide(e), *more = array_wide(g), *want = array_doubles(R * O);
+        for (size_t i = 0; i < O * I; i++)
+            sum[i] += more[i];
+        reference_linear_forward(want, array_wide(q), sum, R, I, O);
+        array_near(e, sum, 1.0 * UNIT, 0.0);
+        array_near(p, want, 0.0, matmul_error(I));
+        arrays_finish();
+    }
+}
+
+static void test_independent_rows(void)
+{
+    for (size_t l = 0; l < LENGTH(ranks_of); l++) {
+        size_t R = ranks_of[l][0], I = ranks_of[l][1], O = ranks_of[l][2];
+        struct array *q = array_floats(R * I, -1.0f, 1.0f), *p = array_floats(R * O, 0.5f, 1.0f);
+        struct array *e = array_floats(O * I, -1.0f, 1.0f);
+        for (size_t i = 0; i < O; i++) /* rows that are far from parallel to one another */
+            for (size_t r = 0; r < R; r++)
+                array_set(p, r * O + i, (double)((float *)array_before(p))[r * O + i] * (i % R == r ? 1 : 0.1));
+        RUN(low_rank_right, array_device(q), array_device(p), array_device(e), R, I, O);
+        double *rows = array_wide(p), *want = array_wide(q);
+        reference_orthonormalise(rows, R, O);
+        reference_linear_backward_input(want, rows, array_wide(e), R, I, O, 0);
+        array_near(p, rows, 0.0, 8.0 * UNIT);
+        array_near(q, want, 0.0, matmul_error(O));
+        arrays_finish();
+    }
+}
+
+/* Of rows that depend on one another, what is left is rounding error, whose direction is arbitrary; but the rows are
+ * orthonormal or 0. Row 0 is x, row 1 is 0, row 2 is a multiple of x, row 3 is x and a little of y. */
+static void test_dependent_rows(void)
+{
+    enum { R = 4, O = 130 };
+    struct array *q = array_floats(R, -1.0f, 1.0f), *p = array_floats(R * O, -1.0f, 1.0f);
+    struct array *e = array_floats(O, 0.0f, 0.0f);
+    float *row = array_before(p);
+    for (size_t i = 0; i < O; i++) {
+        row[1 * O + i] = 0;
+        row[2 * O + i] = 0.3f * row[i];
+        row[3 * O + i] = row[i] + 1e-6f * row[3 * O + i];
+    }
+    RUN(low_rank_right, array_device(q), array_device(p), array_device(e), R, 1, O);
+    p->checked = q->checked = 1;
+    row = array_after(p);
+    for (size_t i = 0; i < R; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double product = 0;
+            for (size_t k = 0; k < O; k++)
+                product += (double)row[i * O + k] * (double)row[j * O + k];
+            int is_one = i == j && i != 1 && (i != 2 || product > 0.5);
+            ck_assert_msg(fabs(product - is_one) < 1e-6, "rows %zu and %zu have the product %g", i, j, product);
+        }
+    arrays_finish();
+}
+
+static void test_low_rank_right(void)
+{
+    test_independent_rows();
+    test_dependent_rows();
+}
+
+static void test_low_rank_restore(void)
+{
+    for (size_t l = 0; l < LENGTH(ranks_of); l++) {
+        size_t R = ranks_of[l][0], I = ranks_of[l][1], O = ranks_of[l][2];
+        struct array *g = array_floats(O * I, -1.0f, 1.0f), *e = array_floats(O * I, -1.0f, 1.0f);
+        struct array *p = array_floats(R * O, -1.0f, 1.0f), *q = array_floats(R * I, -1.0f, 1.0f);
+        RUN(low_rank_restore, array_device(g), array_device(e), array_device(p), array_device(q), R, I, O, 0.25f);
+        double *want = array_doubles(O * I), *left = array_wide(e);
+        reference_linear_backward_weight(want, array_wide(p), array_wide(q), R, I, O);
+        for (size_t i = 0; i < O * I; i++)
+            left[i] -= 0.25 * want[i];
+        array_near(g, want, 0.0, matmul_error(R));
+        array_near(e, left, 2.0 * UNIT, matmul_error(R));
+        arrays_finish();
+    }
+}
+
 /* ---- the list of operations ---- */
 
 #define ROW(operation, test)                                                                                           \
@@ -815,6 +921,10 @@ static const struct {
     ROW(cross_entropy, test_cross_entropy),
     ROW(grad_norm, test_grad_norm),
     ROW(adamw, test_adamw),
+    ROW(axpby, test_axpby),
+    ROW(low_rank_left, test_low_rank_left),
+    ROW(low_rank_right, test_low_rank_right),
+    ROW(low_rank_restore, test_low_rank_restore),
 };
 
 START_TEST(operation_matches_reference)
@@ -887,7 +997,7 @@ static int is_there(int i)
 static int is_another(int i, const char *operation)
 {
     return devices[i].create != cuda || devices[i].how != PRECISION_TF32 || !strncmp(operation, "linear_", 7) ||
-           !strncmp(operation, "attention_", 10);
+           !strncmp(operation, "attention_", 10) || !strncmp(operation, "low_rank_", 9);
 }
 
 int main(void)

@@ -54,6 +54,10 @@ static const struct {
     {OPERATION_CROSS_ENTROPY, {N, V}, 0, 4 * (2 * N * V + N)},
     {OPERATION_GRAD_NORM, {X}, 2 * X, 4 * X},
     {OPERATION_ADAMW, {X}, 0, 4 * (3 * 2 * X + X)},
+    {OPERATION_AXPBY, {X}, 0, 4 * (2 * X + X)},
+    {OPERATION_LOW_RANK_LEFT, {N, I, O}, 210, 4 * (2 * 35 + 35 + 15 + 21)},
+    {OPERATION_LOW_RANK_RIGHT, {N, I, O}, 210 + 4 * 63, 4 * (2 * 21 + 35 + 15)},
+    {OPERATION_LOW_RANK_RESTORE, {N, I, O}, 210, 4 * (35 + 2 * 35 + 15 + 21)},
 };
 
 TEST_EACH(work_has_known_values, OPERATIONS)
