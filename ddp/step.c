@@ -2,9 +2,9 @@
  *
  * Each rank has the whole model and a part of the global batch. A step computes the gradient of that part, the strategy
  * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update; or, if the
- * strategy shards, updates its part of the weights and gathers the parts of the others. The gradient of the loss is
- * already divided by (tokens of a micro-batch x ranks x micro-batches), so that the sum over ranks and micro-batches is
- * the mean over the global batch. */
+ * strategy shards, updates its part of the weights and gathers the parts of the others; or, if the strategy averages
+ * weights, uses its own gradient. The gradient of the loss is already divided by (tokens of a micro-batch x ranks x
+ * micro-batches), so that the sum over ranks and micro-batches is the mean over the global batch. */
 #include "ddp/step.h"
 
 #include "kernels/core_wait.h"
@@ -173,6 +173,8 @@ void step_run(struct trainer *t, int slot)
         for (int i = 0; i < t->reducer->ranges; i++) {
             const struct owned_range *own = &t->reducer->owned[i];
             optimizer_update(optimizer, model, own->offset, own->count, own->gradient, own->at);
+            if (reducer_averages(t->reducer))
+                switch_phase(t, PHASE_GRADIENT_SYNC);
             reducer_range_updated(t->reducer, i);
         }
     }
@@ -205,7 +207,7 @@ void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots, 
     if (t->checkpoint.every && t->checkpoint.job->rank == 0)
         t->checkpoint.piece = t->device->allocate_host(checkpoint_piece_bytes());
     t->phase = PHASES;
-    trainer_reset(t, 0);
+    trainer_set_step(t, 0, 1);
 }
 
 void trainer_destroy(struct trainer *t)
@@ -226,6 +228,7 @@ void trainer_reset(struct trainer *t, long step)
     t->device->copy(t->model->weight, t->start, t->model->arena);
     model_weights_changed(t->model);
     optimizer_reset(&t->optimizer, t->model);
+    reducer_restart(t->reducer);
     trainer_set_step(t, step, 1);
 }
 

@@ -11,10 +11,10 @@
 
 /* The phases of a step, in order; each is a span of the host lane with this name. Data loading, forward and backward
  * occur once per micro-batch. parameter_gather is the wait, within forward of the first micro-batch, for weights that
- * other ranks updated in the step before; gradient_sync is the wait for communication after backward, and within it
- * for a buffer to be free, if the strategy releases gradients.
- * gradient_clipping_warmup occurs only in warm-up steps, checkpoint only in steps that save one, where rank 0 writes
- * and the others wait. */
+ * other ranks updated in the step before; gradient_sync is the wait for communication after backward; within it for a
+ * buffer to be free, if the strategy releases gradients; and, when weights are averaged, after the optimizer, with the
+ * outer optimizer. gradient_clipping_warmup occurs only in warm-up steps, checkpoint only in steps that save one, where
+ * rank 0 writes and the others wait. */
 enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,
@@ -78,8 +78,8 @@ struct trainer {
 void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots, size_t moments);
 void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 
-/* Restores the starting weights, zeroes the moments, restarts AdamW's update number at 1, and sets schedule and data to
- * `step` (the data to 0 if step is negative). */
+/* Restores the starting weights, zeroes the moments, restarts the reducer and AdamW's update number at 1, and sets
+ * schedule and data to `step` (the data to 0 if step is negative). */
 void trainer_reset(struct trainer *trainer, long step);
 
 /* Sets the step of schedule and data, and AdamW's update number; keeps weights and moments. Waits for the device. */

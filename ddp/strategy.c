@@ -15,6 +15,8 @@ const struct strategy *const strategies[] = {
     &strategy_ddp_hierarchical,
     &strategy_ddp_sharded,
     &strategy_ddp_flat,
+    &strategy_ddp_powersgd,
+    &strategy_ddp_local,
     &strategy_none,
     NULL,
 };
@@ -25,6 +27,11 @@ const struct strategy *strategy_find(const char *name)
         if (!strcmp(strategies[i]->name, name))
             return strategies[i];
     return NULL;
+}
+
+int strategy_is_compared(const struct strategy *strategy)
+{
+    return strategy->reduces && !strategy->approximates;
 }
 
 const struct strategy *strategy_with(const struct strategy *strategy, enum comm_dtype wire)
@@ -67,12 +74,12 @@ size_t strategy_ring(const struct strategy *strategy, const struct model *model,
 }
 
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
-                    struct comm *comm, size_t bucket_bytes)
+                    struct comm *comm, size_t bucket_bytes, size_t number)
 {
     int parts = strategy_parts(strategy, comm->ranks, comm->local_size);
     if (strategy->on_one_level && !parts)
         strategy = strategy->on_one_level;
-    *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm};
+    *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm, .number = number};
     strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
     if (strategy->stages) {
         reducer->bytes = model->arena * comm_dtype_bytes(strategy->wire);
@@ -90,6 +97,12 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         reducer->bytes += (size_t)comm->ranks * sizeof(float);
         reducer->norm = comm->allocate(comm, (size_t)comm->ranks * sizeof(float));
     }
+    if (strategy->keeps) {
+        size_t floats = strategy->keeps(model, number);
+        reducer->bytes += floats * sizeof(float);
+        reducer->kept = comm->allocate(comm, floats * sizeof(float));
+        model->device->zero(reducer->kept, floats);
+    }
     reducer->owned = allocate((size_t)reducer->plan.n, sizeof *reducer->owned);
     reducer->owned[0] = (struct owned_range){0, model->arena, 0, model->gradient};
     reducer->ranges = 1;
@@ -105,23 +118,43 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         reducer->ring = comm->allocate(comm, floats * sizeof(float));
         model->device->zero(reducer->ring, floats);
     }
+    reducer_restart(reducer);
 }
 
 void reducer_destroy(struct reducer *reducer)
 {
-    void *const memory[] = {reducer->staged, reducer->shard,    reducer->norm,
-                            reducer->sent,   reducer->received, reducer->ring};
+    void *const memory[] = {reducer->staged,   reducer->shard, reducer->norm, reducer->sent,
+                            reducer->received, reducer->ring,  reducer->kept};
     for (size_t i = 0; reducer->comm && i < sizeof memory / sizeof *memory; i++)
         reducer->comm->release(reducer->comm, memory[i]);
     free(reducer->exchanged);
+    free(reducer->low_rank);
     free(reducer->owned);
     plan_destroy(&reducer->plan);
     *reducer = (struct reducer){0};
 }
 
+void reducer_restart(struct reducer *reducer)
+{
+    reducer->step = 0;
+    if (reducer->strategy->restart)
+        reducer->strategy->restart(reducer);
+}
+
+int reducer_averages(const struct reducer *reducer)
+{
+    return reducer->strategy->averages && reducer->step % reducer->number == 0;
+}
+
+double reducer_share(const struct reducer *reducer)
+{
+    return reducer->strategy->averages ? 1.0 / (double)reducer->number : 1;
+}
+
 void reducer_begin(struct reducer *reducer, size_t micro_batch)
 {
     reducer->started = 0;
+    reducer->step += !micro_batch;
     reducer->turn = (int)micro_batch * reducer->plan.n;
     if (!micro_batch) /* the last step has waited for all of its reductions */
         memset(reducer->taken, 0, sizeof reducer->taken);

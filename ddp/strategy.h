@@ -25,12 +25,20 @@ struct exchanged_bucket {
 /* Buckets take turns in so many buffers: backward writes to one while others are reduced. The matrices that backward
  * places at a time may lie in as many buckets. */
 enum { RING_BUFFERS = BACKWARD_PLACES };
+/* Where a tensor's numbers end in the messages of ddp_powersgd, in floats; they begin where those of the next tensor
+ * end, as in the arena. */
+struct low_rank_tensor {
+    size_t p, q;
+    long ticket; /* of the last tensor of a bucket: that of the bucket's last collective */
+};
 
 struct reducer {
     const struct strategy *strategy;
     const struct model *model;
     struct comm *comm;
     struct plan plan;
+    size_t number; /* N of NAME:N, for a strategy with a number */
+    size_t step;   /* the number of this step since reducer_restart, from 1 */
 
     struct owned_range
         *owned; /* [ranges] in the order in which the optimizer updates them; by default the whole arena */
@@ -47,6 +55,10 @@ struct reducer {
     /* ---- of strategies that exchange (exchange.h) ---- */
     struct exchanged_bucket *exchanged; /* [plan.n] */
     uint16_t *sent, *received;          /* memory from the comm: this rank's numbers; those from all ranks */
+
+    /* ---- of strategies that keep numbers ---- */
+    float *kept;                      /* memory from the comm */
+    struct low_rank_tensor *low_rank; /* [tensors + 1] of ddp_powersgd */
 
     /* [arena / parts] memory from the comm for the sums of this rank's part of each bucket (strategy_parts); if the
      * strategy shards, of the owned ranges, in their order */
@@ -68,7 +80,7 @@ struct reducer {
 struct strategy {
     const char *name;
     const char *summary;  /* one line for --help */
-    int reduces;          /* 1 if the strategy reduces gradients; 0 only for the control, `none` */
+    int reduces;          /* 1 if the strategy reduces gradients, or weights; 0 only for the control, `none` */
     int overlaps;         /* 1 if the strategy starts reductions during backward */
     int stages;           /* 1 if the strategy needs the buffer `staged` of the reducer */
     int exchanges;        /* 1 if the strategy exchanges slices of buckets (exchange.h) */
@@ -77,6 +89,10 @@ struct strategy {
                              the model's gradient */
     int releases;         /* 1 if backward writes each bucket to a buffer of the ring, which another bucket takes once
                              this one is reduced; so the gradients of every micro-batch are reduced */
+    int approximates;     /* 1: trains with other arithmetic than the sum of all gradients: a control, which is timed,
+                             but not compared with the others */
+    int averages;         /* 1: every `number` steps the ranks average their weights, in .range_updated; gradients are
+                             not reduced, and weights differ between ranks until then */
     int buckets;          /* 1 if the strategy obeys --bucket-size-mb */
     enum comm_dtype wire; /* the type in which gradients are sent: fp32 or bfloat16 */
     int collectives;      /* the most collectives per bucket and step (strategy_collectives: with micro-batches) */
@@ -86,6 +102,13 @@ struct strategy {
     void (*finish)(struct reducer *reducer);
 
     /* ---- members that may be NULL ---- */
+    /* The strategy is named NAME:N; what N is: a letter and words. N is from 1 to most_number. */
+    const char *number_letter, *number_words;
+    size_t most_number;
+    /* Returns how many floats the strategy keeps in reducer->kept. */
+    size_t (*keeps)(const struct model *model, size_t number);
+    /* Sets what the strategy keeps to its state before the first step. */
+    void (*restart)(struct reducer *reducer);
     /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last); if the strategy releases gradients,
      * in every micro-batch. */
     void (*gradient_ready)(struct reducer *reducer, int tensor);
@@ -108,14 +131,17 @@ struct strategy {
 
 extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
     strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_hierarchical, strategy_ddp_sharded,
-    strategy_ddp_sharded_gradients, strategy_ddp_individual_v2_bf16, strategy_ddp_bucketed_bf16,
-    strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
+    strategy_ddp_sharded_gradients, strategy_ddp_powersgd, strategy_ddp_local, strategy_ddp_individual_v2_bf16,
+    strategy_ddp_bucketed_bf16, strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
 
 /* All strategies, ended by NULL. */
 extern const struct strategy *const strategies[];
 
 /* Returns the strategy of that name, or NULL. */
 const struct strategy *strategy_find(const char *name);
+
+/* Returns 1 if a strategy's steps and losses are compared with those of others: it reduces the sum of all gradients. */
+int strategy_is_compared(const struct strategy *strategy);
 
 /* Returns the strategy, or the same strategy with gradients of that type on the wire, if it has one. */
 const struct strategy *strategy_with(const struct strategy *strategy, enum comm_dtype wire);
@@ -130,11 +156,20 @@ size_t strategy_collectives(const struct strategy *strategy, size_t micro_batche
 /* Returns the floats of the ring that a reducer of a strategy that releases gradients has; 0 for other strategies. */
 size_t strategy_ring(const struct strategy *strategy, const struct model *model, size_t bucket_bytes);
 
-/* Creates a reducer. bucket_bytes is used by strategies with buckets. The comm must outlive the reducer and have
- * capacity for strategy->collectives collectives per bucket. */
+/* Creates a reducer. bucket_bytes is used by strategies with buckets, `number` by those with a number. The comm must
+ * outlive the reducer and have capacity for strategy->collectives collectives per bucket. */
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
-                    struct comm *comm, size_t bucket_bytes);
+                    struct comm *comm, size_t bucket_bytes, size_t number);
 void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
+
+/* Forgets all earlier steps. Call it when training starts again, with the weights from which it starts. */
+void reducer_restart(struct reducer *reducer);
+
+/* Returns 1 if ranks average their weights at the end of this step. */
+int reducer_averages(const struct reducer *reducer);
+
+/* Returns how many times a step runs each collective, on average: 1, or 1 / interval. */
+double reducer_share(const struct reducer *reducer);
 
 /* Begins a micro-batch, numbered from 0 in each step; call it before backward. */
 void reducer_begin(struct reducer *reducer, size_t micro_batch);

@@ -48,7 +48,7 @@ check_options() {
     need_program "$program"
     all=$("$program" --help |
         awk '/^[^ ]/ { on = /^Implementations:/; next } on && NF { printf "%s%s", (n++ ? "|" : ""), $1 }')
-    check_list --implementations "$implementations" "([A-Za-z0-9_+-]{1,40}=)?($all)" \
+    check_list --implementations "$implementations" "([A-Za-z0-9_+-]{1,40}=)?(${all//:[A-Z]/:[0-9]+})" \
         "${all//|/, }, or LABEL=NAME with a label of up to 40 letters, digits, _, - and +"
     labels=$(tr , '\n' <<<"$implementations" | cut -d = -f 1 | paste -sd ,)
     check_list --implementations "$labels" '.*' labels

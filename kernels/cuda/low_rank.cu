@@ -52,7 +52,8 @@ void cuda_low_rank_right(float *q, float *p, const float *e, size_t R, size_t I,
     cuda_multiply(q, p, 0, e, 0, R, I, O);
 }
 
-void cuda_low_rank_restore(float *g, float *e, const float *p, const float *q, size_t R, size_t I, size_t O, float share)
+void cuda_low_rank_restore(float *g, float *e, const float *p, const float *q, size_t R, size_t I, size_t O,
+                           float share)
 {
     cuda_multiply(g, p, 1, q, 0, O, I, R);
     cuda_axpby(e, g, O * I, -share, 1.0f);

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
 #include "tests/support/on_hosts.h"
+#include "tests/support/reference.h"
 #include "tests/support/restore.h"
 #include "tests/support/suite.h"
 
@@ -84,11 +85,12 @@ static void one_rank_destroy(struct one_rank *one)
     model_destroy(&one->model);
 }
 
-/* Trains from the initial weights with a strategy. */
-static void train(struct one_rank *one, const struct strategy *strategy, size_t bucket_bytes, int steps)
+/* Trains from the initial weights with a strategy; number: see reducer_create. */
+static void train_with(struct one_rank *one, const struct strategy *strategy, size_t bucket_bytes, size_t number,
+                       int steps)
 {
     reducer_destroy(&one->reducer);
-    reducer_create(&one->reducer, strategy, &one->model, one->comm, bucket_bytes);
+    reducer_create(&one->reducer, strategy, &one->model, one->comm, bucket_bytes, number);
     trainer_reset(&one->trainer, one->trainer.schedule.warmup_steps ? 0 : 1);
     timeline_clear(&one->timeline);
     one->model.device->stamps_begin();
@@ -97,6 +99,11 @@ static void train(struct one_rank *one, const struct strategy *strategy, size_t 
     reducer_settle(&one->reducer);
     one->model.device->stamps_end();
     timeline_settle(&one->timeline, one->model.device->stamp_ns);
+}
+
+static void train(struct one_rank *one, const struct strategy *strategy, size_t bucket_bytes, int steps)
+{
+    train_with(one, strategy, bucket_bytes, 0, steps);
 }
 
 static float recorded(const struct one_rank *one, int step, enum step_record what)
@@ -164,13 +171,13 @@ struct variant {
 static struct variant variants[64];
 static int n_variants;
 
-/* Lists every strategy of the program that reduces gradients; strategies with buckets at three bucket sizes, but those
- * that release gradients with many buckets and with one. */
+/* Lists every strategy of the program that reduces the sum of all gradients; strategies with buckets at three bucket
+ * sizes, but those that release gradients with many buckets and with one. */
 static void make_variants(void)
 {
     static const size_t sizes[] = {2000, 9000, 1 << 30};
     for (int i = 0; strategies[i]; i++) {
-        for (size_t s = 0; strategies[i]->reduces && s < (strategies[i]->buckets ? 3 : 1); s++)
+        for (size_t s = 0; strategy_is_compared(strategies[i]) && s < (strategies[i]->buckets ? 3 : 1); s++)
             variants[n_variants++] = (struct variant){strategies[i], sizes[s]};
         for (size_t s = 0; strategies[i]->gradients && s < 3; s += 2)
             variants[n_variants++] = (struct variant){strategies[i]->gradients, sizes[s]};
@@ -440,7 +447,7 @@ static double error_with(struct one_rank *many, const struct one_rank *one, cons
                             mistake,
                             many};
     reducer_destroy(&many->reducer);
-    reducer_create(&many->reducer, v->strategy, &many->model, &faulty.comm, v->bucket_bytes);
+    reducer_create(&many->reducer, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, 0);
     many->trainer.ranks = mistake == FORGETS_MEAN ? 1 : job.size;
     trainer_reset(&many->trainer, 1);
     timeline_clear(&many->timeline);
@@ -618,6 +625,238 @@ START_TEST(checkpoints_do_not_depend_on_the_strategy)
     one_rank_destroy(&one);
 }
 END_TEST
+
+/* ---- other arithmetic ---- */
+
+/* Checks that all ranks have the same n floats; or, with `equal` 0, that no two ranks do. */
+static void check_ranks(const float *mine, size_t n, int equal)
+{
+    float *all = allocate((size_t)job.size * n, sizeof *all);
+    job_gather(&job, mine, n * sizeof *mine, all);
+    for (int r = 1; r < job.size; r++)
+        ck_assert_int_eq(!memcmp(all, all + (size_t)r * n, n * sizeof *all), equal);
+    free(all);
+}
+
+/* Lets the reducer reduce the gradient x[arena]; stores the result in x. */
+static void reduce(struct one_rank *one, float *x)
+{
+    const struct model *model = &one->model;
+    model->device->upload(model->gradient, x, model->arena * sizeof *x);
+    reducer_begin(&one->reducer, 0);
+    for (int t = model->tensors - 1; t >= 0; t--)
+        reducer_gradient_ready(&one->reducer, t);
+    reducer_finish(&one->reducer);
+    model->device->download(x, model->gradient, model->arena * sizeof *x);
+}
+
+enum { RANK = 2, OF_LOW_RANK = 3 }; /* a rank of approximations, and the number of steps with them */
+
+/* Returns number i of the gradient of a rank in a step: irregular, within 1. */
+static float made_up(int rank, int step, size_t i)
+{
+    return (float)sin(1.0 + (double)(i * i % 7919) * (3 + 5 * rank + 7 * step));
+}
+
+/* A step of PowerSGD in double, as simple as possible, of a matrix g [ranks, O, I] of every rank, with error memory
+ * e [ranks, O, I], and q [RANK, I]; stores the sum in sum[O, I]. */
+static void reference_low_rank(double *sum, double *e, double *q, const double *g, size_t I, size_t O)
+{
+    size_t ranks = (size_t)job.size, n = O * I;
+    double *p = allocate(RANK * O, sizeof *p), *part = allocate(RANK * (O > I ? O : I), sizeof *part);
+    for (size_t i = 0; i < ranks * n; i++)
+        e[i] += g[i];
+    for (size_t r = 0; r < ranks; r++) {
+        reference_linear_forward(part, q, e + r * n, RANK, I, O);
+        for (size_t i = 0; i < RANK * O; i++)
+            p[i] += part[i];
+    }
+    reference_orthonormalise(p, RANK, O);
+    memset(q, 0, RANK * I * sizeof *q);
+    for (size_t r = 0; r < ranks; r++)
+        reference_linear_backward_input(q, p, e + r * n, RANK, I, O, 1);
+    memset(sum, 0, n * sizeof *sum);
+    reference_linear_backward_weight(sum, p, q, RANK, I, O);
+    for (size_t i = 0; i < ranks * n; i++)
+        e[i] -= sum[i % n] / (double)job.size;
+    free(p);
+    free(part);
+}
+
+/* Returns the largest difference between numbers of `got` and `want`, relative to the largest of `want`. */
+static double largest_error(const float *got, const double *want, size_t n)
+{
+    double apart = 0, largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        apart = fmax(apart, fabs((double)got[i] - want[i]));
+        largest = fmax(largest, fabs(want[i]));
+    }
+    return apart / largest;
+}
+
+/* Three steps of PowerSGD, whose errors are added to later steps, are those of the reference for every tensor, with any
+ * buckets; vectors are summed exactly. */
+START_TEST(low_rank_steps_equal_the_reference)
+{
+    struct one_rank many;
+    one_rank_create(&many, job.rank, job.size, 1, 0);
+    const struct model *model = &many.model;
+    size_t arena = model->arena, ranks = (size_t)job.size;
+    for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
+        train_with(&many, &strategy_ddp_powersgd, of_hosts[b], RANK, 0);
+        const struct reducer *r = &many.reducer;
+        float *q = on_host(model->device, r->kept + arena + r->low_rank[0].p, r->low_rank[0].q), *x[OF_LOW_RANK];
+        check_ranks(q, r->low_rank[0].q, 1);
+        for (int step = 0; step < OF_LOW_RANK; step++) {
+            x[step] = allocate(arena, sizeof **x);
+            for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
+                for (size_t i = t->offset; i < t->offset + t->count; i++)
+                    x[step][i] = made_up(job.rank, step, i);
+            reduce(&many, x[step]);
+            check_ranks(x[step], arena, 1);
+        }
+        for (int tensor = 0; tensor < model->tensors; tensor++) {
+            const struct tensor *t = &model->tensor[tensor];
+            double *e = allocate(ranks * t->count, sizeof *e), *g = allocate(ranks * t->count, sizeof *g);
+            double *of_q = allocate(RANK * t->columns, sizeof *of_q), *sum = allocate(t->count, sizeof *sum);
+            for (size_t i = 0; i < RANK * t->columns && t->rows > 1; i++)
+                of_q[i] = (double)q[r->low_rank[tensor + 1].q + i];
+            for (int step = 0; step < OF_LOW_RANK; step++) {
+                for (size_t i = 0; i < ranks * t->count; i++)
+                    g[i] = (double)made_up((int)(i / t->count), step, t->offset + i % t->count);
+                memset(sum, 0, t->count * sizeof *sum);
+                if (t->rows > 1)
+                    reference_low_rank(sum, e, of_q, g, t->columns, t->rows);
+                else
+                    for (size_t i = 0; i < ranks * t->count; i++)
+                        sum[i % t->count] += g[i];
+                double error = largest_error(x[step] + t->offset, sum, t->count);
+                ck_assert_msg(error < (t->rows > 1 ? 1e-4 : 1e-6), "%s differs by %g in step %d", t->name, error, step);
+            }
+            free(e);
+            free(g);
+            free(of_q);
+            free(sum);
+        }
+        for (int step = 0; step < OF_LOW_RANK; step++)
+            free(x[step]);
+        free(q);
+    }
+    one_rank_destroy(&many);
+}
+END_TEST
+
+/* If the sum of the gradients has a rank of at most R, here as many as there are ranks, nothing is left out. With fewer
+ * than R, some of the factors' rows depend on others. */
+START_TEST(matrices_of_low_rank_are_exact)
+{
+    enum { MORE = 4 };
+    struct one_rank many;
+    one_rank_create(&many, job.rank, job.size, 1, 0);
+    const struct model *model = &many.model;
+    float *x = allocate(model->arena, sizeof *x);
+    double *sum = allocate(model->arena, sizeof *sum);
+    for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
+        for (size_t i = 0; i < t->count; i++)
+            for (int r = 0; r < job.size; r++) {
+                float product = made_up(r, 1, i / t->columns) * made_up(r, 2, 100 + i % t->columns);
+                sum[t->offset + i] += (double)product;
+                x[t->offset + i] = r == job.rank ? product : x[t->offset + i];
+            }
+    train_with(&many, &strategy_ddp_powersgd, 2000, MORE, 0);
+    reduce(&many, x);
+    for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++) {
+        double error = largest_error(x + t->offset, sum + t->offset, t->count);
+        ck_assert_msg(error < 1e-5, "%s differs by %g", t->name, error);
+    }
+    free(x);
+    free(sum);
+    one_rank_destroy(&many);
+}
+END_TEST
+
+/* Moves the anchor by the mean of the ranks' ways with Nesterov's momentum, in double; all are [arena]. */
+static void reference_average(double *anchor, double *momentum, const float *weight, size_t arena)
+{
+    float *all = allocate((size_t)job.size * arena, sizeof *all);
+    job_gather(&job, weight, arena * sizeof *weight, all);
+    for (size_t i = 0; i < arena; i++) {
+        double d = 0;
+        for (int r = 0; r < job.size; r++)
+            d += (anchor[i] - (double)all[(size_t)r * arena + i]) / job.size;
+        momentum[i] = 0.9 * momentum[i] + d;
+        anchor[i] -= 0.7 * (d + 0.9 * momentum[i]);
+    }
+    free(all);
+}
+
+/* With local training, the weights are those of ranks that train alone, each on its part of the batch, and whose
+ * weights the test averages every _i steps. */
+START_TEST(local_training_equals_the_reference)
+{
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 1, 0);
+    size_t arena = one.model.arena;
+    const struct device *device = one.model.device;
+    double *anchor = allocate(arena, sizeof *anchor), *momentum = allocate(arena, sizeof *momentum);
+    float *start = on_host(device, one.model.weight, arena), *want[STEPS];
+    for (size_t i = 0; i < arena; i++)
+        anchor[i] = (double)start[i];
+    train(&one, &strategy_none, 0, 0);
+    one.trainer.ranks = 1; /* gradients are those of the rank's own part */
+    for (int step = 0; step < STEPS; step++) {
+        step_run(&one.trainer, step);
+        want[step] = on_host(device, one.model.weight, arena);
+        if ((step + 1) % _i)
+            continue;
+        reference_average(anchor, momentum, want[step], arena);
+        for (size_t i = 0; i < arena; i++)
+            want[step][i] = (float)anchor[i];
+        device->upload(one.model.weight, want[step], arena * sizeof **want);
+        model_weights_changed(&one.model);
+    }
+    one.trainer.ranks = job.size;
+    for (int step = 0; step < STEPS; step++) {
+        train_with(&one, &strategy_ddp_local, 0, (size_t)_i, step + 1);
+        ck_assert_uint_eq(one.timeline.lane[LANE_COMMUNICATION].n, (size_t)((step + 1) / _i));
+        float *weight = on_host(device, one.model.weight, arena);
+        double apart = 0, way = 0;
+        for (size_t i = 0; i < arena; i++) {
+            apart += pow((double)weight[i] - (double)want[step][i], 2);
+            way += pow((double)want[step][i] - (double)start[i], 2);
+        }
+        ck_assert_double_le(sqrt(apart / way), weight_tolerance);
+        check_ranks(weight, arena, (step + 1) % _i == 0);
+        free(weight);
+        free(want[step]);
+    }
+    free(start);
+    free(anchor);
+    free(momentum);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* What a strategy keeps from step to step is forgotten when training starts again. */
+START_TEST(training_can_start_again)
+{
+    static const struct strategy *const keeping[] = {&strategy_ddp_powersgd, &strategy_ddp_local};
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 1, 0);
+    train_with(&one, keeping[_i], 2000, 2, STEPS);
+    float *first = on_host(one.model.device, one.model.weight, one.model.arena);
+    trainer_reset(&one.trainer, 1);
+    for (int i = 0; i < STEPS; i++)
+        step_run(&one.trainer, 0);
+    float *again = on_host(one.model.device, one.model.weight, one.model.arena);
+    ck_assert_mem_eq(again, first, one.model.arena * sizeof *again);
+    free(first);
+    free(again);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* ---- spans ---- */
 
 /* Each step has a span for every collective of every bucket, named after the kind of collective; if gradients are
  * released, a reduction of every micro-batch, and the wait for each buffer that is taken again. */
@@ -805,6 +1044,12 @@ int main(void)
     TCase *hosts = tcase_create("hosts"); /* on an emulated GPU, too */
     tcase_add_loop_test(hosts, hosts_sum_exactly, 0, PLACINGS);
     suite_add_tcase(suite, hosts);
+    TCase *other = tcase_create("other"); /* on an emulated GPU, too */
+    tcase_add_test(other, low_rank_steps_equal_the_reference);
+    tcase_add_test(other, matrices_of_low_rank_are_exact);
+    tcase_add_loop_test(other, local_training_equals_the_reference, 1, 3);
+    tcase_add_loop_test(other, training_can_start_again, 0, 2);
+    suite_add_tcase(suite, other);
     TCase *shards = tcase_create("shards");
     tcase_add_test(shards, the_check_fails_on_mistakes_in_gathers);
     tcase_add_loop_test(shards, shards_equal_one_all_reduce, 0, 2);

@@ -10,21 +10,24 @@
 
 int benchmark_options_check(struct training_options *o, const struct option_table *table)
 {
-    int reduce = 0;
+    int reduce = 0, compared = 0;
     if (!o->rounds)
         return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     if (training_options_check(o, table, 0, 0))
         return -1;
     o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes,
                                 o->workload.wire_dtype, o->workload.shard);
-    if (o->n < 0)
+    if (o->n < 0 || training_rows_check(o))
         return -1;
-    for (int i = 0; i < o->n; i++)
+    for (int i = 0; i < o->n; i++) {
         reduce += o->implementation[i].strategy->reduces;
+        compared += strategy_is_compared(o->implementation[i].strategy);
+    }
     if (o->forward_only && reduce)
         return error_report("--forward-only has no gradients to reduce: use --implementations none");
-    if (o->resolve > 0 && reduce < 2)
-        return error_report("--resolve compares those --implementations that reduce; name two or more of them");
+    if (o->resolve > 0 && compared < 2)
+        return error_report("--resolve compares those --implementations that reduce gradients exactly; name two or "
+                            "more of them");
     if (o->attainable && reduce == o->n) /* only blocks of `none` measure when gradients become final */
         return error_report("--attainable needs the strategy 'none' among the --implementations");
     return 0;
@@ -75,8 +78,10 @@ static int write_summary(void *context)
     ranking_create(&ranking, &run->measurements, o->implementation, ranks,
                    (double)(o->batch_size * o->workload.context_length), attainable, o->resolve / 100);
     free(attainable);
-    for (int i = 0; i < o->n; i++)
+    for (int i = 0; i < o->n; i++) {
         ranking.row[i].gradient_error = benchmark->gradient_error[i];
+        ranking.row[i].final_loss = run->final_loss[i];
+    }
     cJSON *summary = training_create_summary(t, "benchmark", NULL);
     ranking_add_figures(&ranking, &figures);
     ranking_add_table(&ranking, run->block_steps, summary);

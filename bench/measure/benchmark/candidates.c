@@ -57,12 +57,13 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between
     int n = 0;
     for (int pass = 0; pass < 2; pass++) /* pass 0 adds the control `none`, pass 1 the others */
         for (int i = 0; strategies[i]; i++)
-            if (strategies[i]->reduces == pass && !strategies[i]->buckets) {
+            if (strategies[i]->reduces == pass && !strategies[i]->buckets && !strategies[i]->approximates) {
                 between[n] = 0;
                 row[n++] = make_row(strategies[i], "");
             }
     for (int i = 0; strategies[i]; i++)
-        if (strategies[i]->buckets && !strategies[i]->on_one_level) /* that one may be the same as another */
+        if (strategies[i]->buckets && !strategies[i]->approximates &&
+            !strategies[i]->on_one_level) /* that one may be the same as another */
             n = add_sizes(row, between, n, strategies[i], tensor, tensors);
     return n;
 }

@@ -63,7 +63,7 @@ static struct measurements samples_for_figures(const struct measurements *m, int
     return copy;
 }
 
-/* Compares the rows that reduce: finds the fastest, and the ratio of each other row to the fastest. */
+/* Compares the rows that reduce exactly: finds the fastest, and the ratio of each other row to the fastest. */
 static void compare_rows(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
                          double resolve)
 {
@@ -75,8 +75,13 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
     c->rounds_needed = (double)m->rounds;
     for (int i = 0; i < m->n; i++) {
         const struct implementation *of = &implementation[i];
-        c->row[i] = (struct ranking_row){of->label, of, of->strategy->reduces, .gradient_error = NAN, .mark = ""};
-        if (!c->row[i].reduces)
+        c->row[i] = (struct ranking_row){.label = of->label,
+                                         .implementation = of,
+                                         .reduces = of->strategy->reduces,
+                                         .compared = strategy_is_compared(of->strategy),
+                                         .gradient_error = NAN,
+                                         .mark = ""};
+        if (!c->row[i].compared)
             continue;
         step[c->compared] = measurements_of(m, i, FIGURE_STEP);
         row_of[c->compared++] = i;

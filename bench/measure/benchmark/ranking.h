@@ -12,7 +12,7 @@
 struct ranking_row {
     const char *label;                           /* label of the implementation, such as ddp */
     const struct implementation *implementation; /* must outlive the ranking */
-    int reduces;
+    int reduces, compared;                       /* compared 1: strategy_is_compared */
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
@@ -22,19 +22,20 @@ struct ranking_row {
     struct estimate to_ddp;             /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
     struct estimate attainable;         /* attainable step in seconds; n is 0 if not measured */
     struct estimate step_to_attainable; /* step(this) / attainable, paired by round */
-    struct against_best to_fastest;     /* step(this) / step(fastest); paired.n is 0 if the row does not reduce */
+    struct against_best to_fastest;     /* step(this) / step(fastest); paired.n is 0 if the row is not compared */
     double gradient_error;              /* set by the caller; NAN: not measured, or the row does not reduce */
+    double final_loss;                  /* set by the caller: of the last step of a block, mean over ranks */
     const char *mark;                   /* "*": the fastest; "=": a tie with the fastest; or "" */
 };
 
 struct ranking {
-    int n, compared; /* n rows, of which `compared` rows reduce */
+    int n, compared; /* n rows, of which `compared` rows are compared */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */
     double within;        /* margin of a tie: `resolve`, or VERDICT_WITHIN */
     double rounds_needed; /* see ranking_rounds_needed */
     struct ranking_row row[MAX_IMPLEMENTATIONS];
-    int fastest; /* of the rows that reduce, the one with the shortest step; -1: no such row, or no rounds */
+    int fastest; /* of the compared rows, the one with the shortest step; -1: no such row, or no rounds */
 };
 
 /* Computes a ranking. tokens: tokens of a step on all ranks. attainable[n, rounds]: attainable steps in s, of rows that
@@ -43,7 +44,7 @@ void ranking_create(struct ranking *ranking, const struct measurements *measurem
                     const struct implementation *implementation, int ranks, double tokens, double *attainable,
                     double resolve);
 
-/* Returns after how many rounds every row that reduces is known to be slower than the fastest row or within a factor of
+/* Returns after how many rounds every compared row is known to be slower than the fastest row or within a factor of
  * 1 + resolve of it, by its whole interval. If that is so already, returns the number of rounds so far; otherwise an
  * estimate for intervals that shrink as 1 / sqrt(rounds), which is INFINITY if an interval is NAN. */
 double ranking_rounds_needed(const struct measurements *measurements, const struct implementation *implementation,

@@ -40,7 +40,8 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 #define FIELD(field) offsetof(struct ranking_row, field)
 
 /* clang-format off */
-/* A column with `optional` 1 is shown only if one of its figures is above 0. */
+/* A column with `optional` 1 is shown only if one of its figures is above 0; with 2, only if there are rows with other
+ * arithmetic. */
 static const struct {
     struct column column;
     int optional;
@@ -59,6 +60,7 @@ static const struct {
     {{"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2}, 0},
     {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct ranking_row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, 0},
     {{"gradient_error", "gradient\nerror", COLUMN_ERROR, FIELD(gradient_error), "1", 1, 8, 1}, 1},
+    {{"final_loss", "loss", COLUMN_REAL, FIELD(final_loss), "1", 1, 7, 3}, 2},
     {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, 1},
     {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, 1},
     {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.median), "1", 1, 6, 2}, 1},
@@ -78,28 +80,33 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 {
     enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
     struct column column[COLUMNS];
-    char note[600];
+    char note[800];
     size_t columns = 0;
-    int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0;
+    int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0, other = 0;
     for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
         to_none |= c->row[i].sync_cost.n > 0;
         gathers |= c->row[i].implementation->strategy->shards;
         releases |= c->row[i].implementation->strategy->releases;
         errors |= c->row[i].gradient_error > 0;
+        other |= c->row[i].implementation->strategy->approximates;
     }
     for (size_t i = 0; i < COLUMNS; i++)
-        if (!row_columns[i].optional || has_figure(c, &row_columns[i].column))
+        if (row_columns[i].optional == 2 ? other : !row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
-    snprintf(note, sizeof note,
-             "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
-             "sync: time spent waiting for communication after backward%s.%s%s%s",
-             c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
-             text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
-             releases ? ", and in it for a free buffer" : "",
-             gathers ? " gather: time that forward waited for weights that other ranks had updated." : "",
-             to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "",
-             errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "");
+    snprintf(
+        note, sizeof note,
+        "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
+        "sync: time spent waiting for communication after backward%s.%s%s%s%s",
+        c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
+        text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
+        releases ? ", and in it for a free buffer" : "",
+        gathers ? " gather: time that forward waited for weights that other ranks had updated." : "",
+        to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "",
+        errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "",
+        other ? " loss: in the last step of a block; ddp_powersgd and ddp_local train with other arithmetic, so they "
+                "are controls, not compared with the others."
+              : "");
     results_add_table(summary,
                       &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,
                                       .note = {c->fastest >= 0 && *c->row[c->fastest].mark
@@ -116,7 +123,7 @@ static const struct ranking_row *best_bucket(const struct ranking *c)
     const struct ranking_row *best = NULL;
     int sizes = 0;
     for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
-        if (!*row->implementation->bucket_words)
+        if (!*row->implementation->bucket_words || !row->compared)
             continue;
         sizes++;
         best = !best || row->seconds[FIGURE_STEP].median < best->seconds[FIGURE_STEP].median ? row : best;
@@ -144,7 +151,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
             verdict.size = row->implementation->bucket_words;
             verdict.step = row->seconds[FIGURE_STEP];
             verdict.cost = row->sync_cost;
-        } else if (c->fastest >= 0 && row->reduces) {
+        } else if (c->fastest >= 0 && row->compared) {
             other[verdict.n++] = (struct verdict_item){row->label, row->seconds[FIGURE_STEP].median, row->to_fastest};
         }
     verdict_add(&verdict, "notes", summary);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Compares the step of each profile with the shortest step (of the profiles that reduce, if any does), adds the
+/* Compares the step of each profile with the shortest step (of those that are compared, if any is), adds the
  * verdict, and sets step_to_shortest of every profile. Returns the label of the profile with the shortest step. */
 static const char *compare_steps(struct profile *profile, int n, const struct measurements *m, cJSON *summary)
 {
@@ -15,9 +15,9 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     int of[MAX_IMPLEMENTATIONS] = {0}, candidates = 0, reduce = 0;
     for (int i = 0; i < n; i++)
-        reduce += profile[i].facts.strategy->reduces;
+        reduce += strategy_is_compared(profile[i].facts.strategy);
     for (int i = 0; i < n; i++)
-        if (profile[i].facts.strategy->reduces || !reduce) {
+        if (strategy_is_compared(profile[i].facts.strategy) || !reduce) {
             step[candidates] = measurements_of(m, profile[i].row, FIGURE_STEP);
             of[candidates++] = i;
         }

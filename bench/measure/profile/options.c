@@ -215,6 +215,11 @@ int profile_options_check(const struct profile_options *o, const struct option_t
     if (profile_rows_make(t, &o->implementations))
         return -1;
     for (int i = 0; i < t->n; i++)
+        if (t->implementation[i].strategy->averages)
+            return error_report("--profile-implementation: %s cannot be profiled, since its steps differ: most do not "
+                                "communicate; the benchmark has its times",
+                                t->implementation[i].label);
+    for (int i = 0; i < t->n; i++)
         if (t->forward_only && t->implementation[i].strategy->reduces)
             return error_report("--forward-only has no gradients to reduce: use --profile-implementation none");
     return 0;

@@ -139,8 +139,9 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
             const struct collective collective = reducer_collective(reducer, bucket, i);
             int of_gradients = comm_of_gradients(collective.kind, reducer->strategy->shards);
             enum part part = collective.group == COMM_HOST ? WITHIN_HOST : of_gradients ? REDUCE : GATHER;
-            alone_of(attainable, b->implementation, part, bucket)[b->round] +=
-                seconds_alone(job, timeline, reducer, &lead, &collective);
+            if (collective.count)
+                alone_of(attainable, b->implementation, part, bucket)[b->round] +=
+                    reducer_share(reducer) * seconds_alone(job, timeline, reducer, &lead, &collective);
         }
     }
 }

@@ -133,7 +133,7 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     }
     if (!reduce)
         return;
-    reducer_create(&none, &strategy_none, model, engine->comm, 0);
+    reducer_create(&none, &strategy_none, model, engine->comm, 0, 0);
     block_start(run, engine, 0, o->block_start);
     t->gradient_only = 1;
     /* Reductions overwrite this rank's own gradient, so it is kept in place of the starting weights, which are the
@@ -143,7 +143,8 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     reduce_gradient(run, engine, &none);
     model->gradient = gradient;
     for (int i = 0; i < o->n; i++) {
-        if (!o->implementation[i].strategy->reduces)
+        const struct strategy *strategy = o->implementation[i].strategy;
+        if (!strategy->reduces || strategy->averages)
             continue;
         watchdog_doing(job->watchdog, "the gradient error of %s", o->implementation[i].label);
         reduce_gradient(run, engine, &engine->reducer[i]);
@@ -205,6 +206,7 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     const struct reducer *reducer = &engine->reducer[b->implementation];
     struct block_counts *counts = &run->counts;
     int reduces = reducer->strategy->reduces, in_fp32 = reducer->strategy->wire == COMM_FLOAT32;
+    int must_agree = strategy_is_compared(reducer->strategy) && in_fp32;
     struct block_report mine, *all = allocate((size_t)job->size, sizeof *all);
     b->number = counts->blocks++;
     b->first_step = run->steps_run;
@@ -218,7 +220,8 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     job_gather(job, &mine, sizeof mine, all);
     keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps,
                 reducer->strategy->shards);
-    losses_add(&run->losses, job, b->loss, reduces && in_fp32);
+    losses_add(&run->losses, job, b->loss, must_agree);
+    run->final_loss[b->implementation] = run->losses.mean[run->losses.steps - 1];
     b->other_cores = other_processes_watch(&h->other_processes, job);
     b->seconds = mine.seconds;
     b->comm_cpu_seconds = reduces ? all[0].communication_cpu : 0;

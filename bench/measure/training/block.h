@@ -49,8 +49,8 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
                        double *first);
 
 /* Sets error[implementations] to the gradient_error of each implementation, in one step from the starting weights and
- * data of a block; NAN for implementations that do not reduce. Trains steps that update nothing, so call it before the
- * first block. All ranks call it, and get the same errors. */
+ * data of a block; NAN for implementations that do not reduce gradients. Trains steps that update nothing, so call it
+ * before the first block. All ranks call it, and get the same errors. */
 void block_gradient_errors(struct run *run, const struct job *job, struct engine *engine, double *error);
 
 /* Returns the most bytes in use on this rank so far (open_device_memory). */

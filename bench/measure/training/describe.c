@@ -15,6 +15,7 @@ static void describe_implementation(const struct implementation *row, const stru
 {
     json_add_text(item, "name", row->label);
     json_add_text(item, "strategy", row->strategy->name);
+    cJSON_AddBoolToObject(item, "approximates", row->strategy->approximates);
     cJSON_AddBoolToObject(item, "traced", row->traced);
     cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
     if (row->strategy->buckets)
@@ -233,7 +234,7 @@ void training_add_notes(const struct training *t, cJSON *summary)
     int compared = 0, narrow = 0;
     for (int i = 0; i < run->options->n; i++) {
         const struct reducer *reducer = &t->engine.reducer[i];
-        compared += reducer->strategy->reduces && reducer->strategy->wire == COMM_FLOAT32;
+        compared += strategy_is_compared(reducer->strategy) && reducer->strategy->wire == COMM_FLOAT32;
         narrow += reducer->strategy->wire == COMM_BF16;
     }
     add_loss_notes(&run->losses, compared, summary);

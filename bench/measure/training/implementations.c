@@ -9,13 +9,36 @@
 
 /* ---- strategies ---- */
 
-/* Writes the names of all strategies, separated by `between`. */
-static const char *strategy_names(const char *between, char text[256])
+/* Writes a strategy's name as --implementations takes it, such as ddp or ddp_local:H. */
+static const char *strategy_form(const struct strategy *s, char text[40])
+{
+    snprintf(text, 40, s->number_letter ? "%s:%s" : "%s", s->name, s->number_letter);
+    return text;
+}
+
+/* Writes the names of all strategies, or of those without a number, separated by `between`. */
+static const char *strategy_names(const char *between, int with_numbers, char text[256])
 {
     size_t at = 0;
+    char form[40];
     for (int i = 0; strategies[i] && at < 256; i++)
-        at += (size_t)snprintf(text + at, 256 - at, "%s%s", i ? between : "", strategies[i]->name);
+        if (with_numbers || !strategies[i]->number_letter)
+            at += (size_t)snprintf(text + at, 256 - at, "%s%s", i ? between : "", strategy_form(strategies[i], form));
     return text;
+}
+
+/* Parses the N of NAME:N; text is ":N", or NULL. Returns 0, or -1, reported. */
+static int number_parse(size_t *n, const char *option, const struct strategy *s, const char *text)
+{
+    double number;
+    char form[40];
+    if (!text || option_number(text + 1, &number) || number != floor(number) || number < 1 ||
+        number > (double)s->most_number)
+        return error_report("--%s %s%.60s: expected %s, where %s is the %s, a whole number from 1 to %zu", option,
+                            s->name, text ? text : "", strategy_form(s, form), s->number_letter, s->number_words,
+                            s->most_number);
+    *n = (size_t)number;
+    return 0;
 }
 
 /* Parses a bucket size in MiB. before: what the message puts before "sizes in MiB". Returns 0, or -1, reported. */
@@ -37,7 +60,7 @@ static int strategies_parse(const struct option *option, const char *text, void 
     char word[160], name[160], names[256];
     int more;
     if (!strcmp(text, "all"))
-        text = strategy_names(",", names);
+        text = strategy_names(",", 0, names);
     for (struct option_list l = {option->name, text, 0}; (more = option_next_word(&l, word, sizeof word)) > 0;
          list.n++) {
         const char *equal = strchr(word, '='), *size = strchr(equal ? equal : word, ':');
@@ -48,10 +71,13 @@ static int strategies_parse(const struct option *option, const char *text, void 
         const struct strategy *strategy = list.item[list.n].strategy = strategy_find(name);
         if (!strategy)
             return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
-                                strategy_names(", ", names));
-        if (size && !strategy->buckets)
+                                strategy_names(", ", 1, names));
+        if (strategy->number_letter) {
+            if (number_parse(&list.item[list.n].number, option->name, strategy, size))
+                return -1;
+        } else if (size && !strategy->buckets)
             return error_report("--%s: '%s' has no buckets, so it takes no size", option->name, name);
-        if (size && size_parse(&list.item[list.n].size, option->name, "NAME:SIZE with ", size + 1))
+        else if (size && size_parse(&list.item[list.n].size, option->name, "NAME:SIZE with ", size + 1))
             return -1;
         char *label = list.item[list.n].label;
         if (!length || length >= sizeof list.item->label)
@@ -178,7 +204,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
                 return error_report("more than %d rows: name fewer implementations, bucket sizes or kinds of --shard",
                                     MAX_IMPLEMENTATIONS);
             struct implementation *made = &row[n++];
-            *made = (struct implementation){.strategy = kind == SHARD_GRADIENTS ? strategy->gradients : strategy};
+            *made = (struct implementation){.strategy = kind == SHARD_GRADIENTS ? strategy->gradients : strategy,
+                                            .number = list->item[i].number};
             snprintf(made->label, sizeof made->label, "%s%s%s%s%s", list->item[i].label, several ? ":" : "",
                      several ? size->words : "", kind && forms != 1u << kind ? ":" : "",
                      kind && forms != 1u << kind ? sharding_name[kind] : "");
@@ -224,7 +251,8 @@ int implementations_releasing(const struct implementation *row, int n)
 
 void implementations_help(FILE *out)
 {
+    char form[40];
     fprintf(out, "\nImplementations:\n");
     for (int i = 0; strategies[i]; i++)
-        fprintf(out, "  %-20s   %s\n", strategies[i]->name, strategies[i]->summary);
+        fprintf(out, "  %-20s   %s\n", strategy_form(strategies[i], form), strategies[i]->summary);
 }

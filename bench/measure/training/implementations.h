@@ -14,6 +14,7 @@ struct implementation {
     const struct strategy *strategy;
     size_t bucket_bytes;   /* 0 if the strategy has no buckets */
     char bucket_words[21]; /* bucket size in MiB, as text for --bucket-size-mb; "": no buckets */
+    size_t number;         /* N of NAME:N; 0 if the strategy has no number */
     int traced;            /* 1: while the row runs, the device's operations are recorded */
     int after_backward;    /* 1: the row's collectives wait until backward ends (the control without overlap) */
     int captured;          /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
@@ -25,13 +26,14 @@ struct bucket_size {
     size_t bytes;
 };
 
-/* --implementations: a list of NAME or LABEL=NAME, where NAME may be NAME:SIZE with a bucket size; or `all`: every
- * strategy, labelled with its name. */
+/* --implementations: a list of NAME or LABEL=NAME, where NAME may be NAME:SIZE with a bucket size, and is NAME:N for a
+ * strategy with a number; or `all`: every strategy without a number, labelled with its name. */
 struct strategy_list {
     int n;
     struct {
         char label[41];
         const struct strategy *strategy;
+        size_t number;           /* 0: the strategy has none */
         struct bucket_size size; /* words "": the sizes of --bucket-size-mb */
     } item[MAX_IMPLEMENTATIONS];
 };

@@ -75,6 +75,8 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
         else if (strategy->exchanges)
             bytes[MEMORY_COMMUNICATION] += 2 * model->arena * comm_dtype_bytes(COMM_BF16);
         bytes[MEMORY_COMMUNICATION] += parts ? arena / (size_t)parts : 0;
+        if (strategy->keeps)
+            bytes[MEMORY_COMMUNICATION] += strategy->keeps(model, o->implementation[i].number) * sizeof(float);
     }
     if (c->stages)
         bytes[MEMORY_STAGING] = bytes[MEMORY_GRADIENTS] + bytes[MEMORY_COMMUNICATION] +

@@ -38,7 +38,7 @@ static const struct option strategy_rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_strategies, .offset = WORKLOAD(strategies),
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
      .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME; NAME may be NAME:SIZE, "
-     "with a bucket size"},
+     "with a bucket size; all: those without a number R or H"},
     {.name = "bucket-size-mb", .also = "bucket-cap-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "auto",
      .help = "bucket size in MiB, fractions allowed; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter "
@@ -205,6 +205,25 @@ int training_options_check(struct training_options *o, const struct option_table
             "--checkpoint-every %zu: no checkpoint is due in the steps that are measured, %zu to %zu; use at "
             "most %zu",
             every, first + 1, first + steps, steps);
+    return 0;
+}
+
+int training_rows_check(struct training_options *o)
+{
+    for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
+        if (!row->strategy->averages)
+            continue;
+        if (o->block_steps % row->number)
+            return error_report(
+                "%s: %zu timed steps of a block are no multiple of %zu, so blocks would differ in their "
+                "share of communication; change --steps-per-block",
+                row->label, o->block_steps, row->number);
+        if (o->checkpoint_every)
+            return error_report("--checkpoint-every does not go with %s: a checkpoint has the weights of one rank, and "
+                                "those of the others differ",
+                                row->strategy->name);
+        o->keep_block_steps = 1;
+    }
     return 0;
 }
 

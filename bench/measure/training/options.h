@@ -54,6 +54,7 @@ struct training_options {
     /* the fields below are set by the command and by training_options_check */
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n;
+    int keep_block_steps;             /* 1: blocks keep their length even if time is short (training_rows_check) */
     size_t warmup_steps, block_steps; /* warmup_steps: in all warm-up epochs; block_steps: timed steps in a block */
     long block_start;                 /* step of the learning-rate schedule at which each block begins */
 };
@@ -88,6 +89,10 @@ struct model_sizes workload_sizes(const struct workload *workload, size_t batch)
  * captures 1: the run also trains all epochs, for a profile. Returns 0; or -1, reported. */
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
                            int captures);
+
+/* Checks that block_steps and checkpoints suit the rows that average weights: a block must have a whole number of
+ * intervals. Call it when the rows are made. Returns 0; or -1, reported. */
+int training_rows_check(struct training_options *options);
 
 /* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch is not divisible by ranks x
  * micro-batches, or a delay names a rank that does not exist. */

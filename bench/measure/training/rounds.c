@@ -18,9 +18,9 @@ enum { RAMP_STEPS = 3 };
 
 /* ---- trying the first steps ---- */
 
-/* With --resolve, makes blocks shorter, unless their length or checkpoints in them are given, so that as many rounds
- * fit into --max-minutes as a verdict needs. Writes sentences to text[size] if blocks are shorter, and if still too few
- * rounds fit. */
+/* With --resolve, makes blocks shorter, unless their length, or checkpoints or intervals in them, are given, so that as
+ * many rounds fit into --max-minutes as a verdict needs. Writes sentences to text[size] if blocks are shorter, and if
+ * still too few rounds fit. */
 static void fit_blocks(struct run *run, char *text, size_t size)
 {
     const double spare = 1.2; /* a block takes longer than its steps */
@@ -28,11 +28,11 @@ static void fit_blocks(struct run *run, char *text, size_t size)
     char words[CELL];
     int reduce = 0, least = o->regime == REGIME_WARMUP ? RAMP_STEPS : 1;
     for (int i = 0; i < o->n; i++)
-        reduce += o->implementation[i].strategy->reduces;
+        reduce += strategy_is_compared(o->implementation[i].strategy);
     size_t rounds = best_least_rounds(reduce);
     double of_a_step = spare * run->warm_step * o->n * (double)rounds; /* s: one step in every block of these rounds */
     double steps = floor(60 * o->max_minutes / of_a_step);
-    if (!o->steps_per_block && !o->checkpoint_every)
+    if (!o->steps_per_block && !o->checkpoint_every && !o->keep_block_steps)
         run->block_steps = (size_t)fmin((double)o->block_steps, fmax(least, steps - DISCARDED_STEPS));
     int at = 0;
     if (run->block_steps < o->block_steps)

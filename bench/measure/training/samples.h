@@ -44,8 +44,8 @@ struct losses {
 void losses_create(struct losses *losses, int steps, int judged);
 void losses_destroy(struct losses *losses); /* zeroed losses are fine */
 
-/* Adds this rank's losses of a block, mine[steps]. must_agree 1: the strategy reduces the whole gradient in fp32. All
- * ranks call, and get the same losses. */
+/* Adds this rank's losses of a block, mine[steps]. must_agree 1: the strategy reduces the sum of all gradients in fp32.
+ * All ranks call, and get the same losses. */
 void losses_add(struct losses *losses, const struct job *job, const double *mine, int must_agree);
 
 /* Returns -1 if a gradient was reduced wrongly, which rank 0 reports on stderr; otherwise 0. */

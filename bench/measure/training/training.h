@@ -34,6 +34,7 @@ struct run {
     char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no block in the next round */
     double warm_step;                  /* seconds of a typical step after the first one, on the slowest rank */
     struct losses losses;
+    double final_loss[MAX_IMPLEMENTATIONS]; /* mean over ranks in the last step of the implementation's last block */
     struct block_counts counts;
     int complete; /* 1: measuring is over, so the next summary is the last one */
 };

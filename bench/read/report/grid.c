@@ -76,13 +76,6 @@ void grid_destroy(struct grid *grid)
     *grid = (struct grid){0};
 }
 
-/* ---- the figures of a point ---- */
-
-static int reduces(const struct grid_point *p)
-{
-    return strcmp(p->of->strategy, "none") != 0;
-}
-
 /* ---- a group: the points with the same ranks and model ---- */
 
 /* Returns the step time of a point in a repeat; NAN if the point has no run in that repeat. */
@@ -132,7 +125,7 @@ static void judge_group(struct grid_point *point, size_t points)
     n = shared_repeats(point, points, sample);
     for (size_t i = 0; i < points; i++) {
         take_mean(&point[i], sample[i], n);
-        if (reduces(&point[i])) {
+        if (point[i].of->compared) {
             of[candidates] = i;
             candidate[candidates++] = sample[i];
         }
@@ -142,14 +135,14 @@ static void judge_group(struct grid_point *point, size_t points)
         point[of[j]].to_best = against[j];
     for (size_t i = 0; i < points; i++) {
         struct grid_point *p = &point[i];
-        p->verdict = !reduces(p)                          ? VERDICT_KINDS
+        p->verdict = !p->of->compared                     ? VERDICT_KINDS
                      : i == of[best] && n >= GRID_REPEATS ? VERDICT_BEST
                                                           : verdict_judge(&p->to_best, VERDICT_WITHIN);
         p->mark = p->ranks < 2                 ? "" /* one rank has nothing to choose */
                   : p->verdict == VERDICT_BEST ? "*"
                   : p->verdict == VERDICT_TIE  ? "="
                                                : "";
-        if (!reduces(p) && candidates)
+        if (!p->of->compared && candidates)
             p->to_best.paired = stats_paired(sample[i], candidate[best], n, CONFIDENCE);
     }
     for (size_t i = 0; i < points; i++)
@@ -164,7 +157,7 @@ const char *grid_edge_advice(char text[200], const struct grid_point *point, siz
 {
     const struct grid_point *best = point;
     int smaller = 0, larger = 0;
-    while (best < point + n && (!*best->bucket || !reduces(best)))
+    while (best < point + n && (!*best->bucket || !best->of->compared))
         best++;
     *text = 0;
     if (best == point + n || best->verdict == VERDICT_UNDECIDED || point->ranks < 2)

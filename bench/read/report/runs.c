@@ -70,6 +70,8 @@ static void read_implementations(struct report_run *run)
                                          .buckets = (size_t)cJSON_GetArraySize(collectives)};
         snprintf(i->subject, sizeof i->subject, "%s", json_string(one, "name"));
         snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
+        i->compared =
+            strcmp(i->strategy, "none") && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates"));
         cJSON_ArrayForEach(collective, collectives)
         {
             i->tensors += json_count(collective, "tensors");

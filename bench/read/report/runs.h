@@ -17,6 +17,7 @@ extern const char *const part_name[PARTS];
 
 struct run_implementation {
     char subject[128], strategy[64];
+    int compared;            /* 0: a control: it reduces nothing, or trains with other arithmetic */
     double mb;               /* bucket size, MiB; NAN: no buckets */
     size_t buckets, tensors; /* numbers of buckets and of tensors in the gradient */
 };

@@ -125,6 +125,33 @@ TEST(fastest_is_one_that_reduces)
     ck_assert_int_eq(c.compared, 0);
 }
 
+/* Rows with other arithmetic have times and costs, but are never the fastest nor a tie, and do not count. */
+TEST(other_arithmetic_is_not_compared)
+{
+    double step[5][12] = {{2, 2.01, 2, 2.01, 2, 2.01},
+                          {4, 4.01, 4, 4.01, 4, 4.01},
+                          {3, 3.01, 3, 3.01, 3, 3.01},
+                          {2.5, 2.51, 2.5, 2.51, 2.5, 2.51},
+                          {3, 3.01, 3, 3.01, 3, 3.01}};
+    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_local), ROW(ddp_powersgd)};
+    fill(5, 6, step, NULL);
+    struct ranking c = compared(rows, 2);
+    ck_assert_int_eq(c.fastest, 2);
+    ck_assert_int_eq(c.compared, 2);
+    for (int i = 3; i < 5; i++) {
+        ck_assert_str_eq(c.row[i].mark, "");
+        ck_assert_uint_eq(c.row[i].to_fastest.paired.n, 0);
+        ck_assert_uint_eq(c.row[i].sync_cost.n, 6);
+    }
+    ck_assert_double_eq_tol(c.row[3].sync_cost.median, 0.5, 1e-2);
+    cJSON *summary = results_summary_create("benchmark", "", 6, 6, "rounds");
+    ranking_add_verdict(&c, 2, 6, summary);
+    char *text = cJSON_PrintUnformatted(summary);
+    ck_assert(strstr(text, "ddp_flat") && !strstr(text, "ddp_local") && !strstr(text, "ddp_powersgd"));
+    free(text);
+    cJSON_Delete(summary);
+}
+
 /* The fastest implementation has the least geometric mean: a few slow rounds count. */
 TEST(fastest_is_by_the_mean)
 {

@@ -123,6 +123,30 @@ static void check_exchange(const struct recorder *r, const struct reducer *reduc
     ck_assert_int_eq(gathered, reducer->strategy->shards ? 0 : n);
 }
 
+/* Checks that each element of the messages of ddp_powersgd was sent once, P of the buckets in turn, and the Q of each,
+ * if it is not empty, a bucket later. */
+static void check_low_rank(const struct recorder *r, const struct reducer *reducer)
+{
+    const struct low_rank_tensor *end = &reducer->low_rank[0];
+    unsigned char *sent = allocate(end->p + end->q, 1);
+    int of_p = 0, of_q = -1;
+    for (int i = 0; i < r->n; i++) {
+        const struct collective *c = &r->call[i].collective;
+        size_t offset = (size_t)((const float *)c->buffer - reducer->kept) - model.arena;
+        for (size_t j = 0; j < c->count; j++)
+            ck_assert_int_eq(sent[offset + j]++, 0);
+        if (offset < end->p)
+            ck_assert_int_eq(c->index, of_p++);
+        else
+            ck_assert(c->index > of_q && c->index >= of_p - 2);
+        of_q = offset < end->p ? of_q : c->index;
+    }
+    for (size_t j = 0; j < end->p + end->q; j++)
+        ck_assert_int_eq(sent[j], 1);
+    ck_assert_int_eq(of_p, reducer->plan.n);
+    free(sent);
+}
+
 TEST(every_strategy_sends_each_element_once)
 {
     static const size_t bucket_bytes[] = {1, 1000, 4096, 10000, 1UL << 30};
@@ -133,7 +157,7 @@ TEST(every_strategy_sends_each_element_once)
                 struct recorder r = recorder_make();
                 struct reducer reducer;
                 const struct strategy *strategy = strategy_with(strategies[i], wires[d]);
-                reducer_create(&reducer, strategy, &model, &r.comm, bucket_bytes[b]);
+                reducer_create(&reducer, strategy, &model, &r.comm, bucket_bytes[b], 1);
                 for (int step = 0; step < 2; step++) {
                     r = recorder_make();
                     drive(&r, &reducer);
@@ -141,8 +165,10 @@ TEST(every_strategy_sends_each_element_once)
                         check_tiles(&r, reducer.staged, comm_dtype_bytes(strategy->wire), 1);
                     else if (reducer.exchanged)
                         check_exchange(&r, &reducer);
+                    else if (reducer.low_rank)
+                        check_low_rank(&r, &reducer);
                     else
-                        check_tiles(&r, (char *)model.gradient, sizeof(float), strategies[i]->reduces);
+                        check_tiles(&r, (char *)model.gradient, sizeof(float), strategy_is_compared(strategies[i]));
                     ck_assert_int_eq(r.joined, r.n); /* nothing is left in flight */
                 }
                 reducer_destroy(&reducer);
@@ -182,7 +208,7 @@ TEST(buffers_of_released_gradients_are_free_when_they_are_written)
     for (int m = 0; m < 12; m++) {
         struct recorder r = recorder_make();
         struct reducer reducer;
-        reducer_create(&reducer, &strategy_ddp_sharded_gradients, &model, &r.comm, bucket_bytes[m % 4]);
+        reducer_create(&reducer, &strategy_ddp_sharded_gradients, &model, &r.comm, bucket_bytes[m % 4], 1);
         size_t micro_batches = (size_t)m / 4 + 1, sent = 0;
         memset(reducer.ring, 1, (size_t)reducer.ring_buffers * reducer.ring_floats * sizeof(float)); /* stale numbers */
         memset(reducer.shard, 2, model.arena * sizeof(float));
@@ -219,7 +245,7 @@ TEST(synchronous_strategies_wait_for_each)
 {
     struct recorder r = recorder_make();
     struct reducer reducer;
-    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, 0);
+    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, 0, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
@@ -229,7 +255,7 @@ TEST(synchronous_strategies_wait_for_each)
     }
     reducer_destroy(&reducer);
     r = recorder_make();
-    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, 0);
+    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, 0, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, 1);
     ck_assert_int_eq(r.call[0].announced, -1);
@@ -243,7 +269,7 @@ TEST(overlapping_strategies_start_with_the_last_gradient)
     for (int i = 0; i < 3; i++) {
         struct recorder r = recorder_make();
         struct reducer reducer;
-        reducer_create(&reducer, overlapping[i], &model, &r.comm, 3000);
+        reducer_create(&reducer, overlapping[i], &model, &r.comm, 3000, 0);
         drive(&r, &reducer);
         ck_assert_int_eq(r.n, reducer.plan.n);
         ck_assert_int_gt(r.n, 3);
@@ -305,7 +331,7 @@ TEST(parts_of_three_ranks_tile_the_arena)
             struct reducer reducer;
             r.comm.ranks = RANKS;
             r.comm.rank = rank;
-            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, bucket_bytes[b]);
+            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, bucket_bytes[b], 0);
             ck_assert_uint_eq(reducer_owned(&reducer), sharded.arena / RANKS);
             for (int i = 0; i < reducer.ranges; i++)
                 for (size_t j = 0; j < reducer.owned[i].count; j++)

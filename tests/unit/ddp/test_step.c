@@ -66,7 +66,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
                                     .checkpoint = {.every = 1000, .job = &alone, .seed = 7},
                                     .log_grad_norm = way->log_grad_norm};
     trainer_create(&one->trainer, &adamw, STEPS, one->model.arena);
-    reducer_create(&one->reducer, way->strategy, &one->model, one->comm, 1000);
+    reducer_create(&one->reducer, way->strategy, &one->model, one->comm, 1000, 1);
     one->reducer.after_backward = way->after_backward;
     trainer_use(&one->trainer, device, &one->reducer);
     timeline_clear(&one->timeline);

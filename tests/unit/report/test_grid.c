@@ -42,7 +42,7 @@ static void add_run(size_t ranks, const char *name, struct run_implementation of
 /* Adds a point's runs with these step times as repeats 1, 2, ...; a time of 0: that repeat is missing. */
 static void add(size_t ranks, const char *name, const char *strategy, double bucket_mb, const double step[8])
 {
-    struct run_implementation of = {.mb = bucket_mb};
+    struct run_implementation of = {.mb = bucket_mb, .compared = strcmp(strategy, "none") != 0};
     strcpy(of.strategy, strategy);
     for (size_t i = 0; i < 8; i++)
         if (step[i] > 0)
@@ -194,7 +194,7 @@ static const char *edge_of(double mb, size_t buckets, size_t tensors)
     for (double size = 1; size <= 4; size *= 2)
         for (size_t repeat = 1; repeat <= 6; repeat++) {
             struct run_implementation of = {
-                .strategy = "ddp_bucketed", .mb = size, .buckets = buckets, .tensors = tensors};
+                .strategy = "ddp_bucketed", .compared = 1, .mb = size, .buckets = buckets, .tensors = tensors};
             add_run(2, "b", of, repeat, (size == mb ? 1 : 2) + 0.01 * (double)repeat);
             of.mb = mb / 8 + mb * size; /* another point has smaller and larger sizes */
             add_run(2, "another", of, repeat, 3);

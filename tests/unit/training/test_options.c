@@ -90,6 +90,14 @@ static const struct {
     {"--implementations|a=", {"unknown implementation ''"}},
     {"--implementations|a\"b=ddp", {"label 'a\"b'", "letters, digits"}},
     {"--implementations|a2345678901234567890123456789012345678901=ddp", {"1 to 40 characters"}},
+    {"--implementations|ddp_local", {"--implementations ddp_local: expected ddp_local:H", "from 1 to 1000"}},
+    {"--implementations|ddp_local:0", {"ddp_local:0: expected ddp_local:H"}},
+    {"--implementations|ddp_powersgd:1.5", {"ddp_powersgd:1.5: expected", "rank", "whole number from 1 to 64"}},
+    {"--implementations|a=ddp_powersgd:65", {"ddp_powersgd:65: expected ddp_powersgd:R"}},
+    {"--implementations|ddp_local:4", {"ddp_local:4: 7 timed steps", "no multiple of 4", "--steps-per-block"}},
+    {"--implementations|ddp_local:7|--checkpoint-every|2", {"--checkpoint-every does not go with ddp_local"}},
+    {"--profile|--profile-implementation|ddp_local:3", {"ddp_local:3 cannot be profiled"}},
+    {"--resolve|1%|--implementations|ddp,ddp_powersgd:2", {"--resolve compares those", "two or more"}},
     {"--bucket-size-mb=", {"--bucket-size-mb ''", "MiB"}},
     {"--bucket-size-mb|0", {"--bucket-size-mb 0", "from 1e-05 to 1e+06"}},
     {"--bucket-size-mb|25MB", {"--bucket-size-mb 25MB", "MiB"}},
@@ -181,11 +189,29 @@ static const char *const lists[][2] = {
      "ddp ddp; s:1 ddp_sharded 1; s:1:gradients ddp_sharded 1 releases; s:2 ddp_sharded 2; "
      "s:2:gradients ddp_sharded 2 releases"},
     {"--implementations|ddp,b=ddp,c_-+9=ddp", "ddp ddp; b ddp; c_-+9 ddp"},
+    {"--implementations|ddp_powersgd:2,b=ddp_powersgd:64,ddp_local:7|--bucket-size-mb|1,2",
+     "ddp_powersgd:2:1 ddp_powersgd 1; ddp_powersgd:2:2 ddp_powersgd 2; b:1 ddp_powersgd 1; b:2 ddp_powersgd 2; "
+     "ddp_local:7 ddp_local"},
 };
 
 TEST_EACH(list_makes_rows, sizeof lists / sizeof *lists)
 {
     ck_assert_str_eq(rows_of(parsed(lists[_i][0])), lists[_i][1]);
+}
+
+/* Rows have the numbers of their names, and `all` names no strategy with a number. */
+TEST(numbers_are_those_of_the_names)
+{
+    const struct training_options *o = &parsed("--implementations|ddp_local:7,p=ddp_powersgd:3,none")->run.training;
+    ck_assert_uint_eq(o->implementation[0].number, 7);
+    ck_assert_uint_eq(o->implementation[1].number, 3);
+    ck_assert_uint_eq(o->implementation[2].number, 0);
+    ck_assert_int_eq(o->keep_block_steps, 1);
+    o = &parsed("--implementations|all")->run.training;
+    ck_assert_int_gt(o->n, 5);
+    for (int i = 0; i < o->n; i++)
+        ck_assert(!o->implementation[i].strategy->number_letter && !o->implementation[i].number);
+    ck_assert_int_eq(o->keep_block_steps, 0);
 }
 
 /* ---- steps ---- */
