@@ -169,8 +169,8 @@ def measure(step, before):
         at = row["end"]
     if at != step["end"]:
         raise Wrong(f"ProfilerStep#{step['number']} does not end with its last phase")
-    in_step = ((max(r["start"], step["start"]), min(r["end"], step["end"])) for r in before + step["comm"])
-    comm = union((start, end) for start, end in in_step if start < end)
+    in_step = [(r["name"].split(":")[1], max(r["start"], step["start"]), min(r["end"], step["end"])) for r in before + step["comm"]]
+    comm = union((start, end) for _, start, end in in_step if start < end)
     compute = union((r["start"], r["end"]) for r in step["compute"])
     backward = max((r["end"] for r in step["phases"] if r["name"] == "backward_pass"), default=step["end"])
     figures = {f"{p}_ms": sum(r["end"] - r["start"] for r in step["phases"] if r["name"] == p) for p in PHASES}
@@ -178,6 +178,9 @@ def measure(step, before):
                    overlap_ms=common(comm, compute),
                    exposed_tail_ms=max(0, max((r["end"] for r in step["comm"] if reduces(r)), default=0) - backward))
     figures["exposed_ms"] = figures["comm_busy_ms"] - figures["overlap_ms"]
+    for kind in {name for name, start, end in in_step if start < end}:
+        of_kind = union((start, end) for name, start, end in in_step if name == kind and start < end)
+        figures.update({f"{kind}_ms": length(of_kind), f"{kind}_overlap_ms": common(of_kind, compute)})
     return figures
 
 

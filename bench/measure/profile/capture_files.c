@@ -143,7 +143,8 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
         int64_t since_base_ns = alignment_apply(trace->alignment, trace->times[s].start_ns) - trace->base_ns;
         fprintf(out, ", \"trace_start_ms\": %.6f", 1e-6 * (double)since_base_ns);
         telemetry_print_overlap(out, &overlap[s], 1, on_device);
-        print_in_flight(out, busy, intervals_in_flight(communication, trace->times, s, &at, busy), &trace->times[s]);
+        print_in_flight(out, busy, intervals_in_flight(communication, COMM_KINDS, trace->times, s, &at, busy),
+                        &trace->times[s]);
         fprintf(out, "}\n");
     }
     text_end(out);

@@ -36,6 +36,9 @@ struct overlap {
     double exposed;                               /* communication without concurrent computation */
     double exposed_tail;                          /* max(0, end of the last reduction - end of backward) */
     double collectives;                           /* number of collectives */
+    struct {
+        double communication, overlap; /* seconds, of the collectives of one kind */
+    } kind[COMM_KINDS];
     double span, coverage, utilisation; /* overlap / communication, overlap / compute, compute / step; NAN if the
                                            divisor is 0 or unknown; coverage is NAN also without communication */
 };
@@ -69,10 +72,10 @@ int64_t intervals_common(const struct interval *a, size_t na, const struct inter
  * lane: set it to 0, then call with increasing steps. Returns the number of intervals. */
 size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
 
-/* The same of the times in which collectives were in flight during a step, also those that the step before has started:
- * weights are gathered during the next forward. times: of all steps. */
-size_t intervals_in_flight(const struct lane *communication, const struct step_times *times, int step, size_t *at,
-                           struct interval *v);
+/* The same of the times in which collectives of a kind (COMM_KINDS: of any) were in flight during a step, also those
+ * that the step before has started: weights are gathered during the next forward. times: of all steps. */
+size_t intervals_in_flight(const struct lane *communication, int kind, const struct step_times *times, int step,
+                           size_t *at, struct interval *v);
 
 /* ---- collectives as seen by all ranks ---- */
 

@@ -88,8 +88,8 @@ size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct i
     return intervals_unite(v, n);
 }
 
-size_t intervals_in_flight(const struct lane *communication, const struct step_times *times, int step, size_t *at,
-                           struct interval *v)
+size_t intervals_in_flight(const struct lane *communication, int kind, const struct step_times *times, int step,
+                           size_t *at, struct interval *v)
 {
     const struct span *end = communication->span + communication->n;
     size_t n = 0;
@@ -98,7 +98,7 @@ size_t intervals_in_flight(const struct lane *communication, const struct step_t
     for (const struct span *s = communication->span + *at; s < end && s->step <= step; s++) {
         v[n].start = s->start_ns > times[step].start_ns ? s->start_ns : times[step].start_ns;
         v[n].end = s->end_ns < times[step].end_ns ? s->end_ns : times[step].end_ns;
-        n += v[n].start < v[n].end;
+        n += v[n].start < v[n].end && (kind == COMM_KINDS || s->size[SIZE_KIND] == (size_t)kind);
     }
     return intervals_unite(v, n);
 }
@@ -122,13 +122,19 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     size_t i = 0, j = 0;
     double unit = computing ? 1e-9 : NAN; /* s per ns; NAN: figures that need `computing` become NAN */
     for (int s = 0; s < n; s++) {
-        size_t nx = intervals_in_flight(communication, steps, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
+        size_t nx = intervals_in_flight(communication, COMM_KINDS, steps, s, &i, x);
+        size_t ny = intervals_of_lane(compute, s, &j, y);
         int64_t busy = intervals_common(x, nx, x, nx), both = intervals_common(x, nx, y, ny);
         overlap[s] = with_ratios((struct overlap){.step = 1e-9 * (double)(steps[s].end_ns - steps[s].start_ns),
                                                   .communication = 1e-9 * (double)busy,
                                                   .compute = unit * (double)intervals_common(y, ny, y, ny),
                                                   .overlap = unit * (double)both,
                                                   .exposed = unit * (double)(busy - both)});
+        for (int kind = 0; kind < COMM_KINDS; kind++) {
+            nx = intervals_in_flight(communication, kind, steps, s, &i, x);
+            overlap[s].kind[kind].communication = 1e-9 * (double)intervals_common(x, nx, x, nx);
+            overlap[s].kind[kind].overlap = unit * (double)intervals_common(x, nx, y, ny);
+        }
     }
     for (const struct span *span = communication->span; span < communication->span + communication->n; span++)
         if (span->step < n) {
@@ -153,6 +159,10 @@ struct overlap overlap_mean(const struct overlap *overlap, int first, int count)
         mean.exposed += o->exposed / count;
         mean.exposed_tail += o->exposed_tail / count;
         mean.collectives += o->collectives / count;
+        for (int kind = 0; kind < COMM_KINDS; kind++) {
+            mean.kind[kind].communication += o->kind[kind].communication / count;
+            mean.kind[kind].overlap += o->kind[kind].overlap / count;
+        }
     }
     return with_ratios(mean);
 }

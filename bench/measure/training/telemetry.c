@@ -36,6 +36,13 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
 {
     fprintf(out, ", \"collectives\": %.0f", o->collectives);
     print_ms(out, "communication_ms", o->communication);
+    for (int kind = 0; kind < COMM_KINDS; kind++) {
+        if (o->kind[kind].communication <= 0)
+            continue;
+        fprintf(out, ", \"%s_ms\": %.6f", comm_kind_name[kind], 1e3 * o->kind[kind].communication);
+        if (isfinite(o->kind[kind].overlap))
+            fprintf(out, ", \"%s_overlap_ms\": %.6f", comm_kind_name[kind], 1e3 * o->kind[kind].overlap);
+    }
     print_ms(out, "exposed_tail_ms", o->exposed_tail);
     if (!traced)
         return;

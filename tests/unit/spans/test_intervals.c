@@ -263,4 +263,23 @@ TEST(a_lane_is_read_step_by_step)
     ck_assert_uint_eq(at, 9);
 }
 
+/* Collectives of two kinds overlap each other for 20 ns and computation for 30 and 10 ns. */
+TEST(kinds_of_collectives_have_their_own_overlap)
+{
+    made_up_phase(&timeline, PHASE_BACKWARD, 0, 100);
+    made_up_operation(&timeline, OPERATION_ZERO, (const size_t[SPAN_SIZES]){1}, 0, 50);
+    made_up_collective(&timeline, 1, 0, 1, 20, 60);
+    made_up_collective(&timeline, 2, 0, 1, 40, 90);
+    timeline.lane[LANE_COMMUNICATION].span[1].size[SIZE_KIND] = COMM_ALL_GATHER;
+    compute_overlap(1);
+    struct overlap mean = overlap_mean(overlap, 0, 1);
+    for (const struct overlap *o = overlap; o; o = o == overlap ? &mean : NULL) {
+        check_ns(o->communication, 70);
+        for (int kind = 0; kind < COMM_KINDS; kind++) {
+            check_ns(o->kind[kind].communication, kind == COMM_ALL_REDUCE ? 40 : kind == COMM_ALL_GATHER ? 50 : 0);
+            check_ns(o->kind[kind].overlap, kind == COMM_ALL_REDUCE ? 30 : kind == COMM_ALL_GATHER ? 10 : 0);
+        }
+    }
+}
+
 SUITE("intervals", setup, teardown)
