@@ -147,6 +147,9 @@ struct comm {
     /* Makes device work issued later wait until every collective up to that ticket is complete. The host waits, too, if
      * the library is MPI or the device is not asynchronous. */
     void (*join)(struct comm *comm, long ticket);
+    /* Returns 1 if every collective up to that ticket is complete, so that later device work need not wait; otherwise
+     * 0. Does not wait. */
+    int (*complete)(struct comm *comm, long ticket);
     /* Runs a collective to completion on the calling thread, as start and join together do. */
     void (*run_blocking)(struct comm *comm, const struct collective *collective);
     /* Calls the library n times without recording spans, and returns when all calls are complete; for measuring the

@@ -233,6 +233,33 @@ static void nccl_join(struct comm *comm, long ticket)
         CUDA_CHECK(cudaStreamWaitEvent(cuda_stream, c->ring[ticket % c->capacity].done, 0));
 }
 
+/* Advances `completed` to the last collective that the GPU has completed; the caller holds the lock. Returns the GPU's
+ * error status. */
+static cudaError_t advance_completed(struct comm_nccl *c)
+{
+    cudaError_t code = cudaSuccess;
+    while (c->completed < c->issued && code == cudaSuccess) {
+        code = cudaEventQuery(c->ring[(c->completed + 1) % c->capacity].done);
+        if (code == cudaSuccess) {
+            c->completed++;
+            c->completed_ns = clock_now_ns();
+        }
+    }
+    (void)cudaGetLastError(); /* clears the "not ready" error, which the next check would report */
+    return code == cudaErrorNotReady ? cudaSuccess : code;
+}
+
+static int nccl_complete(struct comm *comm, long ticket)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    pthread_mutex_lock(&c->lock);
+    cudaError_t gpu = advance_completed(c);
+    int complete = c->completed >= ticket;
+    pthread_mutex_unlock(&c->lock);
+    CUDA_CHECK(gpu);
+    return complete;
+}
+
 static void nccl_run(struct comm *comm, const struct collective *collective)
 {
     nccl_join(comm, nccl_start(comm, collective));
@@ -251,22 +278,6 @@ static void nccl_call(struct comm *comm, const struct collective *collective, si
 }
 
 /* ---- watching ---- */
-
-/* Advances `completed` to the last collective that the GPU has completed; the caller holds the lock. Returns the GPU's
- * error status. */
-static cudaError_t advance_completed(struct comm_nccl *c)
-{
-    cudaError_t code = cudaSuccess;
-    while (c->completed < c->issued && code == cudaSuccess) {
-        code = cudaEventQuery(c->ring[(c->completed + 1) % c->capacity].done);
-        if (code == cudaSuccess) {
-            c->completed++;
-            c->completed_ns = clock_now_ns();
-        }
-    }
-    (void)cudaGetLastError(); /* clears the "not ready" error, which the next check would report */
-    return code == cudaErrorNotReady ? cudaSuccess : code;
-}
 
 /* Runs on the watchdog's thread: tells it what this rank waits for, and any error of CUDA or NCCL. */
 static void nccl_look(void *state, struct watched *watched)
@@ -471,6 +482,7 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                             .release = nccl_release,
                             .start = nccl_start,
                             .join = nccl_join,
+                            .complete = nccl_complete,
                             .run_blocking = nccl_run,
                             .call = nccl_call,
                             .thread_id = nccl_thread_id,

@@ -43,6 +43,12 @@ static void self_join(struct comm *comm, long ticket)
     (void)comm, (void)ticket;
 }
 
+static int self_complete(struct comm *comm, long ticket)
+{
+    (void)comm, (void)ticket;
+    return 1;
+}
+
 static void self_run(struct comm *comm, const struct collective *collective)
 {
     self_start(comm, collective);
@@ -86,6 +92,7 @@ struct comm *comm_self_create(const struct device *device, struct timeline *time
                                .release = self_release,
                                .start = self_start,
                                .join = self_join,
+                               .complete = self_complete,
                                .run_blocking = self_run,
                                .call = self_call,
                                .thread_id = self_thread_id,

@@ -226,6 +226,15 @@ static void thread_join(struct comm *comm, long ticket)
         pthread_cond_signal(&c->work);
 }
 
+static int thread_complete(struct comm *comm, long ticket)
+{
+    struct comm_thread *c = (struct comm_thread *)comm;
+    pthread_mutex_lock(&c->lock);
+    c->seen_complete = c->completed;
+    pthread_mutex_unlock(&c->lock);
+    return c->seen_complete >= ticket;
+}
+
 static void thread_run(struct comm *comm, const struct collective *collective)
 {
     thread_join(comm, enqueue((struct comm_thread *)comm, collective, 1));
@@ -317,6 +326,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
                             .release = thread_release,
                             .start = thread_start,
                             .join = thread_join,
+                            .complete = thread_complete,
                             .run_blocking = thread_run,
                             .call = thread_call,
                             .thread_id = thread_id,

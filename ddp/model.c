@@ -340,6 +340,12 @@ static void announce_gradient(const struct gradient_hook *hook, int tensor)
         hook->ready(hook->context, tensor);
 }
 
+static void announce_end_of_part(const struct gradient_hook *hook)
+{
+    if (hook && hook->after)
+        hook->after(hook->context);
+}
+
 /* Arguments for functions that compute gradients of weights. */
 struct backward_pass {
     int accumulate; /* 1: adds to the gradient of earlier micro-batches; 0: overwrites it */
@@ -383,6 +389,7 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
                              0);
     norm_gradient(model, &pass, model->tensors - 2, d_norm, dx, dn, A->x, A->r, 0);
     d->range_end();
+    announce_end_of_part(hook);
     for (size_t l = s->layers; l-- > 0;) {
         struct layer *a = &A->layer[l];
         int w = 1 + (int)l * LAYER_TENSORS;
@@ -399,6 +406,7 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
         d->linear_backward_input(dn, dga, layer_weight(model, w + FEED_FORWARD_W3), N, C, 2 * F, 0);
         norm_gradient(model, &pass, w + NORM2, d_norm2, dx, dn, a->mid, a->r2, 1);
         d->range_end();
+        announce_end_of_part(hook);
 
         float *dwo = place_gradient(model, hook, w + ATTENTION_O);
         float *dwvkq = place_gradient(model, hook, w + ATTENTION_V);
@@ -413,12 +421,14 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
         d->linear_backward_input(dn, A->dvkq, layer_weight(model, w + ATTENTION_V), N, C, 3 * C, 0);
         norm_gradient(model, &pass, w + NORM1, d_norm1, dx, dn, a->x, a->r1, 1);
         d->range_end();
+        announce_end_of_part(hook);
     }
     float *d_embedding = place_gradient(model, hook, 0);
     d->range_begin("embedding", -1);
     d->embedding_backward(d_embedding, dx, input, N, C, V, accumulate);
     announce_gradient(hook, 0);
     d->range_end();
+    announce_end_of_part(hook);
 }
 
 size_t model_operations(const struct model *model)

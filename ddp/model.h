@@ -119,18 +119,20 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
 /* Before each part of the model (output, feed-forward, attention, embedding) backward calls `place` for each of the
  * part's matrices, at most BACKWARD_PLACES, with the tensor that begins the matrix in the arena; place returns where
  * its gradient is written. Backward calls `ready` as soon as the gradient of a tensor is final: tensor
- * number tensors - 1 first, number 0 last. The gradients of tensors that form one matrix become final together. Either
- * may be NULL; without `place`, gradients are written to model->gradient. */
+ * number tensors - 1 first, number 0 last. The gradients of tensors that form one matrix become final together. After
+ * each part it calls `after`: it will not use the weights of the tensors announced so far again. Each may be NULL;
+ * without `place`, gradients are written to model->gradient. */
 enum { BACKWARD_PLACES = 3 };
 struct gradient_hook {
     float *(*place)(void *context, int tensor);
     void (*ready)(void *context, int tensor);
+    void (*after)(void *context);
     void *context;
 };
 
 /* Stores the gradient of the last forward pass where the hook places it, or adds it if accumulate is not 0, and
- * announces each tensor to the hook, which may be NULL. Writes zeros to padding, and does not write the gaps between
- * matrices. input: as for forward. */
+ * announces each tensor and each part to the hook, which may be NULL. Writes zeros to padding, and does not write the
+ * gaps between matrices. input: as for forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
 /* Return the number of device operations, and of ranges (device.h), in a forward and a backward pass together. */

@@ -3,8 +3,9 @@
  * Each rank has the whole model and a part of the global batch. A step computes the gradient of that part, the strategy
  * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update; or, if the
  * strategy shards, updates its part of the weights and gathers the parts of the others; or, if the strategy averages
- * weights, uses its own gradient. The gradient of the loss is already divided by (tokens of a micro-batch x ranks x
- * micro-batches), so that the sum over ranks and micro-batches is the mean over the global batch. */
+ * weights, uses its own gradient. A strategy that updates early lets backward update the parts whose sums are complete
+ * (update_summed). The gradient of the loss is already divided by (tokens of a micro-batch x ranks x micro-batches), so
+ * that the sum over ranks and micro-batches is the mean over the global batch. */
 #include "ddp/step.h"
 
 #include "kernels/core_wait.h"
@@ -102,6 +103,47 @@ static void gradient_ready(void *context, int tensor)
     reducer_gradient_ready(t->reducer, tensor);
 }
 
+/* Updates the next owned range of the weights. */
+static void update_range(struct trainer *t)
+{
+    const struct owned_range *own = &t->reducer->owned[t->reducer->updated];
+    optimizer_update(&t->optimizer, t->model, own->offset, own->count, own->gradient, own->at);
+    if (reducer_averages(t->reducer))
+        switch_phase(t, PHASE_GRADIENT_SYNC);
+    reducer_range_updated(t->reducer);
+}
+
+/* Whether ranges are updated early in this step: only if it neither clips gradients nor ends with them. */
+static int updates_early(const struct trainer *t)
+{
+    const struct reducer *reducer = t->reducer;
+    return reducer->strategy->updates_early && !reducer->after_backward && !t->gradient_only &&
+           !schedule_is_warmup(&t->schedule, t->step);
+}
+
+/* Updates the ranges that are summed. Backward calls it where it uses their weights no longer. */
+static void update_summed(void *context)
+{
+    struct trainer *t = context;
+    if (!reducer_range_summed(t->reducer))
+        return;
+    switch_phase(t, PHASE_OPTIMIZER);
+    while (reducer_range_summed(t->reducer))
+        update_range(t);
+    switch_phase(t, PHASE_BACKWARD);
+}
+
+/* Waits for the sums of the other ranges one after another, and updates each meanwhile but the last. */
+static void update_while_waiting(struct trainer *t)
+{
+    while (t->reducer->updated < t->reducer->ranges - 1) {
+        reducer_join_range(t->reducer);
+        switch_phase(t, PHASE_OPTIMIZER);
+        update_range(t);
+        switch_phase(t, PHASE_GRADIENT_SYNC);
+    }
+}
+
 /* Waits for the weights of the tensors up to number `tensor`, as far as they are still gathered. */
 static void before_forward(void *context, int tensor)
 {
@@ -123,9 +165,10 @@ void step_run(struct trainer *t, int slot)
     float loss_scale = 1 / ((float)tokens * (float)t->micro_batches);
     float grad_scale = loss_scale / (float)t->ranks;
     const struct forward_hook forward_hook = {before_forward, t};
-    const struct gradient_hook last = {place_gradient, gradient_ready, t};
-    const struct gradient_hook earlier = {place_gradient,
-                                          t->reducer->strategy->releases ? partial_gradient_ready : NULL, t};
+    int early = updates_early(t);
+    const struct gradient_hook last = {place_gradient, gradient_ready, early ? update_summed : NULL, t};
+    const struct gradient_hook earlier = {
+        place_gradient, t->reducer->strategy->releases ? partial_gradient_ready : NULL, NULL, t};
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
 
@@ -152,6 +195,8 @@ void step_run(struct trainer *t, int slot)
 
     if (!t->forward_only) {
         enter_phase(t, PHASE_GRADIENT_SYNC);
+        if (early)
+            update_while_waiting(t);
         reducer_finish(t->reducer);
         if (t->gradient_only) {
             enter_phase(t, PHASES);
@@ -170,13 +215,8 @@ void step_run(struct trainer *t, int slot)
                 device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
             }
         }
-        for (int i = 0; i < t->reducer->ranges; i++) {
-            const struct owned_range *own = &t->reducer->owned[i];
-            optimizer_update(optimizer, model, own->offset, own->count, own->gradient, own->at);
-            if (reducer_averages(t->reducer))
-                switch_phase(t, PHASE_GRADIENT_SYNC);
-            reducer_range_updated(t->reducer, i);
-        }
+        while (t->reducer->updated < t->reducer->ranges)
+            update_range(t);
     }
 
     enter_phase(t, PHASE_LR_SCHEDULING);
@@ -263,9 +303,10 @@ void step_spans(const struct model *model, size_t micro_batches, size_t collecti
 {
     enum { OF_STEP = 4 };                       /* device operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches; /* each may have a second span, for a delay */
-    /* to wait, forward may be interrupted before each of its parts, and backward for each tensor */
-    size_t waits = 2 * (2 * model->sizes.layers + 2) + (releases ? 2 * micro_batches * (size_t)model->tensors : 0);
-    spans[LANE_HOST] = 2 * phases + waits + (size_t)model->tensors;
+    /* A phase may be interrupted: to update a bucket or, fewer times, to wait for weights before a part of forward; and
+     * to wait for buffers */
+    size_t interruptions = 2 * (size_t)model->tensors * (releases ? 1 + micro_batches : 1);
+    spans[LANE_HOST] = 2 * phases + interruptions + (size_t)model->tensors;
     spans[LANE_COMMUNICATION] = collectives + 1; /* 1: to gather norms */
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {

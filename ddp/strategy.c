@@ -154,10 +154,12 @@ double reducer_share(const struct reducer *reducer)
 void reducer_begin(struct reducer *reducer, size_t micro_batch)
 {
     reducer->started = 0;
-    reducer->step += !micro_batch;
     reducer->turn = (int)micro_batch * reducer->plan.n;
-    if (!micro_batch) /* the last step has waited for all of its reductions */
-        memset(reducer->taken, 0, sizeof reducer->taken);
+    if (micro_batch)
+        return;
+    reducer->step++;
+    reducer->updated = 0;
+    memset(reducer->taken, 0, sizeof reducer->taken); /* the last step has waited for all of its reductions */
 }
 
 /* Returns 1 if the gradients of another bucket are the next to be written, beginning with `tensor`. */
@@ -221,10 +223,27 @@ void reducer_finish(struct reducer *reducer)
     reducer->strategy->finish(reducer);
 }
 
-void reducer_range_updated(struct reducer *reducer, int range)
+void reducer_range_updated(struct reducer *reducer)
 {
     if (reducer->strategy->range_updated)
-        reducer->strategy->range_updated(reducer, range);
+        reducer->strategy->range_updated(reducer, reducer->updated);
+    reducer->updated++;
+}
+
+/* Returns the ticket of the next owned range's bucket, which has been started. */
+static long next_ticket(const struct reducer *reducer)
+{
+    return reducer->ticket - (reducer->started - 1 - reducer->updated);
+}
+
+int reducer_range_summed(const struct reducer *reducer)
+{
+    return reducer->updated < reducer->started && reducer->comm->complete(reducer->comm, next_ticket(reducer));
+}
+
+void reducer_join_range(struct reducer *reducer)
+{
+    reducer->comm->join(reducer->comm, next_ticket(reducer));
 }
 
 void reducer_grad_norm(struct reducer *reducer, float *scalars, float max_norm)

@@ -43,6 +43,7 @@ struct reducer {
     struct owned_range
         *owned; /* [ranges] in the order in which the optimizer updates them; by default the whole arena */
     int ranges;
+    int updated; /* number of ranges that the optimizer has updated in this step */
 
     int after_backward; /* 1: the calls of gradient_ready are made after backward, in the same order of tensors; or, if
                            the strategy releases gradients, each collective is waited for at once */
@@ -94,6 +95,8 @@ struct strategy {
     int averages;         /* 1: every `number` steps the ranks average their weights, in .range_updated; gradients are
                              not reduced, and weights differ between ranks until then */
     int buckets;          /* 1 if the strategy obeys --bucket-size-mb */
+    int updates_early;    /* 1 if the optimizer may update an owned range as soon as its gradient is summed: range i is
+                             bucket i, whose one collective is an all-reduce */
     enum comm_dtype wire; /* the type in which gradients are sent: fp32 or bfloat16 */
     int collectives;      /* the most collectives per bucket and step (strategy_collectives: with micro-batches) */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
@@ -116,6 +119,8 @@ struct strategy {
     const struct strategy *bf16;
     /* The same strategy with gradients sharded as well (--shard gradients). NULL: there is none. */
     const struct strategy *gradients;
+    /* The same strategy, but it updates early (--update-in-backward). NULL: it cannot. */
+    const struct strategy *update;
     /* Returns collective i, from 0, of a bucket. NULL: each is an all-reduce in place, in the arena or in `staged`. */
     struct collective (*collective)(const struct reducer *reducer, int bucket, int i);
     /* Called at set-up, when the plan is made. May change the buckets' counts; fills reducer->owned, which has room for
@@ -131,8 +136,8 @@ struct strategy {
 
 extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
     strategy_ddp_individual_v2, strategy_ddp_bucketed, strategy_ddp_hierarchical, strategy_ddp_sharded,
-    strategy_ddp_sharded_gradients, strategy_ddp_powersgd, strategy_ddp_local, strategy_ddp_individual_v2_bf16,
-    strategy_ddp_bucketed_bf16, strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
+    strategy_ddp_bucketed_update, strategy_ddp_sharded_gradients, strategy_ddp_powersgd, strategy_ddp_local,
+    strategy_ddp_individual_v2_bf16, strategy_ddp_bucketed_bf16, strategy_ddp_sharded_bf16, strategy_ddp_flat_bf16;
 
 /* All strategies, ended by NULL. */
 extern const struct strategy *const strategies[];
@@ -188,10 +193,15 @@ float *reducer_place(struct reducer *reducer, int tensor);
 int reducer_reductions(const struct reducer *reducer);
 
 /* Call reducer_gradient_ready when a tensor's gradient is final, reducer_finish after backward, and
- * reducer_range_updated after the optimizer has updated an owned range. */
+ * reducer_range_updated after the optimizer has updated the next owned range, owned[updated]. */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
-void reducer_range_updated(struct reducer *reducer, int range);
+void reducer_range_updated(struct reducer *reducer);
+
+/* Of a strategy that updates early: reducer_range_summed returns 1 if the gradient of the next owned range is summed;
+ * reducer_join_range makes later device work wait for it. */
+int reducer_range_summed(const struct reducer *reducer);
+void reducer_join_range(struct reducer *reducer);
 
 /* Writes the norm of the whole reduced gradient, after reducer_finish, to scalars[SCALAR_GRAD_NORM], and if max_norm is
  * above 0 the clip factor, as device->grad_norm does. With shards, the ranks gather the norms of their shards. */

@@ -15,6 +15,7 @@
 #include "training/training.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +125,10 @@ static void check_sums(const struct way *w, struct comm *comm, const size_t *cou
         ck_assert(c == 0 || next == ticket + 1);
         ticket = next;
     }
-    comm->join(comm, ticket);
+    while (n % 2 && !comm->complete(comm, ticket)) /* once they are complete, there is no need to join them */
+        sched_yield();
+    if (n % 2 == 0)
+        comm->join(comm, ticket);
     for (int c = 0; c < n; c++) {
         size_t wrong = 0; /* counts errors, as an assertion per element is slow */
         w->device->download(host[c], buffer[c], (count[c] + 1) * element);

@@ -355,6 +355,39 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
 }
 END_TEST
 
+/* ---- early updates ---- */
+
+/* Returns the weights that layers read and the moments, in host memory; the caller frees them. */
+static char *state_of(const struct one_rank *one, size_t *bytes)
+{
+    const struct model *model = &one->model;
+    size_t whole = model->arena * sizeof(float), narrow = model->arena * model->compute_bytes;
+    char *state = allocate(*bytes = 2 * whole + narrow, 1);
+    model->device->download(state, one->trainer.optimizer.m, whole);
+    model->device->download(state + whole, one->trainer.optimizer.v, whole);
+    model->device->download(state + 2 * whole, model_read_weight(model), narrow);
+    return state;
+}
+
+/* Updates during backward leave the same weights and moments as updates after it, bit for bit. */
+START_TEST(early_updates_equal_later_ones)
+{
+    static const size_t bucket_bytes[] = {2000, 1, 1 << 30};
+    struct one_rank one;
+    size_t bytes;
+    one_rank_create(&one, job.rank, job.size, 2, 0);
+    train(&one, &strategy_ddp_bucketed, bucket_bytes[_i], STEPS);
+    char *expected = state_of(&one, &bytes);
+    train(&one, &strategy_ddp_bucketed_update, bucket_bytes[_i], STEPS);
+    char *state = state_of(&one, &bytes);
+    ck_assert_mem_eq(state, expected, bytes);
+    ck_assert_uint_eq(one.timeline.lane[LANE_HOST].dropped, 0);
+    free(expected);
+    free(state);
+    one_rank_destroy(&one);
+}
+END_TEST
+
 /* ---- the comparison fails if there are mistakes ---- */
 
 enum mistake {
@@ -1033,13 +1066,16 @@ int main(void)
     TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU is too slow for "more" */
     tcase_add_loop_test(core, gradients_equal_one_process, 0, 2);
     tcase_add_loop_test(core, bf16_is_close_and_the_same_everywhere, 0, 5);
+    tcase_add_loop_test(core, early_updates_equal_later_ones, 0, 1);
     tcase_add_test(core, a_step_records_its_phases);
     tcase_add_test(core, the_optimizer_gets_its_scalars_each_step);
     tcase_add_loop_test(core, training_resumes_from_a_checkpoint, 0, RESUMED);
     suite_add_tcase(suite, core);
     TCase *saved = tcase_create("checkpoint"); /* also in bf16, where layers read a copy of the weights */
     tcase_add_loop_test(saved, training_resumes_from_a_checkpoint, 0, RESUMED);
+    tcase_add_loop_test(saved, early_updates_equal_later_ones, 0, 1);
     suite_add_tcase(suite, saved);
+    tcase_add_loop_test(tests, early_updates_equal_later_ones, 1, 3);
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);
     tcase_add_test(tests, warmup_equals_one_process);

@@ -22,6 +22,7 @@ struct made_up {
     int complete[4096]; /* [i] the number of collectives that were complete before post i */
     int completed;
     _Atomic int inside; /* number of threads that are in a call */
+    _Atomic int closed; /* 1: no collective completes */
 };
 
 static void enter(struct made_up *m)
@@ -48,7 +49,7 @@ static int made_up_test(void *state, size_t slot)
     enter(m);
     m->tests++;
     m->wrong += m->left[slot] < 0;
-    int done = m->left[slot]-- <= 0;
+    int done = !m->closed && m->left[slot]-- <= 0;
     if (done) {
         for (size_t i = 0; i < m->count[slot]; i++)
             m->buffer[slot][i] *= 2; /* the sum over two ranks with equal elements */
@@ -189,6 +190,24 @@ TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *pro
     comm->join(comm, ticket);
     ck_assert_float_eq(x[after_join], 2);
     ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[1 + after_join].end_ns, now);
+    finish(comm, &m, &timeline);
+}
+
+/* The training thread can ask whether collectives are complete, and does not wait for the answer. */
+TEST_EACH(completion_is_known_without_join, sizeof progresses / sizeof *progresses)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 3);
+    float x[2] = {1, 1};
+    m.closed = 1;
+    for (int i = 0; i < 2; i++)
+        comm->start(comm, &(struct collective){.buffer = &x[i], .count = 1, .index = i});
+    ck_assert(comm->complete(comm, 0) && !comm->complete(comm, 1) && !comm->complete(comm, 2));
+    m.closed = 0;
+    while (!comm->complete(comm, 2))
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+    ck_assert(x[0] == 2 && x[1] == 2 && comm->complete(comm, 1));
     finish(comm, &m, &timeline);
 }
 

@@ -238,6 +238,7 @@ struct watch {
     struct model *model;
     float *seen; /* [arena] gradients at the time of their announcement */
     int next;
+    size_t parts;
 };
 
 static void keep(void *context, int tensor)
@@ -253,8 +254,8 @@ TEST(an_announced_gradient_is_final)
 {
     struct model model;
     create_model(&model);
-    struct watch watch = {&model, allocate(model.arena, sizeof *watch.seen), model.tensors - 1};
-    struct gradient_hook hook = {NULL, keep, &watch};
+    struct watch watch = {&model, allocate(model.arena, sizeof *watch.seen), model.tensors - 1, 0};
+    struct gradient_hook hook = {NULL, keep, NULL, &watch};
     int32_t tokens[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     run(&model, tokens, tokens, model.sizes.batch * model.sizes.context, 1, 0, &hook);
     float *gradient = on_host(model.device, model.gradient, model.arena);
@@ -262,6 +263,41 @@ TEST(an_announced_gradient_is_final)
     ck_assert_mem_eq(watch.seen, gradient, model.arena * sizeof *watch.seen);
     free(gradient);
     free(watch.seen);
+    model_destroy(&model);
+}
+
+static void count(void *context, int tensor)
+{
+    struct watch *w = context;
+    w->next = tensor;
+}
+
+static void spoil(void *context)
+{
+    struct watch *w = context;
+    const struct tensor *t = &w->model->tensor[w->next];
+    for (size_t i = 0; i < t->offset + t->count; i++) /* earlier announced tensors lie before this one */
+        w->model->device->upload(w->model->weight + i, &(float){NAN}, sizeof(float));
+    w->parts++;
+}
+
+/* After a part of backward, the weights of the tensors announced so far are not used. */
+TEST(weights_are_used_until_their_part_ends)
+{
+    struct model model;
+    create_model(&model);
+    struct watch watch = {.model = &model};
+    struct gradient_hook hook = {NULL, count, spoil, &watch};
+    int32_t tokens[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    size_t n = model.sizes.batch * model.sizes.context;
+    run(&model, tokens, tokens, n, 1, 0, NULL);
+    float *expected = on_host(model.device, model.gradient, model.arena);
+    run(&model, tokens, tokens, n, 1, 0, &hook);
+    float *gradient = on_host(model.device, model.gradient, model.arena);
+    ck_assert_uint_eq(watch.parts, 2 * model.sizes.layers + 2);
+    ck_assert_mem_eq(gradient, expected, model.arena * sizeof *gradient);
+    free(gradient);
+    free(expected);
     model_destroy(&model);
 }
 

@@ -23,15 +23,57 @@ struct way {
     size_t layers, micro_batches;
     long warmup_steps; /* number of warm-up steps, which clip gradients */
     int log_grad_norm, traced, after_backward;
+    int lag; /* collectives are complete when so many later ones have started, or when they are joined; -1: at once */
 };
 
 static const struct job alone = {.size = 1};
+
+/* A comm of one rank on which a sum doubles the buffer when it becomes complete, not earlier. */
+struct late {
+    struct comm comm;
+    struct collective started[200];
+    long n, completed;
+    int lag;
+};
+
+static void late_join(struct comm *comm, long ticket)
+{
+    struct late *late = (struct late *)comm;
+    for (; late->completed < ticket; late->completed++) {
+        const struct collective *c = &late->started[late->completed];
+        for (size_t i = 0; i < c->count; i++)
+            ((float *)c->buffer)[i] *= 2;
+    }
+}
+
+static long late_start(struct comm *comm, const struct collective *collective)
+{
+    struct late *late = (struct late *)comm;
+    late->started[late->n++] = *collective;
+    return late->n;
+}
+
+static int late_complete(struct comm *comm, long ticket)
+{
+    struct late *late = (struct late *)comm;
+    int complete = ticket <= late->n - late->lag;
+    if (complete)
+        late_join(comm, ticket);
+    return complete;
+}
+
+static void late_release(struct comm *comm, void *memory)
+{
+    (void)comm;
+    ck_assert_ptr_null(memory);
+}
 
 struct one_rank {
     struct timeline timeline;
     struct model model;
     struct data *data;
     struct comm *comm;
+    struct late late;
     struct reducer reducer;
     struct trainer trainer;
     size_t spans[TIMELINE_LANES]; /* spans reserved on each lane for one step */
@@ -66,7 +108,10 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
                                     .checkpoint = {.every = 1000, .job = &alone, .seed = 7},
                                     .log_grad_norm = way->log_grad_norm};
     trainer_create(&one->trainer, &adamw, STEPS, one->model.arena);
-    reducer_create(&one->reducer, way->strategy, &one->model, one->comm, 1000, 1);
+    one->late = (struct late){
+        {.ranks = 1, .start = late_start, .join = late_join, .complete = late_complete, .release = late_release},
+        .lag = way->lag};
+    reducer_create(&one->reducer, way->strategy, &one->model, way->lag < 0 ? one->comm : &one->late.comm, 1000, 1);
     one->reducer.after_backward = way->after_backward;
     trainer_use(&one->trainer, device, &one->reducer);
     timeline_clear(&one->timeline);
@@ -104,12 +149,14 @@ static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
 /* The reserved spans suffice for every strategy, and one strategy fills the compute and communication lanes. */
 TEST_EACH(every_strategy_fits, 9)
 {
-    struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1};
+    struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1, .lag = -1};
     size_t most[TIMELINE_LANES] = {0}, spans[TIMELINE_LANES] = {0}, n[TIMELINE_LANES];
     for (int s = 0; strategies[s]; s++)
         for (int variant = 0; variant < 8; variant++) {
             struct one_rank one;
             way.strategy = strategy_with(strategies[s], variant % 2 ? COMM_BF16 : COMM_FLOAT32);
+            if (variant == 4 && strategies[s]->update)
+                way.strategy = strategies[s]->update;
             way.warmup_steps = variant / 2 == 1 ? 10 : 0;
             way.log_grad_norm = variant / 2 == 2;
             way.after_backward = variant / 2 == 3 && strategies[s]->overlaps;
@@ -133,7 +180,8 @@ TEST_EACH(every_strategy_fits, 9)
 /* With tracing, weights and losses stay the same bit for bit, and only spans of operations and ranges are added. */
 TEST(tracing_changes_nothing)
 {
-    struct way way = {.strategy = &strategy_ddp_individual_v2, .layers = 2, .micro_batches = 2, .warmup_steps = 1};
+    struct way way = {
+        .strategy = &strategy_ddp_individual_v2, .layers = 2, .micro_batches = 2, .warmup_steps = 1, .lag = -1};
     struct one_rank plain, traced;
     size_t without[TIMELINE_LANES], with[TIMELINE_LANES];
     one_rank_create(&plain, &way);
@@ -154,6 +202,56 @@ TEST(tracing_changes_nothing)
     ck_assert_uint_eq(with[LANE_MEMORY], 0);
     one_rank_destroy(&plain);
     one_rank_destroy(&traced);
+}
+
+/* Returns the number of spans of optimizer_step that lie between two of `within`, in the last step. */
+static int updates_within(const struct one_rank *one, enum step_phase within)
+{
+    const struct lane *lane = &one->timeline.lane[LANE_HOST];
+    int n = 0, before = -1, optimizer = 0;
+    for (const struct span *s = lane->span; s < lane->span + lane->n; s++) {
+        int phase = step_phase_of(s);
+        if (s->step != STEPS - 1 || phase < 0)
+            continue;
+        n += optimizer && phase == (int)within;
+        optimizer = phase == PHASE_OPTIMIZER && before == (int)within;
+        before = phase;
+    }
+    return n;
+}
+
+/* An early update waits for the sum of its bucket, and for backward to end with its weights. So weights and moments are
+ * those of updates after backward bit for bit, whenever sums are complete. */
+TEST_EACH(early_updates_change_nothing_but_the_time, 12)
+{
+    struct way way = {.strategy = &strategy_ddp_bucketed, .layers = 2, .micro_batches = 2};
+    way.lag = (int[]){0, 1, 3, 1000}[_i % 4];
+    way.warmup_steps = _i / 4 == 1 ? STEPS : 0;
+    way.after_backward = _i / 4 == 2;
+    struct one_rank after, early;
+    one_rank_create(&after, &way);
+    way.strategy = &strategy_ddp_bucketed_update;
+    one_rank_create(&early, &way);
+    size_t bytes = after.model.arena * sizeof(float);
+    ck_assert_int_gt(early.reducer.ranges, 6);
+    ck_assert_int_eq(early.reducer.updated, early.reducer.ranges);
+    ck_assert_uint_eq(reducer_owned(&early.reducer), after.model.arena);
+    ck_assert_mem_eq(early.model.weight, after.model.weight, bytes);
+    ck_assert_mem_eq(early.trainer.optimizer.m, after.trainer.optimizer.m, bytes);
+    ck_assert_mem_eq(early.trainer.optimizer.v, after.trainer.optimizer.v, bytes);
+    int parts = 2 * (int)way.layers + 2, in_backward = updates_within(&early, PHASE_BACKWARD);
+    int waiting = updates_within(&early, PHASE_GRADIENT_SYNC);
+    if (_i / 4)
+        ck_assert_int_eq(in_backward + waiting, 0); /* the step clips, or reduces after backward */
+    else if (way.lag == 1000)
+        ck_assert(in_backward == 0 && waiting == early.reducer.ranges - 1);
+    else if (way.lag == 0)
+        ck_assert(in_backward == parts && waiting == 0);
+    else
+        ck_assert(in_backward > 1 && in_backward <= parts && waiting == way.lag - 1);
+    ck_assert_int_eq(updates_within(&after, PHASE_BACKWARD) + updates_within(&after, PHASE_GRADIENT_SYNC), 0);
+    one_rank_destroy(&after);
+    one_rank_destroy(&early);
 }
 
 /* ---- checkpoints ---- */
@@ -207,7 +305,7 @@ static void check_error(int status, const char *words)
 /* A wrong checkpoint is refused before it changes anything; checkpoint_compare finds a wrong byte of an array. */
 TEST(wrong_checkpoints_are_refused)
 {
-    struct way way = {.strategy = &strategy_ddp, .layers = 2, .micro_batches = 1};
+    struct way way = {.strategy = &strategy_ddp, .layers = 2, .micro_batches = 1, .lag = -1};
     struct one_rank one;
     one_rank_create(&one, &way);
     size_t n = one.model.parameters, bytes = checkpoint_bytes(n), header = bytes - 3 * n * sizeof(float);
@@ -261,7 +359,7 @@ TEST(wrong_checkpoints_are_refused)
 /* After any failed write of a checkpoint, the earlier file is still there and no other file is left. */
 TEST(a_checkpoint_is_whole_or_not_there)
 {
-    struct way way = {.strategy = &strategy_ddp, .layers = 1, .micro_batches = 1};
+    struct way way = {.strategy = &strategy_ddp, .layers = 1, .micro_batches = 1, .lag = -1};
     struct one_rank one;
     one_rank_create(&one, &way);
     ck_assert_int_eq(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
