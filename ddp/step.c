@@ -167,8 +167,8 @@ void step_run(struct trainer *t, int slot)
     const struct forward_hook forward_hook = {before_forward, t};
     int early = updates_early(t);
     const struct gradient_hook last = {place_gradient, gradient_ready, early ? update_summed : NULL, t};
-    const struct gradient_hook earlier = {
-        place_gradient, t->reducer->strategy->releases ? partial_gradient_ready : NULL, NULL, t};
+    const struct gradient_hook earlier = {place_gradient,
+                                          t->reducer->strategy->releases ? partial_gradient_ready : NULL, NULL, t};
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
 

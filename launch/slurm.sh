@@ -94,8 +94,8 @@ add_job_options() {
 # print_array NAME VALUE...: prints a bash assignment of the values to an array.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: sorts the options into the arrays benchmark, profile, allreduce, and wire (--wire-dtype, for a
-# profile of ddp_individual_v2 only). A job adds the fastest strategy and bucket size to the array `profile`.
+# share_options OPTION...: sorts the options into the arrays benchmark, profile and allreduce. A job adds the options that
+# select the fastest strategy to the array `profile`.
 share_options() {
     check_lengths "$@"
     local rows option word section value
@@ -107,7 +107,7 @@ share_options() {
     done < <(awk -F '\t' '
         /^[A-Z].*:$/ || /^allreduce, / { section = $0 }
         /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
-    benchmark=() profile=() allreduce=() wire=()
+    benchmark=() profile=() allreduce=()
     while [ $# -gt 0 ]; do
         option=${1%%=*}
         word=${option#--}
@@ -135,8 +135,7 @@ share_options() {
         *)
             benchmark+=("${value[@]}")
             case $word in
-            implementations | resolve | max-minutes | attainable | bucket-size-mb) ;;
-            wire-dtype) wire+=("${value[@]}") ;;
+            implementations | resolve | max-minutes | attainable | bucket-size-mb | wire-dtype | update-in-backward) ;;
             *) profile+=("${value[@]}") ;;
             esac
             case $section in
@@ -188,7 +187,6 @@ write_script() {
     print_array monitors "${monitors[@]}"
     print_array benchmark_options "${benchmark[@]}"
     print_array profile_options "${profile[@]}"
-    print_array wire_options "${wire[@]}"
     print_array allreduce_options "${allreduce[@]}"
     echo
     cat "$here/slurm.sbatch"
@@ -243,7 +241,7 @@ check_names() {
 
 submit() {
     local n scenario submission job error numbers='' failed=0 of_nodes of_partition
-    local benchmark profile allreduce wire
+    local benchmark profile allreduce
     [ -z "${SLURM_JOB_ID:-}" ] ||
         usage_error "this is inside job $SLURM_JOB_ID, and new jobs would inherit its settings; submit from outside"
     need_slurm

@@ -35,8 +35,9 @@ static int by_step(const void *a, const void *b)
 
 static void print_options(char text[3 * CELL], const struct verdict *verdict)
 {
-    snprintf(text, 3 * CELL, "--implementations %s%s%s", verdict->strategy, *verdict->size ? " --bucket-size-mb " : "",
-             verdict->size);
+    snprintf(text, 3 * CELL, "--implementations %s%s%s%s%s", verdict->strategy,
+             *verdict->size ? " --bucket-size-mb " : "", verdict->size, verdict->bf16 ? " --wire-dtype bf16" : "",
+             verdict->updates_early ? " --update-in-backward" : "");
 }
 
 static void add_data(const struct verdict *verdict, cJSON *summary)
@@ -64,7 +65,7 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
     const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
-    /* the label is NAME or NAME:SIZE */
+    /* what follows the first : in the label is said in words */
     int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
     char size[CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
     if (*verdict->size) {
@@ -81,8 +82,10 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
                  sign > 0 ? "slower" : "faster", unknown ? " (not significant)" : "",
                  100 * fabs(cost->median) / verdict->step.median, 1e3 * verdict->step.median);
     print_options(options, verdict);
-    results_add_sentence(summary, list, "%s %.*s%s: %s%.2f ms%s%s.", undecided ? "Shortest so far is" : "Use", name,
-                         verdict->label, size, cost->n ? "" : "step ", 1e3 * sign * given->median, interval, against);
+    results_add_sentence(summary, list, "%s %.*s%s%s%s: %s%.2f ms%s%s.", undecided ? "Shortest so far is" : "Use", name,
+                         verdict->label, size, verdict->bf16 ? ", bf16" : "",
+                         verdict->updates_early ? ", updated in backward" : "", cost->n ? "" : "step ",
+                         1e3 * sign * given->median, interval, against);
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 

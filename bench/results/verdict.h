@@ -32,6 +32,7 @@ struct verdict_item {
 struct verdict {
     int ranks, candidates;               /* number of ranks; number of implementations that reduce gradients */
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
+    int bf16, updates_early;             /* of the best: 1 with --wire-dtype bf16; with --update-in-backward */
     struct estimate step, cost;          /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
     const char *best_size;               /* fastest bucket size in MiB, if the best has no buckets; otherwise "" */
     double within;                       /* margin of a tie, 0.01 is 1 % */

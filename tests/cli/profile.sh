@@ -77,12 +77,12 @@ with_python "released gradients of two micro-batches: every figure agrees with t
 
 # ---- several profiles in one run ----
 
-profile 2 all --rounds 7 --steps-per-block 2 --bucket-size-mb 0.02,0.05 --profile-ranks 0,1
+profile 2 all --rounds 7 --steps-per-block 2 --bucket-size-mb 0.02,0.05 --update-in-backward --profile-ranks 0,1
 [ "$status" = 0 ] && valid "$out"/comparison/*.json "$out"/comparison/all_ranks/*.json "$out"/*/*/*.json >>said && good=0 || good=1
-result "$good" "--profile-implementation all with two bucket sizes leaves valid files (status $status)"
+result "$good" "--profile-implementation all with two bucket sizes and --update-in-backward leaves valid files (status $status)"
 with_python "--profile-implementation all: profiles, joint trace and comparison agree with traces and metrics" together
 grep -qE '^(Use|Shortest so far is) ddp' "$out/comparison_summary.txt" && grep -q '^ddp_bucketed:0.05: Overlap' printed &&
-    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.05 ddp_flat ddp_hierarchical.0.02 ddp_hierarchical.0.05 ddp_individual ddp_individual_v2 ddp_sharded.0.02 ddp_sharded.0.05 none" ] &&
+    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.02.update ddp_bucketed.0.05 ddp_bucketed.0.05.update ddp_flat ddp_hierarchical.0.02 ddp_hierarchical.0.05 ddp_individual ddp_individual_v2 ddp_sharded.0.02 ddp_sharded.0.05 none" ] &&
     good=0 || good=1
 result "$good" "--profile-implementation all: each profile has a directory and printed findings"
 profile 2 ddp,ddp_individual_v2 --rounds 0

@@ -536,12 +536,12 @@ def read_blocks(directory, size):
     return blocks
 
 
-def first_share(directory, label):
-    """Returns the part of the weights that lies in the last bucket, which is updated and gathered first."""
+def last_share(directory, label):
+    """Returns the part of the weights that lies in the last bucket, and whether the others are updated in backward."""
     with open(os.path.join(directory, "run.json"), encoding="ascii") as file:
-        of = {i["name"]: i["collectives"] for i in json.load(file)["implementations"]}
-    sizes = [c["bytes"] for name, list_ in of.items() if name.removesuffix(":" + label) == label for c in list_]
-    return sizes[-1] / sum(sizes)
+        row = next(i for i in json.load(file)["implementations"] if i["name"] == label)
+    sizes = [c["bytes"] for c in row["collectives"]]
+    return sizes[-1] / sum(sizes), row["update_in_backward"]
 
 
 def list_of(block, name):
@@ -549,16 +549,17 @@ def list_of(block, name):
     return block.get(name) or [0] * len(block["alone_ms"])
 
 
-def attainable_of(none, block, ranks, first):
-    end, remaining, remaining_within = none["backward_end_ms"], 0, 0
+def attainable_of(none, block, ranks, last, early):
+    hidden = (1 - last) * none["update_ms"] if early else 0 # updates before the last bucket is reduced
+    end, remaining, remaining_within = none["backward_end_ms"] + hidden, 0, 0
     for alone, within, tensor in reversed(list(zip(block["alone_ms"], list_of(block, "within_host_alone_ms"), block["last_tensor"]))):
         remaining += alone
         remaining_within += within
         end = max(end, none["gradients_ready_ms"][tensor] + max(remaining, remaining_within, alone + within))
     gather = block.get("gather_alone_ms", [])
     update = none["update_ms"] / (ranks if gather else 1)
-    exposed = max(gather[-1], sum(gather) - none["forward_end_ms"]) - (1 - first) * update if gather else 0
-    return end + update + none["rest_ms"] + max(0, exposed)
+    exposed = max(gather[-1], sum(gather) - none["forward_end_ms"]) - (1 - last) * update if gather else 0
+    return end + update - hidden + none["rest_ms"] + max(0, exposed)
 
 
 def mean_ratio(a, b):
@@ -619,8 +620,8 @@ def compare_controls(check, directory, size, summary):
     if none and size > 1 and label != "none":
         alone = of_rounds(label, lambda ranks: max(rank["reductions"] * sum(rank["alone_ms"] + list_of(rank, "within_host_alone_ms"))
                                                    for rank in ranks))
-        first = first_share(directory, label)
-        bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank], size, first) for rank in range(size)) for r in rounds]
+        share = last_share(directory, label)
+        bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank], size, *share) for rank in range(size)) for r in rounds]
         expected.update(sync_cost=(mean(ours) - mean(none)) * 1e-3, comm_alone=mean(alone) * 1e-3, attainable=mean(bound) * 1e-3,
                         step_to_attainable=mean_ratio(ours, bound))
         slower = of_rounds(label, lambda ranks: statistics.fmean(

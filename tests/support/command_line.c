@@ -101,9 +101,10 @@ const char *rows_of(const struct command_line *line)
             (size_t)snprintf(words + at, sizeof words - at, "%s%s %s", i ? "; " : "", row->label, row->strategy->name);
         if (row->bucket_bytes)
             at += (size_t)snprintf(words + at, sizeof words - at, " %.9g", (double)row->bucket_bytes / 1048576);
-        at += (size_t)snprintf(words + at, sizeof words - at, "%s%s%s%s", row->strategy->releases ? " releases" : "",
-                               row->traced ? " traced" : "", row->captured ? " captured" : "",
-                               row->after_backward ? " late" : "");
+        at += (size_t)snprintf(
+            words + at, sizeof words - at, "%s%s%s%s%s%s", row->strategy->wire == COMM_BF16 ? " bf16" : "",
+            row->strategy->updates_early ? " early" : "", row->strategy->releases ? " releases" : "",
+            row->traced ? " traced" : "", row->captured ? " captured" : "", row->after_backward ? " late" : "");
         ck_assert_uint_lt(at, sizeof words);
     }
     return words;

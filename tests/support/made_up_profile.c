@@ -14,6 +14,7 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     struct strategy_list list = {.n = 1, .item = {{.strategy = strategy}}};
     snprintf(list.item->label, sizeof list.item->label, "%s", strategy->name);
     training.workload.bucket_sizes = (struct bucket_sizes){.n = 1, .automatic = 1};
+    training.workload.wire_dtypes = 1u << COMM_FLOAT32;
     ck_assert_int_eq(profile_rows_make(&training, &list), 0);
     ck_assert_int_le(training.n, PROFILE_ROWS);
     for (int i = 0; i < training.n; i++) {

@@ -87,6 +87,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .label = best->label,
                               .strategy = strategy->name,
                               .size = best->size,
+                              .bf16 = strategy->wire == COMM_BF16,
                               .step = best->step,
                               .cost = best->cost,
                               .within = VERDICT_WITHIN,

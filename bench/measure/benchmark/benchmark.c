@@ -16,7 +16,7 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     if (training_options_check(o, table, 0, 0))
         return -1;
     o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes,
-                                o->workload.wire_dtype, o->workload.shard);
+                                o->workload.wire_dtypes, o->workload.shard, o->update_in_backward);
     if (o->n < 0 || training_rows_check(o))
         return -1;
     for (int i = 0; i < o->n; i++) {

@@ -149,6 +149,8 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
             verdict.label = row->label;
             verdict.strategy = row->implementation->strategy->name;
             verdict.size = row->implementation->bucket_words;
+            verdict.bf16 = row->implementation->strategy->wire == COMM_BF16;
+            verdict.updates_early = row->implementation->strategy->updates_early;
             verdict.step = row->seconds[FIGURE_STEP];
             verdict.cost = row->sync_cost;
         } else if (c->fastest >= 0 && row->compared) {

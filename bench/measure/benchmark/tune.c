@@ -31,16 +31,18 @@ static void make_rows(struct training_options *o, char *between, int ranks)
     sizes.shards = (size_t)ranks; /* some rows shard */
     model_plan(&model, &sizes, sizeof(float));
     o->n = candidates_make(o->implementation, between, model.tensor, model.tensors);
+    enum comm_dtype wire = o->workload.wire_dtypes & 1u << COMM_BF16 ? COMM_BF16 : COMM_FLOAT32;
     for (int i = 0; i < o->n; i++)
-        o->implementation[i].strategy = strategy_with(o->implementation[i].strategy, o->workload.wire_dtype);
+        o->implementation[i].strategy = strategy_with(o->implementation[i].strategy, wire);
     model_destroy(&model);
 }
 
 void tune_options_add(struct option_table *table, struct tune_options *options)
 {
     /* options that a search must not have: the search chooses their values itself, or they mean nothing to it */
-    static const char *const others[] = {"implementations", "bucket-size-mb", "shard",      "rounds",
-                                         "resolve",         "max-minutes",    "attainable", "forward-only"};
+    static const char *const others[] = {"implementations", "bucket-size-mb", "shard",
+                                         "rounds",          "resolve",        "max-minutes",
+                                         "attainable",      "forward-only",   "update-in-backward"};
     run_options_add(table, &options->run);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         option_table_remove(table, others[i]);
@@ -56,6 +58,8 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     if (ranks == 1)
         return error_report(
             "tune compares costs of communication, which a single rank does not have: use mpirun -n 2 or more");
+    if (o->workload.wire_dtypes == (1u << COMM_FLOAT32 | 1u << COMM_BF16))
+        return error_report("tune searches with one --wire-dtype: fp32 or bf16");
     training_options_use_preset(o, table, on_gpus);
     if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks))
         return -1;

@@ -28,6 +28,8 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .label = shortest->facts.label,
                               .strategy = shortest->facts.strategy->name,
                               .size = shortest->facts.bucket_words,
+                              .bf16 = shortest->facts.strategy->wire == COMM_BF16,
+                              .updates_early = shortest->facts.strategy->updates_early,
                               .step = shortest->controls.step,
                               .best_size = "",
                               .within = VERDICT_WITHIN,

@@ -154,7 +154,8 @@ static struct implementation *add_control(struct training_options *t, const stru
 int profile_rows_make(struct training_options *t, const struct strategy_list *list)
 {
     struct implementation *wanted = allocate(MAX_IMPLEMENTATIONS, sizeof *wanted);
-    int n = implementations_make(wanted, list, &t->workload.bucket_sizes, t->workload.wire_dtype, t->workload.shard);
+    int n = implementations_make(wanted, list, &t->workload.bucket_sizes, t->workload.wire_dtypes, t->workload.shard,
+                                 t->update_in_backward);
     int has_none = 0;
     enum { MOST = (MAX_IMPLEMENTATIONS - 1) / 3 };
     if (n > MOST)

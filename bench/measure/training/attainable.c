@@ -226,20 +226,23 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
     const struct reducer *reducer = &a->reducer[implementation];
     const struct plan *plan = &reducer->plan;
     double owned = (double)reducer_owned(reducer), share = owned / (double)reducer->model->arena,
-           first = (double)reducer->owned[0].count / owned;
+           first = (double)reducer->owned[0].count / owned,
+           last = (double)reducer->owned[reducer->ranges - 1].count / owned;
     double *mine = allocate(rounds + 1, sizeof *mine), *all = allocate(rounds * (size_t)job->size + 1, sizeof *all);
     double *ready = allocate((size_t)plan->n + 1, sizeof *ready), *alone = allocate((size_t)plan->n + 1, sizeof *alone);
     double *within = allocate((size_t)plan->n + 1, sizeof *within);
     for (size_t r = 0; r < rounds; r++) {
         double gather = 0, update = share * none_of(a, UPDATE)[r];
+        double early =
+            reducer->strategy->updates_early ? (1 - last) * update : 0; /* before the last bucket is summed */
         for (int b = 0; b < plan->n; b++) {
             ready[b] = a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r];
             alone[b] = alone_of(a, implementation, REDUCE, b)[r];
             within[b] = alone_of(a, implementation, WITHIN_HOST, b)[r];
             gather += alone_of(a, implementation, GATHER, b)[r];
         }
-        mine[r] = attainable_of_plan(plan->n, ready, alone, within, none_of(a, BACKWARD_END)[r],
-                                     update + none_of(a, REST)[r]) +
+        mine[r] = attainable_of_plan(plan->n, ready, alone, within, none_of(a, BACKWARD_END)[r] + early,
+                                     update - early + none_of(a, REST)[r]) +
                   attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r],
                                     none_of(a, FORWARD_END)[r], update, first);
     }

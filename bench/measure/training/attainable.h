@@ -54,7 +54,8 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
 
 /* Sets seconds[rounds] to the attainable step time in each round, of an implementation that reduces, on the rank where
  * that time is longest: attainable_of_plan, where an implementation that shards has its share of the optimizer's work,
- * and attainable_gather; of a strategy that releases gradients, only the reductions of the last micro-batch count. All
+ * and one that updates early makes the updates of all buckets but the last in backward; and attainable_gather; of a
+ * strategy that releases gradients, only the reductions of the last micro-batch count. All
  * ranks call it. */
 void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
                        double *seconds);

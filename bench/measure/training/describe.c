@@ -18,6 +18,8 @@ static void describe_implementation(const struct implementation *row, const stru
     cJSON_AddBoolToObject(item, "approximates", row->strategy->approximates);
     cJSON_AddBoolToObject(item, "traced", row->traced);
     cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
+    json_add_text(item, "wire_dtype", row->strategy->wire == COMM_BF16 ? "bf16" : "fp32");
+    cJSON_AddBoolToObject(item, "update_in_backward", row->strategy->updates_early);
     if (row->strategy->buckets)
         json_add_number(item, "bucket_bytes", (double)row->bucket_bytes);
     cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");

@@ -179,57 +179,63 @@ const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
 const char *const sharding_name[SHARDINGS + 1] = {"optimizer", "gradients", NULL};
 
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
-                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype, unsigned shard)
+                         const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update)
 {
-    int n = 0, buckets = 0, narrow = 0, sharded = 0;
+    enum { PLAIN, UPDATE, BF16, GRADIENTS, FORMS }; /* forms of a strategy (struct strategy) */
+    int n = 0, buckets = 0, found[FORMS] = {0};
+    unsigned narrow = wires & 1u << COMM_BF16, gradients = shards & 1u << SHARD_GRADIENTS;
     for (int i = 0; i < list->n; i++) {
-        const struct strategy *strategy = strategy_with(list->item[i].strategy, wire_dtype);
-        narrow |= strategy->wire == COMM_BF16;
+        const struct strategy *named = list->item[i].strategy;
+        const struct strategy *const strategy[FORMS] = {named, named->update, named->bf16, named->gradients};
+        int plain =
+            (!named->bf16 || wires & 1u << COMM_FLOAT32) && (!named->gradients || shards & 1u << SHARD_OPTIMIZER);
+        const int wanted[FORMS] = {plain, update && plain, narrow != 0, gradients != 0};
+        const char *const suffix[FORMS] = {"", ":update", plain ? ":bf16" : "", plain ? ":gradients" : ""};
         const struct bucket_size *own = *list->item[i].size.words ? &list->item[i].size : NULL;
-        int several = strategy->buckets && !own && sizes->n > 1, rows = several ? sizes->n : 1;
-        unsigned forms = strategy->gradients ? shard : 1u << SHARD_OPTIMIZER;
-        if (strategy->shards && !strategy->gradients && shard & 1u << SHARD_GRADIENTS)
-            return error_report(
-                "--shard gradients: %s with --wire-dtype %s shards the optimizer only; leave out one of "
-                "the two",
-                strategy->name, comm_dtype_name[strategy->wire]);
-        sharded |= strategy->gradients != NULL;
-        buckets |= strategy->buckets && !own;
-        for (int f = 0; f < rows * SHARDINGS; f++) {
-            const struct bucket_size *size = own ? own : &sizes->item[f / SHARDINGS];
-            enum sharding kind = (enum sharding)(f % SHARDINGS);
-            if (!(forms & 1u << kind))
+        int n_sizes = named->buckets && !own ? sizes->n : 1;
+        buckets |= named->buckets && !own;
+        if (narrow && gradients && named->bf16 && named->gradients)
+            return error_report("--shard gradients: %s with --wire-dtype bf16 shards the optimizer only; leave out one "
+                                "of the two",
+                                named->name);
+        for (int r = 0; r < n_sizes * FORMS; r++) {
+            const struct bucket_size *size = own ? own : &sizes->item[r / FORMS];
+            int form = r % FORMS;
+            if (!wanted[form] || !strategy[form])
                 continue;
             if (n == MAX_IMPLEMENTATIONS)
-                return error_report("more than %d rows: name fewer implementations, bucket sizes or kinds of --shard",
+                return error_report("more than %d rows: name fewer implementations, bucket sizes or forms of them",
                                     MAX_IMPLEMENTATIONS);
             struct implementation *made = &row[n++];
-            *made = (struct implementation){.strategy = kind == SHARD_GRADIENTS ? strategy->gradients : strategy,
-                                            .number = list->item[i].number};
-            snprintf(made->label, sizeof made->label, "%s%s%s%s%s", list->item[i].label, several ? ":" : "",
-                     several ? size->words : "", kind && forms != 1u << kind ? ":" : "",
-                     kind && forms != 1u << kind ? sharding_name[kind] : "");
+            *made = (struct implementation){.strategy = strategy[form], .number = list->item[i].number};
+            snprintf(made->label, sizeof made->label, "%s%s%s%s", list->item[i].label, n_sizes > 1 ? ":" : "",
+                     n_sizes > 1 ? size->words : "", suffix[form]);
             for (const struct implementation *other = row; other < made; other++)
                 if (!strcmp(other->label, made->label))
                     return error_report("--implementations: two rows are called '%s'; give one of them a label, as "
                                         "LABEL=NAME",
                                         made->label);
-            if (strategy->buckets) {
+            if (named->buckets) {
                 made->bucket_bytes = size->bytes;
                 snprintf(made->bucket_words, sizeof made->bucket_words, "%s", size->words);
             }
+            found[form] = 1;
         }
     }
     if (!buckets && !sizes->automatic)
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s, %s and %s do",
                             strategy_ddp_bucketed.name, strategy_ddp_hierarchical.name, strategy_ddp_sharded.name);
-    if (!narrow && wire_dtype != COMM_FLOAT32)
-        return error_report("--wire-dtype %s: none of the implementations sends it; %s, %s, %s and %s do",
-                            comm_dtype_name[wire_dtype], strategy_ddp_bucketed.name, strategy_ddp_sharded.name,
-                            strategy_ddp_flat.name, strategy_ddp_individual_v2.name);
-    if (!sharded && shard & 1u << SHARD_GRADIENTS)
+    if (!found[BF16] && narrow)
+        return error_report("--wire-dtype bf16: none of the implementations sends it; %s, %s, %s and %s do",
+                            strategy_ddp_bucketed.name, strategy_ddp_sharded.name, strategy_ddp_flat.name,
+                            strategy_ddp_individual_v2.name);
+    if (!found[GRADIENTS] && gradients)
         return error_report("--shard %s: none of the implementations shards; %s does", sharding_name[SHARD_GRADIENTS],
                             strategy_ddp_sharded.name);
+    if (!found[UPDATE] && update)
+        return error_report("--update-in-backward: none of the implementations can update in backward; %s can, with "
+                            "--wire-dtype fp32",
+                            strategy_ddp_bucketed.name);
     return n;
 }
 

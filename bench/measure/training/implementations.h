@@ -61,12 +61,13 @@ struct delays {
 };
 extern const struct option_kind option_delay;
 
-/* Makes the rows of a comparison: one for each strategy; for strategies with buckets, one for each bucket size. If
- * there are several sizes, the label includes the size. shard: --shard, a set of 1 << enum sharding; of several, there
- * is a row for each that the strategy has, and the label of the second one includes its name. Returns the number of
- * rows; or -1, reported, if there are too many rows, or no strategy uses the given sizes, wire_dtype or shard. */
+/* Makes the rows of a comparison: for each strategy and, if it has buckets, bucket size, a row of each form that is
+ * asked for and that the strategy has: wires (--wire-dtype) is a set of 1 << enum comm_dtype, shards (--shard) one of
+ * 1 << enum sharding; update 1 adds one that updates early. The label of a row is the strategy's label; :SIZE if there
+ * are several sizes; and :update, or, beside the plain form, :bf16 or :gradients. Returns the number of rows; or -1,
+ * reported, if there are too many, two have one label, or none uses the given sizes, types, shards or update. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
-                         const struct bucket_sizes *sizes, enum comm_dtype wire_dtype, unsigned shard);
+                         const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update);
 
 /* Return how many of n rows shard the optimizer's work, and how many release gradients (struct strategy). */
 int implementations_sharding(const struct implementation *row, int n);

@@ -10,7 +10,7 @@
 #define WORKLOAD(field) offsetof(struct workload, field)
 #define HUGE_COUNT      1e15
 
-static const char *const wire_dtype_names[] = {"fp32", "bf16", NULL}; /* names of COMM_FLOAT32 and COMM_BF16, 0 and 1 */
+static const char *const wire_dtype_names[] = {"fp32", "bf16", NULL};
 const char *const regime_name[] = {"active", "warmup", NULL};
 
 /* clang-format off */
@@ -43,9 +43,9 @@ static const struct option strategy_rows[] = {
      .initial = "auto",
      .help = "bucket size in MiB, fractions allowed; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter "
      "of the gradient if that is less"},
-    {.name = "wire-dtype", .also = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(wire_dtype), .initial = "fp32",
-     .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 by ddp_bucketed, "
-     "ddp_sharded and ddp_flat (sums in fp32) and ddp_individual_v2 (sums in bf16)"},
+    {.name = "wire-dtype", .also = "grad-dtype", .kind = &option_names, .offset = WORKLOAD(wire_dtypes), .initial = "fp32",
+     .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 by ddp_bucketed, ddp_sharded and ddp_flat (sums in fp32) "
+     "and ddp_individual_v2 (sums in bf16); fp32,bf16 makes a row of each, for every strategy that can send bf16 (not in tune)"},
     {.name = "shard", .also = "zero-stage sharding-strategy", .kind = &option_names, .offset = WORKLOAD(shard), .initial = "optimizer",
      .choices = sharding_name, .help = "what ddp_sharded shards: optimizer (ZeRO-1), or gradients as well (ZeRO-2); a comma "
      "list makes a row of each"},
@@ -83,6 +83,10 @@ static const struct option schedule_rows[] = {
      .help = "no backward pass and no update, as in inference; for --implementations none"},
     {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm), .without = "forward-only",
      .help = "compute the gradient norm in every step"},
+    {.name = "update-in-backward", .also = "optimizer-in-backward apply-optimizer-in-backward", .kind = &option_flag,
+     .offset = FIELD(update_in_backward), .without = "forward-only,log-grad-norm,regime=warmup",
+     .help = "also a row LABEL:update for each ddp_bucketed that sends fp32: the optimizer updates a bucket as soon as "
+     "it is reduced and backward no longer needs its weights; in warm-up steps, which clip, after backward"},
     {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
      .high = 1e9, .help = "save weights and optimizer state after every N-th step, in the phase checkpoint; 0: never"},
 };

@@ -27,8 +27,8 @@ struct workload {
     double rope_theta;
     struct strategy_list strategies;
     struct bucket_sizes bucket_sizes;
-    enum comm_dtype wire_dtype; /* COMM_FLOAT32 or COMM_BF16 */
-    unsigned shard;             /* a set of 1 << enum sharding */
+    unsigned wire_dtypes; /* a set of 1 << COMM_FLOAT32 and 1 << COMM_BF16 */
+    unsigned shard;       /* a set of 1 << enum sharding */
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
@@ -43,7 +43,7 @@ struct training_options {
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
-    int forward_only, log_grad_norm;
+    int forward_only, log_grad_norm, update_in_backward;
     size_t checkpoint_every; /* steps from one checkpoint to the next; 0: no checkpoints */
     enum regime regime;
     size_t rounds, steps_per_block; /* rounds: number, or least number with --resolve; steps_per_block 0: not given */

@@ -111,6 +111,21 @@ TEST(words_agree_with_the_figures)
     free(text);
 }
 
+/* The options that select the best include those for its type on the wire and for early updates. */
+TEST_EACH(options_select_the_form_of_a_strategy, 2)
+{
+    struct implementation rows[ROWS];
+    memcpy(rows, row, sizeof rows);
+    rows[2].strategy = _i ? strategy_ddp_bucketed.bf16 : strategy_ddp_bucketed.update;
+    strcpy(rows[2].label, _i ? "fast:0.25:bf16" : "fast:0.25:update");
+    char *text = verdict(rows, ROWS, ROUNDS, 2);
+    expect(text, _i ? "\nUse fast, 0.25 MiB, bf16: 2.00" : "\nUse fast, 0.25 MiB, updated in backward: 2.00");
+    ck_assert_str_eq(json_string(cJSON_GetObjectItem(summary, "verdict"), "options"),
+                     _i ? "--implementations ddp_bucketed --bucket-size-mb 0.25 --wire-dtype bf16"
+                        : "--implementations ddp_bucketed --bucket-size-mb 0.25 --update-in-backward");
+    free(text);
+}
+
 /* Ties are listed by step time, as in the table, not by name; without `none` no sync cost is printed. The noises of the
  * three rows are orthogonal over the rounds. */
 TEST(the_list_is_in_the_order_of_steps)

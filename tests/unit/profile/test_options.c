@@ -9,7 +9,8 @@
 
 /* ---- profiled rows and their controls ---- */
 
-/* {command line, its words separated by |; rows}; a row: label, strategy, bucket size if any, traced, captured, late */
+/* {command line, its words separated by |; rows}; a row: label, strategy, bucket size if any, bf16, early,
+ * traced, captured, late */
 static const char *const profiles[][2] = {
     {"--profile", "ddp ddp traced captured; untraced ddp; none none traced"},
     {"--profile|--profile-implementation|none", "none none traced captured; untraced none"},
@@ -30,6 +31,10 @@ static const char *const profiles[][2] = {
      "untraced:b ddp_individual; after_backward:b ddp_individual traced late; none none traced"},
     {"--profile|--profile-implementation|none,ddp",
      "none none traced captured; untraced:none none; ddp ddp traced captured; untraced:ddp ddp"},
+    {"--profile|--profile-implementation|b=ddp_bucketed:1|--update-in-backward",
+     "b ddp_bucketed 1 traced captured; untraced:b ddp_bucketed 1; after_backward:b ddp_bucketed 1 traced late; "
+     "b:update ddp_bucketed 1 early traced captured; untraced:b:update ddp_bucketed 1 early; "
+     "after_backward:b:update ddp_bucketed 1 early traced late; none none traced"},
 };
 
 TEST(all_are_profiled_with_each_bucket_size)
@@ -136,6 +141,7 @@ static const struct {
      {"profiles; at most 21"}},
     {"--profile|--bucket-size-mb|1", {"--bucket-size-mb: none of the implementations has buckets"}},
     {"--profile|--resolve|1%", {"--resolve does not go with --profile"}},
+    {"--profile|--update-in-backward", {"--update-in-backward: none of the implementations can"}},
     {"--profile|--wire-dtype|bf16", {"--wire-dtype bf16: none of the implementations sends it"}},
     {"--profile|--thresholds|busy=70,busy=60", {"--thresholds: 'busy' is listed twice"}},
     {"--profile|--profile-ranks|0,1,0", {"--profile-ranks: '0' is listed twice"}},

@@ -110,6 +110,14 @@ static const struct {
     {"--shard|gradients|--implementations|none,ddp", {"--shard gradients: none of", "ddp_sharded does"}},
     {"--shard|gradients|--implementations|ddp_sharded|--wire-dtype|bf16",
      {"--shard gradients: ddp_sharded with --wire-dtype bf16", "the optimizer only"}},
+    {"--wire-dtype|bf16,fp32|--implementations|ddp", {"--wire-dtype bf16: none of"}},
+    {"--wire-dtype|fp32,fp32", {"--wire-dtype: 'fp32' is listed twice"}},
+    {"--wire-dtype|fp32,fp8", {"--wire-dtype fp8: expected fp32 or bf16"}},
+    {"--wire-dtype|fp32,", {"--wire-dtype", "expected fp32 or bf16"}},
+    {"--wire-dtype=", {"--wire-dtype ''", "expected fp32"}},
+    {"--update-in-backward|--implementations|none,ddp,ddp_individual,ddp_hierarchical,ddp_sharded",
+     {"--update-in-backward: none of the implementations can", "ddp_bucketed can, with --wire-dtype fp32"}},
+    {"--update-in-backward|--wire-dtype|bf16", {"--update-in-backward: none of the implementations can"}},
     {"--bucket-size-mb|auto,1", {"--bucket-size-mb auto: expected auto, or sizes in MiB"}},
     {"--bucket-size-mb|1|--implementations|none,ddp",
      {"--bucket-size-mb: none of", "ddp_bucketed, ddp_hierarchical and ddp_sharded do"}},
@@ -126,6 +134,9 @@ static const struct {
     {"--comm|mpi|--nccl-max-ctas|4", {"--nccl-max-ctas does not go with --comm mpi; leave one of them out"}},
     {"--comm|nccl|--mpi-progress|poll", {"--mpi-progress does not go with --comm nccl"}},
     {"--device|cpu|--share-gpu", {"--share-gpu does not go with --device cpu"}},
+    {"--update-in-backward|--regime|warmup", {"--update-in-backward does not go with --regime warmup"}},
+    {"--update-in-backward|--log-grad-norm", {"--update-in-backward does not go with --log-grad-norm"}},
+    {"--update-in-backward|--forward-only", {"--update-in-backward does not go with --forward-only"}},
     {"--checkpoint-every|13|--rounds|1", {"--checkpoint-every 13: no checkpoint is due", "6 to 12; use at most 7"}},
     {"--checkpoint-every|5|--steps-per-block|4", {"6 to 9; use at most 4"}},
     {"--checkpoint-every|4|--regime|warmup", {"1 to 3; use at most 3"}},
@@ -192,6 +203,16 @@ static const char *const lists[][2] = {
     {"--implementations|ddp_powersgd:2,b=ddp_powersgd:64,ddp_local:7|--bucket-size-mb|1,2",
      "ddp_powersgd:2:1 ddp_powersgd 1; ddp_powersgd:2:2 ddp_powersgd 2; b:1 ddp_powersgd 1; b:2 ddp_powersgd 2; "
      "ddp_local:7 ddp_local"},
+    {"--implementations|ddp_individual_v2|--wire-dtype|bf16", "ddp_individual_v2 ddp_individual_v2 bf16"},
+    {"--implementations|none,ddp_flat|--wire-dtype|bf16,fp32",
+     "none none; ddp_flat ddp_flat; ddp_flat:bf16 ddp_flat bf16"},
+    {"--implementations|b=ddp_bucketed,ddp_hierarchical|--wire-dtype|fp32,bf16|--bucket-size-mb|1,2|--update-in-"
+     "backward",
+     "b:1 ddp_bucketed 1; b:1:update ddp_bucketed 1 early; b:1:bf16 ddp_bucketed 1 bf16; "
+     "b:2 ddp_bucketed 2; b:2:update ddp_bucketed 2 early; b:2:bf16 ddp_bucketed 2 bf16; "
+     "ddp_hierarchical:1 ddp_hierarchical 1; ddp_hierarchical:2 ddp_hierarchical 2"},
+    {"--implementations|ddp_bucketed:3|--wire-dtype|fp32,bf16",
+     "ddp_bucketed:3 ddp_bucketed 3; ddp_bucketed:3:bf16 ddp_bucketed 3 bf16"},
 };
 
 TEST_EACH(list_makes_rows, sizeof lists / sizeof *lists)
