@@ -5,15 +5,37 @@
 
 #include <stdlib.h>
 
-static void plan_cut(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes, int matrices)
+size_t bucket_cap(const struct bucket_caps *caps, int bucket)
+{
+    int i = bucket < BUCKET_CAPS ? bucket : BUCKET_CAPS - 1;
+    while (i > 0 && !caps->cap[i])
+        i--;
+    return caps->cap[i];
+}
+
+/* Returns the tensor with which the last bucket begins in the arena; -1 if that bucket has no cap of its own. */
+static int start_of_last(const struct tensor *tensor, int tensors, size_t last_bytes, int matrices)
+{
+    size_t end = tensor[0].offset + tensor[0].count;
+    int start = -1;
+    for (int i = 0; last_bytes && i < tensors; i++)
+        if ((!matrices || tensor[i].joined) && (start < 0 || (end - tensor[i].offset) * sizeof(float) <= last_bytes))
+            start = i;
+    return start;
+}
+
+static void plan_cut(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps,
+                     int matrices)
 {
     *plan = (struct plan){0, allocate((size_t)tensors, sizeof *plan->bucket)};
     struct bucket *bucket = NULL;
+    int last = start_of_last(tensor, tensors, caps->last, matrices);
     for (int i = tensors - 1; i >= 0; i--) {
         int whole = i - (matrices && tensor[i].joined > 1 ? tensor[i].joined - 1 : 0); /* last tensor of the matrix */
         size_t end = tensor[i].offset + tensor[i].count, whole_end = tensor[whole].offset + tensor[whole].count;
-        int may_cut = !matrices || tensor[i].joined;
-        if (!bucket || (may_cut && (whole_end - bucket->offset) * sizeof(float) > max_bytes)) {
+        int may_cut = i > last && (!matrices || tensor[i].joined);
+        int is_full = may_cut && bucket && (whole_end - bucket->offset) * sizeof(float) > bucket_cap(caps, plan->n - 1);
+        if (!bucket || is_full || i == last) {
             bucket = &plan->bucket[plan->n++];
             bucket->offset = tensor[i].offset;
         }
@@ -23,26 +45,26 @@ static void plan_cut(struct plan *plan, const struct tensor *tensor, int tensors
     }
 }
 
-void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps)
 {
-    plan_cut(plan, tensor, tensors, max_bytes, 0);
+    plan_cut(plan, tensor, tensors, caps, 0);
 }
 
-void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps)
 {
-    plan_cut(plan, tensor, tensors, max_bytes, 1);
+    plan_cut(plan, tensor, tensors, caps, 1);
 }
 
-void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps)
 {
-    (void)max_bytes;
-    plan_create(plan, tensor, tensors, 0);
+    (void)caps;
+    plan_create(plan, tensor, tensors, &(struct bucket_caps){.cap = {0}});
 }
 
-void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps)
 {
-    (void)max_bytes;
-    plan_create(plan, tensor, tensors, SIZE_MAX);
+    (void)caps;
+    plan_create(plan, tensor, tensors, &(struct bucket_caps){.cap = {SIZE_MAX}});
 }
 
 void plan_destroy(struct plan *plan)

@@ -19,17 +19,30 @@ struct plan {
     struct bucket *bucket; /* [n], in the order in which backward completes them */
 };
 
-/* Plans buckets of at most max_bytes bytes of fp32, each with as many whole tensors as fit; a tensor larger than that
- * has its own bucket. Release this plan, and the plans below, with plan_destroy. */
-void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+/* The most bytes of fp32 in each bucket. cap[i] holds for bucket i and, up to the next cap that is not 0, for the
+ * buckets after it, in the order in which backward completes them: {.cap = {n}} gives all buckets the same cap. last,
+ * unless it is 0, holds in place of these for the bucket that backward completes last, with tensor 0. */
+enum { BUCKET_CAPS = 8 };
+struct bucket_caps {
+    size_t cap[BUCKET_CAPS], last;
+};
+
+/* Returns the cap of a bucket that is not the last one, in bytes. */
+size_t bucket_cap(const struct bucket_caps *caps, int bucket);
+
+/* Plans buckets of at most the bytes of caps, each with as many whole tensors as fit; a tensor larger than its bucket's
+ * cap has its own bucket. With caps->last the last bucket is cut first: of the tensors that backward finishes last, as
+ * many as fit, but at least one; the others are cut from the first on. Release this plan, and the plans below, with
+ * plan_destroy. */
+void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 
 /* plan_matrices is like plan_create, but cuts only before tensors that begin a matrix in the arena (tensor.joined),
  * which lie at multiples of its alignment. */
-void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 
-/* plan_per_tensor plans a bucket for each tensor; plan_whole, one for the whole gradient. They ignore max_bytes. */
-void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
-void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+/* plan_per_tensor plans a bucket for each tensor; plan_whole, one for the whole gradient. They ignore caps. */
+void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
+void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
 
 /* Returns the number of parameters in a bucket, without gaps for alignment. */

@@ -57,13 +57,13 @@ static int ring_buffers(const struct plan *plan)
     return plan->n < RING_BUFFERS ? plan->n : RING_BUFFERS;
 }
 
-size_t strategy_ring(const struct strategy *strategy, const struct model *model, size_t bucket_bytes)
+size_t strategy_ring(const struct strategy *strategy, const struct model *model, const struct bucket_caps *caps)
 {
     struct plan plan;
     size_t most = 0;
     if (!strategy->releases)
         return 0;
-    strategy->plan(&plan, model->tensor, model->tensors, bucket_bytes);
+    strategy->plan(&plan, model->tensor, model->tensors, caps);
     for (int i = 0; i < plan.n; i++) {
         size_t end = i + 1 < plan.n ? plan.bucket[i + 1].offset : model->arena, floats = end - plan.bucket[i].offset;
         most = floats > most ? floats : most;
@@ -74,13 +74,13 @@ size_t strategy_ring(const struct strategy *strategy, const struct model *model,
 }
 
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
-                    struct comm *comm, size_t bucket_bytes, size_t number)
+                    struct comm *comm, const struct bucket_caps *caps, size_t number)
 {
     int parts = strategy_parts(strategy, comm->ranks, comm->local_size);
     if (strategy->on_one_level && !parts)
         strategy = strategy->on_one_level;
     *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm, .number = number};
-    strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
+    strategy->plan(&reducer->plan, model->tensor, model->tensors, caps);
     if (strategy->stages) {
         reducer->bytes = model->arena * comm_dtype_bytes(strategy->wire);
         reducer->staged = comm->allocate(comm, reducer->bytes);
@@ -111,7 +111,7 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
     if (strategy->exchanges)
         exchange_create(reducer);
     if (strategy->releases) {
-        size_t floats = strategy_ring(strategy, model, bucket_bytes);
+        size_t floats = strategy_ring(strategy, model, caps);
         reducer->ring_buffers = ring_buffers(&reducer->plan);
         reducer->ring_floats = floats / (size_t)reducer->ring_buffers;
         reducer->bytes += floats * sizeof(float);

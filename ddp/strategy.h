@@ -99,8 +99,8 @@ struct strategy {
                              bucket i, whose one collective is an all-reduce */
     enum comm_dtype wire; /* the type in which gradients are sent: fp32 or bfloat16 */
     int collectives;      /* the most collectives per bucket and step (strategy_collectives: with micro-batches) */
-    /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
-    void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+    /* Cuts the gradient into its buckets (plan.h); caps are those of --bucket-size-mb. */
+    void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
     /* Called after backward: makes later device work wait for the reduced gradients, at owned[].gradient. */
     void (*finish)(struct reducer *reducer);
 
@@ -159,12 +159,13 @@ int strategy_parts(const struct strategy *strategy, int ranks, int local_size);
 size_t strategy_collectives(const struct strategy *strategy, size_t micro_batches);
 
 /* Returns the floats of the ring that a reducer of a strategy that releases gradients has; 0 for other strategies. */
-size_t strategy_ring(const struct strategy *strategy, const struct model *model, size_t bucket_bytes);
+size_t strategy_ring(const struct strategy *strategy, const struct model *model, const struct bucket_caps *caps);
 
-/* Creates a reducer. bucket_bytes is used by strategies with buckets, `number` by those with a number. The comm must
- * outlive the reducer and have capacity for strategy->collectives collectives per bucket. */
+/* Creates a reducer. caps are those of strategies with buckets; for the others it may be NULL. `number` is used by
+ * strategies with a number. The comm must outlive the reducer and have capacity for strategy->collectives collectives
+ * per bucket. */
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
-                    struct comm *comm, size_t bucket_bytes, size_t number);
+                    struct comm *comm, const struct bucket_caps *caps, size_t number);
 void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 
 /* Forgets all earlier steps. Call it when training starts again, with the weights from which it starts. */

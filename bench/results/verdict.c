@@ -2,6 +2,7 @@
 #include "results/verdict.h"
 
 #include "base/json.h"
+#include "base/option_table.h"
 #include "base/text.h"
 #include "results/summary.h"
 
@@ -43,11 +44,13 @@ static void print_options(char text[3 * CELL], const struct verdict *verdict)
 static void add_data(const struct verdict *verdict, cJSON *summary)
 {
     char options[3 * CELL];
+    double mb;
+    int is_number = !option_number(verdict->size, &mb);
     cJSON *json = cJSON_AddObjectToObject(summary, "verdict");
     print_options(options, verdict);
     json_add_text(json, "best", verdict->label);
     json_add_text(json, "strategy", verdict->strategy);
-    json_add_number(json, "bucket_size_mb", *verdict->size ? strtod(verdict->size, NULL) : NAN);
+    json_add_number(json, "bucket_size_mb", is_number ? mb : NAN);
     json_add_text(json, "options", options);
     json_add_number(json, "within", verdict->within);
     cJSON *others = cJSON_AddArrayToObject(json, "others");
@@ -69,8 +72,8 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
     char size[CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
     if (*verdict->size) {
-        snprintf(size, sizeof size, ", %.4g MiB", strtod(verdict->size, NULL));
-        if (!strcmp(verdict->strategy, "ddp_bucketed"))
+        snprintf(size, sizeof size, ", %.39s MiB", verdict->size);
+        if (!strcmp(verdict->strategy, "ddp_bucketed") && !strchr(verdict->size, '+'))
             snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
     }
     if (isfinite(given->ci_low))
@@ -140,8 +143,7 @@ static void add_sentences(const struct verdict *verdict, const char *list, cJSON
         undecided |= verdict_judge(&verdict->item[i].against, verdict->within) == VERDICT_UNDECIDED;
     add_choice(verdict, undecided, list, summary);
     if (*verdict->best_size && !*verdict->size)
-        results_add_sentence(summary, list, "Bucket size with the shortest step: %.4g MiB.",
-                             strtod(verdict->best_size, NULL));
+        results_add_sentence(summary, list, "Bucket size with the shortest step: %s MiB.", verdict->best_size);
     for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
         add_kind(verdict, kind, list, summary);
     if (verdict->explain)

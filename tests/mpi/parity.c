@@ -86,11 +86,11 @@ static void one_rank_destroy(struct one_rank *one)
 }
 
 /* Trains from the initial weights with a strategy; number: see reducer_create. */
-static void train_with(struct one_rank *one, const struct strategy *strategy, size_t bucket_bytes, size_t number,
-                       int steps)
+static void train_with(struct one_rank *one, const struct strategy *strategy, const struct bucket_caps *caps,
+                       size_t number, int steps)
 {
     reducer_destroy(&one->reducer);
-    reducer_create(&one->reducer, strategy, &one->model, one->comm, bucket_bytes, number);
+    reducer_create(&one->reducer, strategy, &one->model, one->comm, caps, number);
     trainer_reset(&one->trainer, one->trainer.schedule.warmup_steps ? 0 : 1);
     timeline_clear(&one->timeline);
     one->model.device->stamps_begin();
@@ -101,9 +101,9 @@ static void train_with(struct one_rank *one, const struct strategy *strategy, si
     timeline_settle(&one->timeline, one->model.device->stamp_ns);
 }
 
-static void train(struct one_rank *one, const struct strategy *strategy, size_t bucket_bytes, int steps)
+static void train(struct one_rank *one, const struct strategy *strategy, const struct bucket_caps *caps, int steps)
 {
-    train_with(one, strategy, bucket_bytes, 0, steps);
+    train_with(one, strategy, caps, 0, steps);
 }
 
 static float recorded(const struct one_rank *one, int step, enum step_record what)
@@ -166,24 +166,25 @@ static double weight_error(const struct one_rank *a, const struct one_rank *b)
 
 struct variant {
     const struct strategy *strategy;
-    size_t bucket_bytes;
+    struct bucket_caps caps; /* of strategies with buckets */
 };
 static struct variant variants[64];
 static int n_variants;
 
-/* Lists every strategy of the program that reduces the sum of all gradients; strategies with buckets at three bucket
- * sizes, but those that release gradients with many buckets and with one. */
+/* Lists every strategy of the program that reduces the sum of all gradients; strategies with buckets with three plans
+ * of buckets. */
 static void make_variants(void)
 {
-    static const size_t sizes[] = {2000, 9000, 1 << 30};
-    for (int i = 0; strategies[i]; i++) {
-        for (size_t s = 0; strategy_is_compared(strategies[i]) && s < (strategies[i]->buckets ? 3 : 1); s++)
-            variants[n_variants++] = (struct variant){strategies[i], sizes[s]};
-        for (size_t s = 0; strategies[i]->gradients && s < 3; s += 2)
-            variants[n_variants++] = (struct variant){strategies[i]->gradients, sizes[s]};
-    }
+    static const struct bucket_caps caps[] = {{.cap = {2000}}, {.cap = {500, 9000}, .last = 3000}, {.cap = {1 << 30}}};
+    for (int i = 0; strategies[i]; i++)
+        for (size_t s = 0; strategy_is_compared(strategies[i]) && s < (strategies[i]->buckets ? 3 : 1); s++) {
+            variants[n_variants++] = (struct variant){strategies[i], caps[s]};
+            if (strategies[i]->gradients)
+                variants[n_variants++] = (struct variant){strategies[i]->gradients, caps[s]};
+        }
 }
 
+static const struct bucket_caps small = {.cap = {2000}};
 static const double gradient_tolerance = 1e-5; /* fp32 sums of the same numbers, added in another order */
 static const double weight_tolerance = 1e-3;   /* AdamW magnifies differences of gradients near zero */
 
@@ -193,16 +194,16 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     one_rank_create(&one, 0, 1, 1, warmup_steps);
     one_rank_create(&many, job.rank, job.size, micro_batches, warmup_steps);
     for (int v = 0; v < n_variants; v++) {
-        train(&one, &strategy_ddp, 0, 1);
-        train(&many, variants[v].strategy, variants[v].bucket_bytes, 1);
+        train(&one, &strategy_ddp, NULL, 1);
+        train(&many, variants[v].strategy, &variants[v].caps, 1);
         double error = gradient_error(&many, &one);
         ck_assert_msg(error <= gradient_tolerance, "%s, %zu bytes: gradients differ by %g", variants[v].strategy->name,
-                      variants[v].bucket_bytes, error);
-        train(&one, &strategy_ddp, 0, STEPS);
-        train(&many, variants[v].strategy, variants[v].bucket_bytes, STEPS);
+                      variants[v].caps.cap[0], error);
+        train(&one, &strategy_ddp, NULL, STEPS);
+        train(&many, variants[v].strategy, &variants[v].caps, STEPS);
         error = weight_error(&many, &one);
         ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their change",
-                      variants[v].strategy->name, variants[v].bucket_bytes, error);
+                      variants[v].strategy->name, variants[v].caps.cap[0], error);
     }
     one_rank_destroy(&many);
     one_rank_destroy(&one);
@@ -212,19 +213,19 @@ static void check_parity(size_t micro_batches, long warmup_steps)
  * for an emulated GPU. */
 START_TEST(gradients_equal_one_process)
 {
-    static const struct variant few[] = {{&strategy_ddp, 0},
-                                         {&strategy_ddp_individual_v2, 0},
-                                         {&strategy_ddp_bucketed, 2000},
-                                         {&strategy_ddp_sharded, 2000},
-                                         {&strategy_ddp_sharded_gradients, 2000}};
+    static const struct variant few[] = {{&strategy_ddp, {.cap = {0}}},
+                                         {&strategy_ddp_individual_v2, {.cap = {0}}},
+                                         {&strategy_ddp_bucketed, {.cap = {2000}}},
+                                         {&strategy_ddp_sharded, {.cap = {2000}}},
+                                         {&strategy_ddp_sharded_gradients, {.cap = {2000}}}};
     struct one_rank one, many;
     if (batch / (size_t)job.size / ((size_t)_i + 1) == 0)
         return;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, (size_t)_i + 1, 0);
-    train(&one, &strategy_ddp, 0, 1);
+    train(&one, &strategy_ddp, NULL, 1);
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
-        train(&many, few[i].strategy, few[i].bucket_bytes, 1);
+        train(&many, few[i].strategy, &few[i].caps, 1);
         ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
     }
     one_rank_destroy(&many);
@@ -260,7 +261,7 @@ static void create_on_hosts(struct one_rank *many, int placing)
     placed = job;
 }
 
-static const size_t of_hosts[] = {1, 2000, 1 << 30}; /* bytes of a bucket */
+static const struct bucket_caps of_hosts[] = {{.cap = {1}}, {.cap = {2000}}, {.cap = {1 << 30}}};
 
 /* On one host, or with one rank on each, the strategy does the same as ddp_bucketed. */
 START_TEST(hosts_equal_one_process)
@@ -269,14 +270,14 @@ START_TEST(hosts_equal_one_process)
     create_on_hosts(&many, _i);
     one_rank_create(&one, 0, 1, 1, 0);
     for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
-        train(&one, &strategy_ddp, 0, 1);
-        train(&many, &strategy_ddp_hierarchical, of_hosts[b], 1);
+        train(&one, &strategy_ddp, NULL, 1);
+        train(&many, &strategy_ddp_hierarchical, &of_hosts[b], 1);
         int levels = many.comm->local_size > 1 && many.comm->local_size < job.size;
         ck_assert_ptr_eq(many.reducer.strategy, levels ? &strategy_ddp_hierarchical : &strategy_ddp_bucketed);
         ck_assert_uint_eq(many.timeline.lane[LANE_COMMUNICATION].n, (size_t)many.reducer.plan.n * (levels ? 4 : 1));
         ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
-        train(&one, &strategy_ddp, 0, STEPS);
-        train(&many, &strategy_ddp_hierarchical, of_hosts[b], STEPS);
+        train(&one, &strategy_ddp, NULL, STEPS);
+        train(&many, &strategy_ddp_hierarchical, &of_hosts[b], STEPS);
         ck_assert_double_le(weight_error(&many, &one), weight_tolerance);
     }
     one_rank_destroy(&many);
@@ -292,7 +293,7 @@ START_TEST(hosts_sum_exactly)
     const struct model *model = &many.model;
     float *x = allocate(model->arena, sizeof *x);
     for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
-        train(&many, &strategy_ddp_hierarchical, of_hosts[b], 1);
+        train(&many, &strategy_ddp_hierarchical, &of_hosts[b], 1);
         memset(x, 0, model->arena * sizeof *x);
         for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
             for (size_t i = t->offset; i < t->offset + t->count; i++)
@@ -326,17 +327,17 @@ END_TEST
 /* With gradients sent as bfloat16, the mean is right to the precision of bfloat16, and equal on all ranks. */
 START_TEST(bf16_is_close_and_the_same_everywhere)
 {
-    static const struct variant narrow[] = {{&strategy_ddp_individual_v2_bf16, 0},
-                                            {&strategy_ddp_flat_bf16, 0},
-                                            {&strategy_ddp_bucketed_bf16, 2000},
-                                            {&strategy_ddp_bucketed_bf16, 0},
-                                            {&strategy_ddp_sharded_bf16, 2000}};
+    static const struct variant narrow[] = {{&strategy_ddp_individual_v2_bf16, {.cap = {0}}},
+                                            {&strategy_ddp_flat_bf16, {.cap = {0}}},
+                                            {&strategy_ddp_bucketed_bf16, {.cap = {2000}}},
+                                            {&strategy_ddp_bucketed_bf16, {.cap = {0}}},
+                                            {&strategy_ddp_sharded_bf16, {.cap = {2000}}}};
     const struct variant *v = &narrow[_i];
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp, 0, 1);
-    train(&many, v->strategy, v->bucket_bytes, 1);
+    train(&one, &strategy_ddp, NULL, 1);
+    train(&many, v->strategy, &v->caps, 1);
     ck_assert_double_le(gradient_error(&many, &one), 4 * 0x1p-8); /* each sum is rounded to 8 bits */
     ck_assert_double_gt(gradient_error(&many, &one), 1e-5);       /* differs, so bfloat16 was sent */
     size_t bytes = many.model.arena * sizeof(float);
@@ -347,8 +348,8 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     for (int r = 1; r < job.size && !v->strategy->shards; r++)
         ck_assert_mem_eq(all, all + (size_t)r * many.model.arena, bytes);
     free(all);
-    train(&one, &strategy_ddp, 0, STEPS);
-    train(&many, v->strategy, v->bucket_bytes, STEPS);
+    train(&one, &strategy_ddp, NULL, STEPS);
+    train(&many, v->strategy, &v->caps, STEPS);
     ck_assert_double_le(weight_error(&many, &one), 0.2);
     one_rank_destroy(&many);
     one_rank_destroy(&one);
@@ -372,13 +373,13 @@ static char *state_of(const struct one_rank *one, size_t *bytes)
 /* Updates during backward leave the same weights and moments as updates after it, bit for bit. */
 START_TEST(early_updates_equal_later_ones)
 {
-    static const size_t bucket_bytes[] = {2000, 1, 1 << 30};
+    static const struct bucket_caps caps[] = {{.cap = {2000}}, {.cap = {1}}, {.cap = {1 << 30}}};
     struct one_rank one;
     size_t bytes;
     one_rank_create(&one, job.rank, job.size, 2, 0);
-    train(&one, &strategy_ddp_bucketed, bucket_bytes[_i], STEPS);
+    train(&one, &strategy_ddp_bucketed, &caps[_i], STEPS);
     char *expected = state_of(&one, &bytes);
-    train(&one, &strategy_ddp_bucketed_update, bucket_bytes[_i], STEPS);
+    train(&one, &strategy_ddp_bucketed_update, &caps[_i], STEPS);
     char *state = state_of(&one, &bytes);
     ck_assert_mem_eq(state, expected, bytes);
     ck_assert_uint_eq(one.timeline.lane[LANE_HOST].dropped, 0);
@@ -480,7 +481,7 @@ static double error_with(struct one_rank *many, const struct one_rank *one, cons
                             mistake,
                             many};
     reducer_destroy(&many->reducer);
-    reducer_create(&many->reducer, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, 0);
+    reducer_create(&many->reducer, v->strategy, &many->model, &faulty.comm, &v->caps, 0);
     many->trainer.ranks = mistake == FORGETS_MEAN ? 1 : job.size;
     trainer_reset(&many->trainer, 1);
     timeline_clear(&many->timeline);
@@ -500,7 +501,7 @@ START_TEST(the_check_fails_on_mistakes)
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp, 0, 1);
+    train(&one, &strategy_ddp, NULL, 1);
     for (int v = 0; v < n_variants; v++) {
         int shards = variants[v].strategy->shards;
         ck_assert_double_le(error_with(&many, &one, &variants[v], NO_MISTAKE, 1), gradient_tolerance);
@@ -520,11 +521,12 @@ START_TEST(the_check_fails_on_mistakes_in_gathers)
 {
     if (job.size == 1)
         return;
-    static const struct variant few[] = {{&strategy_ddp_sharded, 0}, {&strategy_ddp_sharded, 1 << 30}};
+    static const struct variant few[] = {{&strategy_ddp_sharded, {.cap = {0}}},
+                                         {&strategy_ddp_sharded, {.cap = {1 << 30}}}};
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp, 0, STEPS);
+    train(&one, &strategy_ddp, NULL, STEPS);
     for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
         ck_assert_double_le(error_with(&many, &one, &few[v], NO_MISTAKE, STEPS), weight_tolerance);
         for (int mistake = FORGETS_GATHER; mistake <= SENDS_STALE; mistake++) {
@@ -540,13 +542,14 @@ END_TEST
 
 START_TEST(the_check_fails_on_forgotten_stages)
 {
-    static const struct variant few[] = {{&strategy_ddp_hierarchical, 1}, {&strategy_ddp_hierarchical, 1 << 30}};
+    static const struct variant few[] = {{&strategy_ddp_hierarchical, {.cap = {1}}},
+                                         {&strategy_ddp_hierarchical, {.cap = {1 << 30}}}};
     struct one_rank one, many;
     if (job.size < 4)
         return;
     create_on_hosts(&many, _i);
     one_rank_create(&one, 0, 1, 1, 0);
-    train(&one, &strategy_ddp, 0, 1);
+    train(&one, &strategy_ddp, NULL, 1);
     for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
         ck_assert_double_le(error_with(&many, &one, &few[v], NO_MISTAKE, 1), gradient_tolerance);
         for (int mistake = FORGETS_STAGE; mistake < MISTAKES; mistake++)
@@ -572,9 +575,9 @@ START_TEST(shards_equal_one_all_reduce)
         return;
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, _i ? 1 : 2, 0);
-    train(&one, &strategy_ddp_flat, 0, STEPS);
+    train(&one, &strategy_ddp_flat, NULL, STEPS);
     float *whole = on_host(one.model.device, one.model.weight, one.model.arena);
-    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, 2000, STEPS);
+    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, &small, STEPS);
     float *sharded = on_host(one.model.device, one.model.weight, one.model.arena);
     ck_assert_mem_eq(sharded, whole, one.model.arena * sizeof *whole);
     free(whole);
@@ -588,10 +591,10 @@ START_TEST(a_step_can_end_with_the_gradient)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 2, STEPS);
-    train(&one, resumed[_i], 2000, 1);
+    train(&one, resumed[_i], &small, 1);
     float *whole_step = reduced_gradient(&one);
     one.trainer.gradient_only = 1;
-    train(&one, resumed[_i], 2000, 1);
+    train(&one, resumed[_i], &small, 1);
     float *only = reduced_gradient(&one), zero = 0;
     ck_assert_mem_eq(only, whole_step, one.model.arena * sizeof *only);
     float *weight = on_host(one.model.device, one.model.weight, one.model.arena);
@@ -616,7 +619,7 @@ START_TEST(shards_cover_the_arena)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp_sharded, 2000, 1);
+    train(&one, &strategy_ddp_sharded, &small, 1);
     const struct reducer *r = &one.reducer;
     ck_assert_int_gt(r->ranges, 2);
     ck_assert_uint_eq(reducer_owned(r) * (size_t)job.size, one.model.arena);
@@ -641,10 +644,10 @@ START_TEST(checkpoints_do_not_depend_on_the_strategy)
     *c =
         (struct checkpoint){.job = &job, .seed = 3, .piece = one.model.device->allocate_host(checkpoint_piece_bytes())};
     snprintf(c->path, sizeof c->path, "/tmp/test_shards_%d.bin", (int)all[0]);
-    train(&one, resumed[_i], 2000, 3);
+    train(&one, resumed[_i], &small, 3);
     checkpoint_save(c, trainer_state(&one.trainer));
     ck_assert_uint_eq(c->saved, 1);
-    train(&one, resumed[(_i + 1) % RESUMED], 2000, 1);
+    train(&one, resumed[(_i + 1) % RESUMED], &small, 1);
     ck_assert_msg(!restore_trainer(&one.trainer, c->path), "%s", error_text());
     if (job.rank)
         checkpoint_take_part(trainer_state(&one.trainer));
@@ -737,7 +740,7 @@ START_TEST(low_rank_steps_equal_the_reference)
     const struct model *model = &many.model;
     size_t arena = model->arena, ranks = (size_t)job.size;
     for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
-        train_with(&many, &strategy_ddp_powersgd, of_hosts[b], RANK, 0);
+        train_with(&many, &strategy_ddp_powersgd, &of_hosts[b], RANK, 0);
         const struct reducer *r = &many.reducer;
         float *q = on_host(model->device, r->kept + arena + r->low_rank[0].p, r->low_rank[0].q), *x[OF_LOW_RANK];
         check_ranks(q, r->low_rank[0].q, 1);
@@ -797,7 +800,7 @@ START_TEST(matrices_of_low_rank_are_exact)
                 sum[t->offset + i] += (double)product;
                 x[t->offset + i] = r == job.rank ? product : x[t->offset + i];
             }
-    train_with(&many, &strategy_ddp_powersgd, 2000, MORE, 0);
+    train_with(&many, &strategy_ddp_powersgd, &small, MORE, 0);
     reduce(&many, x);
     for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++) {
         double error = largest_error(x + t->offset, sum + t->offset, t->count);
@@ -836,7 +839,7 @@ START_TEST(local_training_equals_the_reference)
     float *start = on_host(device, one.model.weight, arena), *want[STEPS];
     for (size_t i = 0; i < arena; i++)
         anchor[i] = (double)start[i];
-    train(&one, &strategy_none, 0, 0);
+    train(&one, &strategy_none, NULL, 0);
     one.trainer.ranks = 1; /* gradients are those of the rank's own part */
     one.trainer.log_grad_norm = 1;
     for (int step = 0; step < STEPS; step++) {
@@ -853,7 +856,7 @@ START_TEST(local_training_equals_the_reference)
     }
     one.trainer.ranks = job.size;
     for (int step = 0; step < STEPS; step++) {
-        train_with(&one, &strategy_ddp_local, 0, (size_t)_i, step + 1);
+        train_with(&one, &strategy_ddp_local, NULL, (size_t)_i, step + 1);
         ck_assert_uint_eq(one.timeline.lane[LANE_COMMUNICATION].n, (size_t)((step + 1) / _i));
         float *weight = on_host(device, one.model.weight, arena);
         double apart = 0, way = 0;
@@ -882,7 +885,7 @@ START_TEST(training_can_start_again)
     static const struct strategy *const keeping[] = {&strategy_ddp_powersgd, &strategy_ddp_local};
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 1, 0);
-    train_with(&one, keeping[_i], 2000, 2, STEPS);
+    train_with(&one, keeping[_i], &small, 2, STEPS);
     float *first = on_host(one.model.device, one.model.weight, one.model.arena);
     trainer_reset(&one.trainer, 1);
     for (int i = 0; i < STEPS; i++)
@@ -904,7 +907,7 @@ START_TEST(spans_distinguish_collectives_of_a_bucket)
     enum { MICRO_BATCHES = 2 };
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, MICRO_BATCHES, 0);
-    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, 2000, STEPS);
+    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, &small, STEPS);
     int reductions = one.reducer.plan.n * (_i ? MICRO_BATCHES : 1), waits[STEPS] = {0};
     const struct lane *host = &one.timeline.lane[LANE_HOST];
     for (const struct span *s = host->span; s < host->span + host->n; s++)
@@ -932,7 +935,7 @@ START_TEST(a_step_records_its_phases)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 2, 0);
-    train(&one, &strategy_ddp_bucketed, 2000, 1);
+    train(&one, &strategy_ddp_bucketed, &small, 1);
     static const int expected[] = {PHASE_ZERO_GRAD,    PHASE_DATA_LOADING, PHASE_FORWARD,  PHASE_BACKWARD,
                                    PHASE_DATA_LOADING, PHASE_FORWARD,      PHASE_BACKWARD, PHASE_GRADIENT_SYNC,
                                    PHASE_OPTIMIZER,    PHASE_LR_SCHEDULING};
@@ -966,7 +969,7 @@ START_TEST(the_optimizer_gets_its_scalars_each_step)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 1, STEPS - 2);
-    train(&one, &strategy_ddp, 0, 0);
+    train(&one, &strategy_ddp, NULL, 0);
     for (int i = 0; i < STEPS; i++) {
         float *scalars = on_host(one.model.device, one.trainer.optimizer.scalars, SCALARS);
         ck_assert_float_eq(scalars[SCALAR_STEP], (float)(i + 1));
@@ -1002,7 +1005,7 @@ START_TEST(training_resumes_from_a_checkpoint)
     one.trainer.checkpoint = checkpoint;
     one.trainer.checkpoint.piece = job.rank ? NULL : one.model.device->allocate_host(checkpoint_piece_bytes());
     one.trainer.delay_ns[PHASE_CHECKPOINT] = job.rank ? 0 : DELAY_NS;
-    train(&one, resumed[_i], 2000, STEPS);
+    train(&one, resumed[_i], &small, STEPS);
     ck_assert_uint_eq(one.trainer.checkpoint.saved, 1);
     const struct lane *host = &one.timeline.lane[LANE_HOST];
     int phases = 0;
@@ -1022,7 +1025,7 @@ START_TEST(training_resumes_from_a_checkpoint)
     one_rank_destroy(&one);
 
     one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
-    train(&one, resumed[_i], 2000, 1);
+    train(&one, resumed[_i], &small, 1);
     ck_assert_int_eq(restore_trainer(&one.trainer, checkpoint.path), -1); /* refused: another seed */
     error_clear();
     one.trainer.checkpoint.seed = 3;

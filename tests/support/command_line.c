@@ -99,8 +99,10 @@ const char *rows_of(const struct command_line *line)
         const struct implementation *row = &line->run.training.implementation[i];
         at +=
             (size_t)snprintf(words + at, sizeof words - at, "%s%s %s", i ? "; " : "", row->label, row->strategy->name);
-        if (row->bucket_bytes)
-            at += (size_t)snprintf(words + at, sizeof words - at, " %.9g", (double)row->bucket_bytes / 1048576);
+        for (const size_t *cap = row->size.caps.cap; cap < row->size.caps.cap + BUCKET_CAPS && *cap; cap++)
+            at += (size_t)snprintf(words + at, sizeof words - at, " %.9g", (double)*cap / 1048576);
+        if (row->size.caps.last)
+            at += (size_t)snprintf(words + at, sizeof words - at, " last %.9g", (double)row->size.caps.last / 1048576);
         at += (size_t)snprintf(
             words + at, sizeof words - at, "%s%s%s%s%s%s", row->strategy->wire == COMM_BF16 ? " bf16" : "",
             row->strategy->updates_early ? " early" : "", row->strategy->releases ? " releases" : "",

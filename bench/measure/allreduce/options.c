@@ -150,7 +150,7 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
         struct plan plan;
         if (!strategy->reduces || strategy->collective) /* its collectives are no all-reduces */
             continue;
-        strategy->plan(&plan, model.tensor, model.tensors, implementation[i].bucket_bytes);
+        strategy->plan(&plan, model.tensor, model.tensors, &implementation[i].size.caps);
         for (int bucket = 0; bucket < plan.n; bucket++)
             add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(strategy->wire));
         plan_destroy(&plan);

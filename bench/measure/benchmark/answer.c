@@ -54,7 +54,7 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
         a->best = i == s->best ? a->n : a->best;
         a->row[a->n++] = (struct answer_row){
             .label = implementation[i].label,
-            .size = implementation[i].bucket_words,
+            .size = implementation[i].size.words,
             .buckets = i == control ? 0 : reducer[i].plan.n,
             .step = stats_typical(step, n, medians_of(s)),
             .cost = stats_excess(step, of_none, i == control ? 0 : n, medians_of(s)),

@@ -16,8 +16,8 @@ static int same_plan(const struct plan *a, const struct plan *b)
 /* Makes a row; words: the row's bucket size in MiB, as --bucket-size-mb takes it, or "". */
 static struct implementation make_row(const struct strategy *strategy, const char *words)
 {
-    struct implementation row = {.strategy = strategy, .bucket_bytes = (size_t)(strtod(words, NULL) * 1048576)};
-    snprintf(row.bucket_words, sizeof row.bucket_words, "%s", words);
+    struct implementation row = {.strategy = strategy, .size.caps.cap = {(size_t)(strtod(words, NULL) * 1048576)}};
+    snprintf(row.size.words, sizeof row.size.words, "%s", words);
     snprintf(row.label, sizeof row.label, *words ? "%s:%s" : "%s", strategy->name, words);
     return row;
 }
@@ -29,7 +29,7 @@ static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char betwee
 {
     enum { LEAST = -32, MOST = 40 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 1 TiB */
     struct plan last;
-    strategy->plan(&last, tensor, tensors, 0);
+    strategy->plan(&last, tensor, tensors, &(struct bucket_caps){.cap = {0}});
     /* If an odd i is the first to make a single bucket, i + 1 is tried too: a power of two is preferred. */
     for (int i = LEAST, first = n; i <= MOST && (last.n > 1 || i % 2 == 0) && n < MAX_IMPLEMENTATIONS; i++) {
         double mb = pow(2, i / 2.0);
@@ -37,7 +37,7 @@ static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char betwee
         snprintf(words, sizeof words, mb < 1000 ? "%.3g" : "%.0f", mb);
         struct implementation size = make_row(strategy, words);
         struct plan plan;
-        strategy->plan(&plan, tensor, tensors, size.bucket_bytes);
+        strategy->plan(&plan, tensor, tensors, &size.size.caps);
         int same = same_plan(&plan, &last);
         plan_destroy(&last);
         last = plan;

@@ -123,7 +123,7 @@ static const struct ranking_row *best_bucket(const struct ranking *c)
     const struct ranking_row *best = NULL;
     int sizes = 0;
     for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
-        if (!*row->implementation->bucket_words || !row->compared)
+        if (!*row->implementation->size.words || !row->compared)
             continue;
         sizes++;
         best = !best || row->seconds[FIGURE_STEP].median < best->seconds[FIGURE_STEP].median ? row : best;
@@ -137,7 +137,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
     const struct ranking_row *bucket = best_bucket(c);
     struct verdict verdict = {.ranks = ranks,
                               .candidates = c->compared,
-                              .best_size = bucket ? bucket->implementation->bucket_words : "",
+                              .best_size = bucket ? bucket->implementation->size.words : "",
                               .within = c->within,
                               .anytime = c->resolve > 0,
                               .sample = "round",
@@ -148,7 +148,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
         if (c->fastest >= 0 && row == &c->row[c->fastest]) {
             verdict.label = row->label;
             verdict.strategy = row->implementation->strategy->name;
-            verdict.size = row->implementation->bucket_words;
+            verdict.size = row->implementation->size.words;
             verdict.bf16 = row->implementation->strategy->wire == COMM_BF16;
             verdict.updates_early = row->implementation->strategy->updates_early;
             verdict.step = row->seconds[FIGURE_STEP];

@@ -101,7 +101,7 @@ static void begin_search(struct search *search, const struct tune_options *optio
     for (int i = 0; i < search->n; i++) {
         struct search_row *row = &search->row[i];
         const struct strategy *strategy = o->implementation[i].strategy;
-        if (o->implementation[i].bucket_bytes > 0)
+        if (*o->implementation[i].size.words)
             row->series =
                 i && !strcmp(o->implementation[i - 1].strategy->name, strategy->name) ? row[-1].series : i + 1;
         row->state = !strategy->reduces ? SEARCH_CONTROL : options->between[i] ? SEARCH_RESERVE : SEARCH_IN;

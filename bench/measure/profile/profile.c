@@ -33,15 +33,14 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
     cJSON *summary = training_create_summary(t, "profile", epochs);
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
-        char size[CELL] = "";
-        size_t bytes = o->implementation[q->row].bucket_bytes;
+        const char *size = q->facts.bucket_words;
         int collectives = t->harness.job->size > 1 && q->facts.strategy->reduces
                               ? q->facts.buckets * q->facts.strategy->collectives
                               : 0;
         if (!p || p == q)
             results_add_sentence(summary, "heading",
-                                 "Training: %s%s%s: %d collective%s a step; learning rate %g, seed %zu", q->facts.label,
-                                 bytes ? ", buckets of " : "", bytes ? text_memory(size, bytes) : "", collectives,
+                                 "Training: %s%s%s%s: %d collective%s a step; learning rate %g, seed %zu",
+                                 q->facts.label, *size ? ", buckets of " : "", size, *size ? " MiB" : "", collectives,
                                  text_plural((size_t)collectives), o->lr, o->seed);
     }
     return summary;
@@ -230,11 +229,11 @@ static void collect_facts(struct profile *p, const struct training *t, const str
     const struct implementation *row = &o->implementation[p->row];
     size_t tokens = o->batch_size * o->workload.context_length;
     struct plan plan;
-    row->strategy->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, row->bucket_bytes);
+    row->strategy->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, &row->size.caps);
     p->facts = (struct profile_facts){
         .label = row->label,
         .strategy = row->strategy,
-        .bucket_words = row->bucket_words,
+        .bucket_words = row->size.words,
         .buckets = plan.n,
         .ranks = t->harness.job->size,
         .hosts = t->harness.job->hosts,

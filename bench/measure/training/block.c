@@ -133,7 +133,7 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     }
     if (!reduce)
         return;
-    reducer_create(&none, &strategy_none, model, engine->comm, 0, 0);
+    reducer_create(&none, &strategy_none, model, engine->comm, NULL, 0);
     block_start(run, engine, 0, o->block_start);
     t->gradient_only = 1;
     /* Reductions overwrite this rank's own gradient, so it is kept in place of the starting weights, which are the

@@ -20,8 +20,10 @@ static void describe_implementation(const struct implementation *row, const stru
     cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
     json_add_text(item, "wire_dtype", row->strategy->wire == COMM_BF16 ? "bf16" : "fp32");
     cJSON_AddBoolToObject(item, "update_in_backward", row->strategy->updates_early);
-    if (row->strategy->buckets)
-        json_add_number(item, "bucket_bytes", (double)row->bucket_bytes);
+    if (row->strategy->buckets) {
+        json_add_number(item, "bucket_bytes", (double)bucket_cap(&row->size.caps, BUCKET_CAPS));
+        json_add_text(item, "bucket_size", row->size.words);
+    }
     cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
     for (int i = 0; row->strategy->reduces && i < reducer->plan.n; i++) {
         const struct bucket *bucket = &reducer->plan.bucket[i];
@@ -74,8 +76,8 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
 {
     size_t bytes = 0;
     for (int i = 0; i < o->n; i++)
-        bytes = bytes ? bytes : o->implementation[i].bucket_bytes;
-    if (bytes && o->workload.bucket_sizes.automatic && bytes == o->workload.bucket_sizes.item[0].bytes)
+        bytes = bytes ? bytes : o->implementation[i].size.caps.cap[0];
+    if (bytes && o->workload.bucket_sizes.automatic && bytes == o->workload.bucket_sizes.item[0].caps.cap[0])
         results_add_sentence(summary, "heading", "Buckets: %.4g MiB (auto: 25, or a quarter of the gradient if less)",
                              (double)bytes / 1048576);
 }

@@ -41,16 +41,33 @@ static int number_parse(size_t *n, const char *option, const struct strategy *s,
     return 0;
 }
 
-/* Parses a bucket size in MiB. before: what the message puts before "sizes in MiB". Returns 0, or -1, reported. */
+/* Parses CAP[+CAP]...[+lastCAP], in MiB. before: what the message puts before "sizes in MiB". Returns 0, or -1,
+ * reported. */
 static int size_parse(struct bucket_size *size, const char *option, const char *before, const char *word)
 {
     const double low = 1e-5, high = 1e6;
-    double mb;
-    if (option_number(word, &mb) || mb < low || mb > high || strlen(word) >= sizeof size->words)
-        return error_report("--%s %.60s: expected %ssizes in MiB from %g to %g, such as 25 or 0.5", option, word,
-                            before, low, high);
+    struct bucket_caps caps = {.last = 0};
+    char part[BUCKET_WORDS];
+    size_t length = 0;
+    int n = 0, is_bad = strlen(word) >= sizeof size->words;
+    for (const char *at = word; !is_bad && at <= word + strlen(word); at += length + 1) {
+        double mb = 0;
+        length = strcspn(at, "+");
+        int is_last = n && !at[length] && !strncmp(at, "last", 4);
+        snprintf(part, sizeof part, "%.*s", (int)length, at);
+        is_bad = (!is_last && n == BUCKET_CAPS) || option_number(part + 4 * is_last, &mb) || mb < low || mb > high;
+        size_t *cap = is_last || is_bad ? &caps.last : &caps.cap[n++];
+        *cap = (size_t)(mb * 1048576);
+    }
+    if (is_bad)
+        return error_report(
+            "--%s %.60s: expected %ssizes in MiB from %g to %g, such as 25 or 0.5; or the caps of up to "
+            "%d buckets in turn, such as 1+4+25, and of the last, such as 25+last0.25, in %d characters",
+            option, word, before, low, high, BUCKET_CAPS, BUCKET_WORDS - 1);
+    while (n > 1 && caps.cap[n - 1] == caps.cap[n - 2]) /* the cap before it holds anyway */
+        caps.cap[--n] = 0;
     strcpy(size->words, word);
-    size->bytes = (size_t)(mb * 1048576);
+    size->caps = caps;
     return 0;
 }
 
@@ -101,22 +118,34 @@ static int strategies_parse(const struct option *option, const char *text, void 
 static int buckets_parse(const struct option *option, const char *text, void *field)
 {
     struct bucket_sizes sizes = {0};
-    char word[sizeof sizes.item->words];
+    char word[BUCKET_WORDS], first[sizeof word] = "", last[sizeof word] = "", whole[4 * sizeof word];
     int more;
     sizes.automatic = sizes.n = !strcmp(text, "auto");
     struct option_list list = {option->name, sizes.automatic ? "" : text, 0};
-    for (; (more = option_next_word(&list, word, sizeof word)) > 0; sizes.n++) {
-        if (sizes.n == MAX_IMPLEMENTATIONS)
+    for (; (more = option_next_word(&list, word, sizeof word)) > 0;) {
+        if (!strncmp(word, "first=", 6))
+            strcat(strcpy(first, word + 6), "+");
+        else if (!strncmp(word, "last=", 5))
+            strcat(strcpy(last, "+last"), word + 5);
+        else if (sizes.n == MAX_IMPLEMENTATIONS)
             return error_report("--%s: more than %d sizes", option->name, MAX_IMPLEMENTATIONS);
-        if (size_parse(&sizes.item[sizes.n], option->name, "auto, or ", word))
-            return -1;
-        for (int i = 0; i < sizes.n; i++)
-            if (sizes.item[i].bytes == sizes.item[sizes.n].bytes)
-                return error_report("--%s: %s and %s are one size; name it once", option->name, sizes.item[i].words,
-                                    word);
+        else
+            strcpy(sizes.item[sizes.n++].words, word);
     }
     if (more < 0 || !sizes.n)
-        return error_report("--%s '%.200s': expected sizes in MiB such as 25 or 0.5,1,25", option->name, text);
+        return error_report(
+            "--%s '%.200s': expected sizes in MiB such as 25, 0.5,1,25 or first=1,last=0.25,25, each of "
+            "at most %d characters",
+            option->name, text, BUCKET_WORDS - 1);
+    for (int n = 0; n < sizes.n && !sizes.automatic; n++) {
+        snprintf(whole, sizeof whole, "%s%s%s", first, sizes.item[n].words, last);
+        if (size_parse(&sizes.item[n], option->name, "auto, or ", whole))
+            return -1;
+        for (int i = 0; i < n; i++)
+            if (!memcmp(&sizes.item[i].caps, &sizes.item[n].caps, sizeof sizes.item[i].caps))
+                return error_report("--%s: %s and %s are one size; name it once", option->name, sizes.item[i].words,
+                                    whole);
+    }
     *(struct bucket_sizes *)field = sizes;
     return 0;
 }
@@ -215,10 +244,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
                     return error_report("--implementations: two rows are called '%s'; give one of them a label, as "
                                         "LABEL=NAME",
                                         made->label);
-            if (named->buckets) {
-                made->bucket_bytes = size->bytes;
-                snprintf(made->bucket_words, sizeof made->bucket_words, "%s", size->words);
-            }
+            if (named->buckets)
+                made->size = *size;
             found[form] = 1;
         }
     }

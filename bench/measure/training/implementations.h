@@ -8,22 +8,22 @@
 
 enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 80 };
 
+/* A bucket size: the caps of a plan, and as --bucket-size-mb takes them, such as 25 or 1+4+25+last0.25. */
+enum { BUCKET_WORDS = 39 };
+struct bucket_size {
+    char words[BUCKET_WORDS];
+    struct bucket_caps caps;
+};
+
 /* A row of the comparison: a strategy, a label, and a bucket size if the strategy has buckets. */
 struct implementation {
     char label[IMPLEMENTATION_LABEL];
     const struct strategy *strategy;
-    size_t bucket_bytes;   /* 0 if the strategy has no buckets */
-    char bucket_words[21]; /* bucket size in MiB, as text for --bucket-size-mb; "": no buckets */
-    size_t number;         /* N of NAME:N; 0 if the strategy has no number */
-    int traced;            /* 1: while the row runs, the device's operations are recorded */
-    int after_backward;    /* 1: the row's collectives wait until backward ends (the control without overlap) */
-    int captured;          /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
-};
-
-/* A bucket size; words: as --bucket-size-mb takes it. */
-struct bucket_size {
-    char words[21];
-    size_t bytes;
+    struct bucket_size size; /* words "": the strategy has no buckets */
+    size_t number;           /* N of NAME:N; 0 if the strategy has no number */
+    int traced;              /* 1: while the row runs, the device's operations are recorded */
+    int after_backward;      /* 1: the row's collectives wait until backward ends (the control without overlap) */
+    int captured;            /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
 };
 
 /* --implementations: a list of NAME or LABEL=NAME, where NAME may be NAME:SIZE with a bucket size, and is NAME:N for a

@@ -42,7 +42,9 @@ static const struct option strategy_rows[] = {
     {.name = "bucket-size-mb", .also = "bucket-cap-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "auto",
      .help = "bucket size in MiB, fractions allowed; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter "
-     "of the gradient if that is less"},
+     "of the gradient if that is less. 1+4+25: sizes of the buckets in the order in which backward completes them, the last of these for all "
+     "later ones; 25+last0.25: a size of its own for the last bucket (at least one tensor: the token embedding). first=1,last=0.25,4,25 is "
+     "1+4+last0.25,1+25+last0.25"},
     {.name = "wire-dtype", .also = "grad-dtype", .kind = &option_names, .offset = WORKLOAD(wire_dtypes), .initial = "fp32",
      .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 by ddp_bucketed, ddp_sharded and ddp_flat (sums in fp32) "
      "and ddp_individual_v2 (sums in bf16); fp32,bf16 makes a row of each, for every strategy that can send bf16 (not in tune)"},
@@ -140,14 +142,15 @@ int workload_check(struct workload *w, const char *data)
     if (w->d_model % w->num_heads || w->d_model / w->num_heads % 2)
         return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width, as RoPE needs",
                             w->num_heads, w->d_model);
-    if (w->bucket_sizes.item[0].bytes)
+    struct bucket_size *size = &w->bucket_sizes.item[0];
+    if (size->caps.cap[0])
         return 0;
     const struct model_sizes sizes = workload_sizes(w, 1);
     struct model model;
     model_plan(&model, &sizes, sizeof(float));
     size_t quarter = model.parameters * sizeof(float) / 4;
-    size_t bytes = w->bucket_sizes.item[0].bytes = quarter < BUCKET_DEFAULT_BYTES ? quarter : BUCKET_DEFAULT_BYTES;
-    snprintf(w->bucket_sizes.item[0].words, sizeof w->bucket_sizes.item[0].words, "%.6g", (double)bytes / 1048576);
+    size->caps.cap[0] = quarter < BUCKET_DEFAULT_BYTES ? quarter : BUCKET_DEFAULT_BYTES;
+    snprintf(size->words, sizeof size->words, "%.6g", (double)size->caps.cap[0] / 1048576);
     model_destroy(&model);
     return 0;
 }

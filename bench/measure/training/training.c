@@ -134,7 +134,7 @@ static void create_trainer(struct training *t, const char *directory)
     t->engine.reducer = allocate((size_t)o->n, sizeof *t->engine.reducer);
     for (int i = 0; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];
-        reducer_create(&t->engine.reducer[i], row->strategy, &t->engine.model, t->engine.comm, row->bucket_bytes,
+        reducer_create(&t->engine.reducer[i], row->strategy, &t->engine.model, t->engine.comm, &row->size.caps,
                        row->number);
         t->engine.reducer[i].after_backward = row->after_backward;
     }

@@ -64,6 +64,7 @@ static void read_implementations(struct report_run *run)
     run->implementation = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->implementation);
     cJSON_ArrayForEach(one, all)
     {
+        const char *size = json_string(one, "bucket_size");
         const cJSON *collectives = cJSON_GetObjectItemCaseSensitive(one, "collectives");
         struct run_implementation *i = &run->implementation[run->implementations++];
         *i = (struct run_implementation){.mb = bucket_mb(run->run, one),
@@ -72,6 +73,7 @@ static void read_implementations(struct report_run *run)
         snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
         i->compared =
             strcmp(i->strategy, "none") && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates"));
+        snprintf(i->plan, sizeof i->plan, "%s", strchr(size, '+') ? size : "");
         cJSON_ArrayForEach(collective, collectives)
         {
             i->tensors += json_count(collective, "tensors");

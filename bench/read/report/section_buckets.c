@@ -14,7 +14,8 @@ struct size_row {
     size_t ranks, n;
     double mb;
     struct measured step, cost;
-    char size[24]; /* bucket size in MiB, as text */
+    const char *plan; /* "": all buckets have the same size */
+    char size[40];    /* bucket size in MiB, as text */
 };
 
 #define FIELD(field) offsetof(struct size_row, field)
@@ -38,7 +39,8 @@ static const struct column size_columns[] = {
 static int by_size(const void *a, const void *b)
 {
     const struct size_row *x = a, *y = b;
-    return (x->mb > y->mb) - (x->mb < y->mb);
+    int plans = strcmp(x->plan, y->plan);
+    return !*x->plan != !*y->plan ? plans : x->mb != y->mb ? (x->mb > y->mb) - (x->mb < y->mb) : plans;
 }
 
 /* Returns how a size compares with the best size: by the run's verdict if the best size is also the best implementation
@@ -52,7 +54,8 @@ static enum verdict_kind compare_sizes(const struct size_row *row, const struct 
     return verdict_judge(&against, VERDICT_WITHIN);
 }
 
-/* Fills and marks a row for each bucket size of a comparison on several ranks; sorts the rows. Returns their number. */
+/* Fills and marks a row for each bucket size of a comparison on several ranks; sorts the rows, with those of several
+ * sizes last. Returns their number. */
 static size_t take_sizes(struct size_row *row, const struct report_run *run)
 {
     size_t n = 0, best = 0;
@@ -65,12 +68,15 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
                                    .label = run->label,
                                    .subject = of->subject,
                                    .mark = "",
+                                   .plan = of->plan,
                                    .ranks = run->ranks,
                                    .n = step->n,
                                    .mb = of->mb,
                                    .step = run_figure(run, of->subject, "step"),
                                    .cost = run_figure(run, of->subject, "sync_cost")};
         snprintf(row[n].size, sizeof row[n].size, "%.4g", of->mb);
+        if (*of->plan)
+            strcpy(row[n].size, of->plan);
         n++;
     }
     if (n)
@@ -84,20 +90,23 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
 
 enum { SERIES = SVG_COLOURS };
 
-/* Draws a line for each of the first SERIES runs with at least two bucket sizes. Rows of a run are consecutive. */
+/* Draws a line for each of the first SERIES runs with at least two bucket sizes, without rows of several sizes. Rows of
+ * a run are consecutive. */
 static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
 {
     struct chart_point *point = allocate(n + 1, sizeof *point);
     struct chart_series series[SERIES];
     static const char title[] = "Step time by bucket size";
     size_t lines = 0;
-    for (size_t first = 0, end; first < n && lines < SERIES; first = end) {
-        for (end = first; end < n && row[end].run == row[first].run; end++)
+    for (size_t first = 0, end, next; first < n && lines < SERIES; first = next) {
+        for (end = first; end < n && row[end].run == row[first].run && !*row[end].plan; end++)
             point[end] = (struct chart_point){row[end].mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
                                               1e3 * row[end].step.high,
                                               *row[end].mark == '*'   ? CHART_BEST
                                               : *row[end].mark == '=' ? CHART_TIE
                                                                       : CHART_PLAIN};
+        for (next = end; next < n && row[next].run == row[first].run;)
+            next++;
         if (end - first < 2)
             continue;
         series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines, 0, 0};

@@ -28,7 +28,7 @@ static void delay(struct tune_options *options, double us, double mb)
 {
     struct implementation *row = options->run.training.implementation;
     for (int i = 0; i < options->run.training.n; i++) {
-        double size = (double)row[i].bucket_bytes / 1048576;
+        double size = (double)row[i].size.caps.cap[0] / 1048576;
         if (!row[i].strategy->reduces)
             continue;
         original[i] = row[i].strategy;

@@ -14,9 +14,9 @@ enum { ROWS = 5, ROUNDS = 9 };
 static const struct implementation implementation[ROWS] = {
     {.label = "none", .strategy = &strategy_none},
     {.label = "ddp", .strategy = &strategy_ddp},
-    {.label = "ddp_bucketed:0.01", .strategy = &strategy_ddp_bucketed, .bucket_words = "0.01"},
-    {.label = "ddp_bucketed:2", .strategy = &strategy_ddp_bucketed, .bucket_words = "2"},
-    {.label = "ddp_bucketed:4", .strategy = &strategy_ddp_bucketed, .bucket_words = "4"}};
+    {.label = "ddp_bucketed:0.01", .strategy = &strategy_ddp_bucketed, .size.words = "0.01"},
+    {.label = "ddp_bucketed:2", .strategy = &strategy_ddp_bucketed, .size.words = "2"},
+    {.label = "ddp_bucketed:4", .strategy = &strategy_ddp_bucketed, .size.words = "4"}};
 static const struct reducer reducer[ROWS] = {[1].plan.n = 9, [2].plan.n = 7, [3].plan.n = 3, [4].plan.n = 2};
 static struct measurements measurements;
 static struct search search;

@@ -36,7 +36,7 @@ static void make(const struct gradient *gradient, const struct strategy *of)
         offset += tensor[i].count;
     }
     all = candidates_make(row, between, tensor, gradient->tensors);
-    for (without = 0; without < all && !*row[without].bucket_words;)
+    for (without = 0; without < all && !*row[without].size.words;)
         without++;
     for (first = without; first < all && row[first].strategy != of;)
         first++;
@@ -44,10 +44,10 @@ static void make(const struct gradient *gradient, const struct strategy *of)
         rows++;
 }
 
-static struct plan plan_of(const struct gradient *gradient, size_t bytes)
+static struct plan plan_of(const struct gradient *gradient, const struct bucket_caps *caps)
 {
     struct plan plan;
-    strategy->plan(&plan, tensor, gradient->tensors, bytes);
+    strategy->plan(&plan, tensor, gradient->tensors, caps);
     return plan;
 }
 
@@ -70,9 +70,9 @@ TEST_EACH(words_are_the_sizes, CASES)
     for (int i = first; i < rows; i++) {
         struct bucket_sizes sizes;
         char label[IMPLEMENTATION_LABEL];
-        ck_assert_msg(!option_buckets.parse(&option, row[i].bucket_words, &sizes), "%s", error_text());
-        ck_assert_uint_eq(sizes.item[0].bytes, row[i].bucket_bytes);
-        snprintf(label, sizeof label, "%s:%s", strategy->name, row[i].bucket_words);
+        ck_assert_msg(!option_buckets.parse(&option, row[i].size.words, &sizes), "%s", error_text());
+        ck_assert_mem_eq(&sizes.item[0].caps, &row[i].size.caps, sizeof row[i].size.caps);
+        snprintf(label, sizeof label, "%s:%s", strategy->name, row[i].size.words);
         ck_assert_str_eq(row[i].label, label);
     }
 }
@@ -82,19 +82,19 @@ TEST_EACH(each_plan_once, CASES)
 {
     const struct gradient *gradient = &gradients[_i % GRADIENTS];
     make(gradient, with_buckets[_i / GRADIENTS]);
-    struct plan last = plan_of(gradient, row[first].bucket_bytes / 2);
+    struct plan last = plan_of(gradient, &(struct bucket_caps){.cap = {row[first].size.caps.cap[0] / 2}});
     ck_assert_int_eq(last.n, gradient->tensors);
     for (int i = first; i < rows; i++) {
-        struct plan plan = plan_of(gradient, row[i].bucket_bytes);
+        struct plan plan = plan_of(gradient, &row[i].size.caps);
         int differ = plan.n != last.n;
         for (int b = 0; b < plan.n && !differ; b++)
             differ = plan.bucket[b].offset != last.bucket[b].offset;
-        ck_assert_msg(differ, "%s: the same buckets as the size before", row[i].bucket_words);
+        ck_assert_msg(differ, "%s: the same buckets as the size before", row[i].size.words);
         plan_destroy(&last);
         last = plan;
     }
     ck_assert_int_eq(last.n, 1);
-    ck_assert_str_eq(row[rows - 1].bucket_words, gradient->last);
+    ck_assert_str_eq(row[rows - 1].size.words, gradient->last);
     plan_destroy(&last);
 }
 
@@ -103,7 +103,7 @@ TEST_EACH(powers_of_two_are_in_the_first_round, CASES)
     int sum = 0;
     make(&gradients[_i % GRADIENTS], with_buckets[_i / GRADIENTS]);
     for (int i = first; i < rows; i++) {
-        ck_assert_int_eq(between[i], lround(2 * log2((double)row[i].bucket_bytes / 1048576)) % 2 != 0);
+        ck_assert_int_eq(between[i], lround(2 * log2((double)row[i].size.caps.cap[0] / 1048576)) % 2 != 0);
         sum += between[i];
     }
     ck_assert_int_gt(sum, 0);

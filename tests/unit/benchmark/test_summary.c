@@ -11,9 +11,10 @@
 
 enum { ROWS = 3, ROUNDS = 8, ROOM = 12 };
 
-static const struct implementation row[ROWS] = {{.label = "none", .strategy = &strategy_none},
-                                                {.label = "ddp", .strategy = &strategy_ddp},
-                                                {.label = "fast", .strategy = &strategy_ddp_bucketed, 1 << 18, "0.25"}};
+static const struct implementation row[ROWS] = {
+    {.label = "none", .strategy = &strategy_none},
+    {.label = "ddp", .strategy = &strategy_ddp},
+    {.label = "fast", .strategy = &strategy_ddp_bucketed, .size.words = "0.25"}};
 static struct measurements measurements;
 static struct ranking ranking;
 static struct figure_list figures;
@@ -131,7 +132,7 @@ TEST_EACH(options_select_the_form_of_a_strategy, 2)
 TEST(the_list_is_in_the_order_of_steps)
 {
     static const struct implementation three[ROWS] = {
-        {.label = "best:1", .strategy = &strategy_ddp_bucketed, 1 << 20, "1"},
+        {.label = "best:1", .strategy = &strategy_ddp_bucketed, .size.words = "1"},
         {.label = "far", .strategy = &strategy_ddp},
         {.label = "near", .strategy = &strategy_ddp_flat}};
     for (int i = 0; i < ROWS; i++)

@@ -149,15 +149,16 @@ static void check_low_rank(const struct recorder *r, const struct reducer *reduc
 
 TEST(every_strategy_sends_each_element_once)
 {
-    static const size_t bucket_bytes[] = {1, 1000, 4096, 10000, 1UL << 30};
+    static const struct bucket_caps caps[] = {{.cap = {1}},          {.cap = {1000}},  {.cap = {4096}, .last = 2000},
+                                              {.cap = {1000, 4096}}, {.cap = {10000}}, {.cap = {1UL << 30}}};
     static const enum comm_dtype wires[] = {COMM_FLOAT32, COMM_BF16};
     for (int i = 0; strategies[i]; i++)
-        for (size_t b = 0; b < sizeof bucket_bytes / sizeof *bucket_bytes; b++)
+        for (size_t b = 0; b < sizeof caps / sizeof *caps; b++)
             for (int d = 0; d < 2; d++) {
                 struct recorder r = recorder_make();
                 struct reducer reducer;
                 const struct strategy *strategy = strategy_with(strategies[i], wires[d]);
-                reducer_create(&reducer, strategy, &model, &r.comm, bucket_bytes[b], 1);
+                reducer_create(&reducer, strategy, &model, &r.comm, &caps[b], 1);
                 for (int step = 0; step < 2; step++) {
                     r = recorder_make();
                     drive(&r, &reducer);
@@ -204,11 +205,12 @@ static float *placed(const struct recorder *r, struct reducer *reducer, int t, f
  * buffer has zeros, and this rank's part the sum so far. All is sent. */
 TEST(buffers_of_released_gradients_are_free_when_they_are_written)
 {
-    static const size_t bucket_bytes[] = {1, 4096, 20000, 1UL << 30};
+    static const struct bucket_caps caps[] = {
+        {.cap = {1}}, {.cap = {4096}}, {.cap = {1000, 20000}, .last = 5000}, {.cap = {1UL << 30}}};
     for (int m = 0; m < 12; m++) {
         struct recorder r = recorder_make();
         struct reducer reducer;
-        reducer_create(&reducer, &strategy_ddp_sharded_gradients, &model, &r.comm, bucket_bytes[m % 4], 1);
+        reducer_create(&reducer, &strategy_ddp_sharded_gradients, &model, &r.comm, &caps[m % 4], 1);
         size_t micro_batches = (size_t)m / 4 + 1, sent = 0;
         memset(reducer.ring, 1, (size_t)reducer.ring_buffers * reducer.ring_floats * sizeof(float)); /* stale numbers */
         memset(reducer.shard, 2, model.arena * sizeof(float));
@@ -245,7 +247,7 @@ TEST(synchronous_strategies_wait_for_each)
 {
     struct recorder r = recorder_make();
     struct reducer reducer;
-    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, 0, 0);
+    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, NULL, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
@@ -255,7 +257,7 @@ TEST(synchronous_strategies_wait_for_each)
     }
     reducer_destroy(&reducer);
     r = recorder_make();
-    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, 0, 0);
+    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, NULL, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, 1);
     ck_assert_int_eq(r.call[0].announced, -1);
@@ -269,7 +271,7 @@ TEST(overlapping_strategies_start_with_the_last_gradient)
     for (int i = 0; i < 3; i++) {
         struct recorder r = recorder_make();
         struct reducer reducer;
-        reducer_create(&reducer, overlapping[i], &model, &r.comm, 3000, 0);
+        reducer_create(&reducer, overlapping[i], &model, &r.comm, &(struct bucket_caps){.cap = {3000}}, 0);
         drive(&r, &reducer);
         ck_assert_int_eq(r.n, reducer.plan.n);
         ck_assert_int_gt(r.n, 3);
@@ -283,7 +285,7 @@ TEST(buckets_keep_their_limit)
 {
     for (size_t max = 1; max < 40000; max += 517) {
         struct plan plan;
-        plan_create(&plan, model.tensor, model.tensors, max);
+        plan_create(&plan, model.tensor, model.tensors, &(struct bucket_caps){.cap = {max}});
         int tensor = model.tensors;
         for (int i = 0; i < plan.n; i++) {
             const struct bucket *s = &plan.bucket[i];
@@ -306,32 +308,93 @@ TEST(a_bucket_may_be_full)
     const struct tensor *second = &model.tensor[model.tensors - 2];
     size_t both = (second->offset + second->count) * sizeof(float);
     struct plan plan;
-    plan_create(&plan, model.tensor, model.tensors, both);
+    plan_create(&plan, model.tensor, model.tensors, &(struct bucket_caps){.cap = {both}});
     ck_assert_int_eq(plan.bucket[0].tensors, 2);
     plan_destroy(&plan);
-    plan_create(&plan, model.tensor, model.tensors, both - 1);
+    plan_create(&plan, model.tensor, model.tensors, &(struct bucket_caps){.cap = {both - 1}});
     ck_assert_int_eq(plan.bucket[0].tensors, 1);
     plan_destroy(&plan);
+}
+
+/* ---- caps that differ between buckets; numbers of tensors in each bucket ---- */
+
+/* Tensors of these sizes in floats, in the order in which backward completes them; in `matrices` the second and third
+ * are joined. */
+static const size_t counts[] = {4, 4, 4, 8, 4, 2, 2, 16};
+static const struct {
+    struct bucket_caps caps; /* in floats, until the test converts them */
+    int tensors[10], matrices[10];
+} cuts[] = {
+    {{.cap = {12}}, {3, 2, 2, 1}, {3, 2, 2, 1}},
+    {{.cap = {8}}, {2, 1, 1, 3, 1}, {1, 2, 1, 3, 1}},
+    {{.cap = {4, 12}}, {1, 2, 2, 2, 1}, {1, 2, 2, 2, 1}}, /* the last cap holds for later buckets */
+    {{.cap = {4, 8, 16}}, {1, 2, 4, 1}, {1, 2, 4, 1}},
+    {{.cap = {12}, .last = 18}, {3, 2, 1, 2}, {3, 2, 1, 2}},
+    {{.cap = {12}, .last = 17}, {3, 2, 2, 1}, {3, 2, 2, 1}},   /* whole tensors only */
+    {{.cap = {12}, .last = 1}, {3, 2, 2, 1}, {3, 2, 2, 1}},    /* tensor 0 is larger, and alone */
+    {{.cap = {4}, .last = 24}, {1, 1, 1, 1, 4}, {1, 2, 1, 4}}, /* last may be above the caps */
+    {{.cap = {64}, .last = 20}, {5, 3}, {5, 3}},
+    {{.cap = {4}, .last = 44}, {8}, {8}}, /* all fits into the last bucket */
+    {{.cap = {4}, .last = 43}, {1, 7}, {1, 7}},
+    {{.cap = {4}, .last = 36}, {1, 1, 6}, {1, 2, 5}}, /* no cut inside a matrix */
+};
+
+TEST_EACH(buckets_have_their_own_caps, (int)(sizeof cuts / sizeof *cuts))
+{
+    enum { TENSORS = sizeof counts / sizeof *counts };
+    struct tensor tensor[TENSORS];
+    struct bucket_caps caps = cuts[_i].caps;
+    size_t offset = 0;
+    for (int i = 0; i < TENSORS; i++) {
+        tensor[TENSORS - 1 - i] = (struct tensor){.offset = offset, .count = counts[i], .joined = 1};
+        offset += counts[i];
+    }
+    tensor[TENSORS - 2].joined = 2;
+    tensor[TENSORS - 3].joined = 0;
+    for (int i = 0; i < BUCKET_CAPS; i++)
+        caps.cap[i] *= sizeof(float);
+    caps.last *= sizeof(float);
+    for (int matrices = 0; matrices < 2; matrices++) {
+        const int *expected = matrices ? cuts[_i].matrices : cuts[_i].tensors;
+        struct plan plan;
+        (matrices ? plan_matrices : plan_create)(&plan, tensor, TENSORS, &caps);
+        int next = TENSORS;
+        for (int i = 0; i < plan.n; i++) {
+            const struct bucket *b = &plan.bucket[i];
+            ck_assert_int_eq(b->tensors, expected[i]);
+            ck_assert_uint_eq(b->offset, tensor[next - 1].offset);
+            next -= b->tensors;
+            ck_assert_int_eq(b->last_tensor, next);
+            ck_assert_uint_eq(b->offset + b->count, tensor[next].offset + tensor[next].count);
+        }
+        ck_assert_int_eq(next, 0);
+        ck_assert_int_eq(expected[plan.n], 0);
+        plan_destroy(&plan);
+    }
 }
 
 /* The ranks of a strategy that shards own each element once, in equal parts of buckets that never cut a matrix. */
 TEST(parts_of_three_ranks_tile_the_arena)
 {
     enum { RANKS = 3 };
-    static const size_t bucket_bytes[] = {1, 3000, 10000, 1UL << 30};
+    static const struct bucket_caps caps[] = {{.cap = {1}},
+                                              {.cap = {3000}},
+                                              {.cap = {3000}, .last = 1},
+                                              {.cap = {1000, 10000}, .last = 5000},
+                                              {.cap = {1UL << 30}}};
     struct model sharded;
     struct model_sizes sizes = model.sizes;
     sizes.shards = RANKS;
     model_plan(&sharded, &sizes, sizeof(float));
     model_allocate(&sharded, model.device, NULL, NULL);
-    for (size_t b = 0; b < sizeof bucket_bytes / sizeof *bucket_bytes; b++) {
+    for (size_t b = 0; b < sizeof caps / sizeof *caps; b++) {
         unsigned char *owners = allocate(sharded.arena, 1);
         for (int rank = 0; rank < RANKS; rank++) {
             struct recorder r = recorder_make();
             struct reducer reducer;
             r.comm.ranks = RANKS;
             r.comm.rank = rank;
-            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, bucket_bytes[b], 0);
+            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, &caps[b], 0);
             ck_assert_uint_eq(reducer_owned(&reducer), sharded.arena / RANKS);
             for (int i = 0; i < reducer.ranges; i++)
                 for (size_t j = 0; j < reducer.owned[i].count; j++)
