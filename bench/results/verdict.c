@@ -70,9 +70,9 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
     /* what follows the first : in the label is said in words */
     int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
-    char size[CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
+    char size[2 * CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
     if (*verdict->size) {
-        snprintf(size, sizeof size, ", %.39s MiB", verdict->size);
+        snprintf(size, sizeof size, ", %s MiB", verdict->size);
         if (!strcmp(verdict->strategy, "ddp_bucketed") && !strchr(verdict->size, '+'))
             snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
     }

@@ -14,7 +14,7 @@ delayed=$build/tests/support/programs/delayed_tune
 
 # ---- a known best size, between two sizes of the first round, so that only the final rounds find it ----
 
-limit=400 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 5 --output found # takes 15 s on idle cores
+limit=400 try "${run[@]}" "$delayed" 10000 0.353 0 "${tiny[@]}" --max-minutes 5 --output found # takes 15 s on idle cores
 check 0 "a search succeeds" 'Searching among 14 candidates for 5 min 00 s at most'
 use="Options: --implementations ddp_bucketed --bucket-size-mb 0.354 (PyTorch's DDP: bucket_cap_mb=0.354)"
 is "the best size is found, with the options to use" "$(grep '^Options: ' printed)" "$use"
@@ -33,9 +33,24 @@ try "$program" report found --output drawn
 is "report draws the curve and marks the best size" \
     "$status $(grep -oE '>(best|0[.]354)<' drawn/pictures/bucket-sizes.svg | sort -u | paste -sd ' ')" "0 >0.354< >best<"
 
+# ---- a known best plan: only its last bucket has another size ----
+
+limit=400 try "${run[@]}" "$delayed" 3000 0.25 3 "${tiny[@]}" --steps-per-block 1 --output plan # takes 10 s on idle cores
+check 0 "a search finds the best plan" 'Searching among 14 candidates for 5 min 00 s at most'
+plan=$(sed -nE 's/^Options: --implementations (.*) --bucket-size-mb ([0-9.]+\+last[0-9.]+)$/\1:\2/p' printed)
+succeeds "buckets of several sizes gain over equal ones" grep -qE \
+    "^Buckets of several sizes gain: with ${plan%%:*}:[0-9.]+ a step is [+].*[]] longer than with ${plan/+/[+]}[.]" <(texts plan/summary.json)
+# buckets DIRECTORY: prints the collectives of the plan from run.json.
+buckets() { sed -n "/\"name\":	\"$plan\"/,/]$/p" "$1/run.json"; }
+"${run[@]}" "$program" "${tiny[@]}" --implementations "$plan" --rounds 1 --steps-per-block 1 --output again >printed 2>&1
+is "run.json has the plan, with the buckets of a run with these options" "$(buckets plan)" "$(buckets again)"
+succeeds "the plan has buckets" grep -q parameters <(buckets plan)
+try "$program" report plan
+succeeds "report lists the plan" grep -qF " $plan ${plan#*:} " <(tr -s ' ' <printed)
+
 # ---- time limit ----
 
-limit=120 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 0.001 --output short
+limit=120 try "${run[@]}" "$delayed" 10000 0.353 0 "${tiny[@]}" --max-minutes 0.001 --output short
 is "a search with a very short time limit succeeds" "$status" 0
 is "a search with a very short time limit makes one round" "$(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' short/summary.json | tr '\n' ' ')" "1 1 "
 succeeds "a search reports that the time limit was reached" grep -qE '^Time limit reached, after .*, 1 round, before the final rounds; no verdict[.]$' printed

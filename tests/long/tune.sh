@@ -47,7 +47,7 @@ try_link() {
     for ((i = 1; i <= tries; i++)); do
         measure "$link-$i" tune --seed "$i" --max-minutes "$minutes"
     done
-    sizes=$(sed -nE 's/^\t+"name":\t"ddp_bucketed:(.*)",$/\1/p' "$link-1/run.json" | paste -sd,)
+    sizes=$(sed -nE 's/^\t+"name":\t"ddp_bucketed:(.*)",$/\1/p' "$link"-*/run.json | sort -u | paste -sd,)
     measure "$link" --bucket-size-mb "$sizes" --rounds "$rounds"
     for ((i = 1; i <= tries; i++)); do
         name=$link-$i

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "results/results.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A candidate that ran. */
@@ -108,6 +109,26 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
     verdict_add(&verdict, "answers", summary);
 }
 
+/* Adds whether buckets of several sizes gain over equal buckets: compares the best row with the shortest of the other
+ * kind and the same strategy. */
+static void add_plans(const struct answer *a, cJSON *summary)
+{
+    const struct answer_row *best = &a->row[a->best], *other = NULL;
+    char change[CELL];
+    for (const struct answer_row *row = a->row; row < a->row + a->n; row++)
+        if (in_final(row->searched) && row->searched->series == best->searched->series &&
+            row->searched->is_plan != best->searched->is_plan && (!other || row->step.median < other->step.median))
+            other = row;
+    if (!other || !isfinite(other->searched->against.paired.ci_low))
+        return;
+    const struct paired *ratio = &other->searched->against.paired;
+    results_add_sentence(summary, "answers", "Buckets of several sizes %s: with %s a step is %s longer than with %s.",
+                         !other->searched->against.slower ? "are not significantly different from equal buckets"
+                         : best->searched->is_plan        ? "gain"
+                                                          : "do not gain",
+                         other->label, text_change(change, ratio->ratio, ratio->ci_low, ratio->ci_high), best->label);
+}
+
 #define FIELD(field) offsetof(struct answer_row, field)
 /* clang-format off */
 static const struct column columns[] = {
@@ -165,8 +186,10 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
         return;
     /* a figure of every search, for `compare`: other figures depend on which candidates were dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
-    if (s->final)
+    if (s->final) {
         add_verdict(&a, s, implementation[s->best].strategy, summary);
+        add_plans(&a, summary);
+    }
     add_end(s, summary);
     add_table(&a, medians_of(s), summary);
 }

@@ -1,6 +1,8 @@
 /* candidates.c - the strategies and bucket sizes that a search compares. */
 #include "benchmark/tune.h"
 
+#include "kernels/error.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,54 +18,94 @@ static int same_plan(const struct plan *a, const struct plan *b)
 /* Makes a row; words: the row's bucket size in MiB, as --bucket-size-mb takes it, or "". */
 static struct implementation make_row(const struct strategy *strategy, const char *words)
 {
-    struct implementation row = {.strategy = strategy, .size.caps.cap = {(size_t)(strtod(words, NULL) * 1048576)}};
-    snprintf(row.size.words, sizeof row.size.words, "%s", words);
+    struct implementation row = {.strategy = strategy};
+    if (*words && bucket_size_parse(&row.size, "bucket-size-mb", "", words))
+        FATAL("%s", error_text());
     snprintf(row.label, sizeof row.label, *words ? "%s:%s" : "%s", strategy->name, words);
     return row;
 }
 
-/* Adds a row for each bucket size of a strategy, from two tensors in a bucket to the whole gradient. Returns the number
- * of rows, n before. */
-static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS], int n,
+static const char *size_words(char text[16], double mb)
+{
+    snprintf(text, 16, mb < 1000 ? "%.3g" : "%.0f", mb);
+    return text;
+}
+
+/* Adds a row for each bucket size of a strategy, from two tensors in a bucket to the whole gradient, and rows for
+ * plans. Returns the number of rows, n before. */
+static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS], int n,
                      const struct strategy *strategy, const struct tensor *tensor, int tensors)
 {
-    enum { LEAST = -32, MOST = 40 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 1 TiB */
+    enum { LEAST = -32, MOST = 38 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 512 GiB */
+    const int most_sizes = MAX_IMPLEMENTATIONS - CANDIDATE_PLANS, first = n;
+    char is_new[CANDIDATE_PLANS];
     struct plan last;
     strategy->plan(&last, tensor, tensors, &(struct bucket_caps){.cap = {0}});
     /* If an odd i is the first to make a single bucket, i + 1 is tried too: a power of two is preferred. */
-    for (int i = LEAST, first = n; i <= MOST && (last.n > 1 || i % 2 == 0) && n < MAX_IMPLEMENTATIONS; i++) {
-        double mb = pow(2, i / 2.0);
+    for (int i = LEAST; i <= MOST && (last.n > 1 || i % 2 == 0) && n < most_sizes; i++) {
         char words[16];
-        snprintf(words, sizeof words, mb < 1000 ? "%.3g" : "%.0f", mb);
-        struct implementation size = make_row(strategy, words);
+        struct implementation size = make_row(strategy, size_words(words, pow(2, i / 2.0)));
         struct plan plan;
         strategy->plan(&plan, tensor, tensors, &size.size.caps);
         int same = same_plan(&plan, &last);
         plan_destroy(&last);
         last = plan;
-        if (same && !(n > first && between[n - 1] && i % 2 == 0))
+        if (same && !(n > first && kind[n - 1] == CANDIDATE_BETWEEN && i % 2 == 0))
             continue;
         n -= same; /* if the buckets are the same, this power of two replaces the row before it */
-        between[n] = i % 2 != 0;
+        kind[n] = i % 2 ? CANDIDATE_BETWEEN : CANDIDATE;
         row[n++] = size;
     }
     plan_destroy(&last);
-    return n;
+    if (n == first)
+        return n;
+    for (int p = 0; p < CANDIDATE_PLANS; p++) {
+        kind[n + p] = CANDIDATE_PLAN;
+        row[n + p].strategy = strategy;
+    }
+    candidates_plan(&row[n], is_new, &row[n - 1], tensor, tensors);
+    return n + CANDIDATE_PLANS;
 }
 
-int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
+void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], const struct implementation *around,
+                     const struct tensor *tensor, int tensors)
+{
+    const char *size = around->size.words;
+    double mb = strtod(size, NULL);
+    char small[16], half[16], twice[16], words[CANDIDATE_PLANS][3 * BUCKET_WORDS];
+    struct plan plan[CANDIDATE_PLANS + 1];
+    size_words(small, fmax(mb / 4, 1e-5)); /* --bucket-size-mb takes 1e-5 to 1e6 */
+    size_words(half, fmax(mb / 2, 1e-5));
+    size_words(twice, fmin(mb * 2, 1e6));
+    snprintf(words[0], sizeof *words, "%s+%s", small, size);
+    snprintf(words[1], sizeof *words, "%s+last%s", size, small);
+    snprintf(words[2], sizeof *words, "%s+%s+last%s", small, size, small);
+    snprintf(words[3], sizeof *words, "%s+%s+%s+%s+last%s", small, half, size, twice, small);
+    around->strategy->plan(&plan[0], tensor, tensors, &around->size.caps);
+    for (int p = 0; p < CANDIDATE_PLANS; p++) {
+        row[p] = make_row(row[p].strategy, words[p]);
+        row[p].strategy->plan(&plan[p + 1], tensor, tensors, &row[p].size.caps);
+        is_new[p] = 1;
+        for (int other = 0; other <= p; other++)
+            is_new[p] = is_new[p] && !same_plan(&plan[other], &plan[p + 1]);
+    }
+    for (int p = 0; p <= CANDIDATE_PLANS; p++)
+        plan_destroy(&plan[p]);
+}
+
+int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors)
 {
     int n = 0;
     for (int pass = 0; pass < 2; pass++) /* pass 0 adds the control `none`, pass 1 the others */
         for (int i = 0; strategies[i]; i++)
             if (strategies[i]->reduces == pass && !strategies[i]->buckets && !strategies[i]->approximates) {
-                between[n] = 0;
+                kind[n] = CANDIDATE;
                 row[n++] = make_row(strategies[i], "");
             }
     for (int i = 0; strategies[i]; i++)
         if (strategies[i]->buckets && !strategies[i]->approximates &&
             !strategies[i]->on_one_level) /* that one may be the same as another */
-            n = add_sizes(row, between, n, strategies[i], tensor, tensors);
+            n = add_sizes(row, kind, n, strategies[i], tensor, tensors);
     return n;
 }

@@ -24,6 +24,14 @@ int search_count(const struct search *s, enum search_state state)
     return n;
 }
 
+int search_has_plans(const struct search *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->row[i].is_plan && s->row[i].state == SEARCH_IN)
+            return 1;
+    return 0;
+}
+
 int search_running(const struct search *s)
 {
     return search_count(s, SEARCH_IN) + search_count(s, SEARCH_CONTROL);
@@ -139,7 +147,7 @@ static int all_are_close(const struct search *s)
 /* Tests whether row i is another size of the best row's strategy, which has not run. */
 static int has_not_run(const struct search *s, int i)
 {
-    return i >= 0 && i < s->n && s->row[i].series == s->row[s->best].series &&
+    return i >= 0 && i < s->n && s->row[i].series == s->row[s->best].series && !s->row[i].is_plan &&
            (s->row[i].state == SEARCH_RESERVE || s->row[i].state == SEARCH_LEFT_OUT);
 }
 
@@ -155,6 +163,19 @@ static void take_neighbours(struct search *s)
     }
 }
 
+/* Adds the plans of the best row's strategy to the final, if there is time for FEW_ROUNDS rounds all the same. */
+static void take_plans(struct search *s, double blocks_left)
+{
+    int series = s->row[s->best].series, plans = 0;
+    for (int i = 0; i < s->n; i++)
+        plans += s->row[i].is_plan && s->row[i].series == series;
+    if (blocks_left < FEW_ROUNDS * (search_running(s) + plans))
+        return;
+    for (int i = 0; i < s->n; i++)
+        if (s->row[i].is_plan && s->row[i].series == series)
+            s->row[i].state = SEARCH_IN;
+}
+
 static void begin_final(struct search *s, double seconds)
 {
     double block = seconds / (double)s->blocks, left = s->limit - seconds;
@@ -166,6 +187,7 @@ static void begin_final(struct search *s, double seconds)
     }
     if (left >= LEAST_ROUNDS * block * (search_running(s) + 2))
         take_neighbours(s);
+    take_plans(s, left / block);
     s->final = 1;
     s->looks = left >= FEW_ROUNDS * block * search_running(s);
 }

@@ -2,8 +2,8 @@
  *
  * A stage is a few rounds of all candidates that are still in the search. At the end of a stage the slower half is
  * dropped (Karnin, Koren and Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013). The last few
- * candidates, and the sizes next to the best one, run in new rounds: the final. Its figures and verdicts use these
- * rounds alone, so that no candidate gains from luck in the rounds that selected it. */
+ * candidates, the sizes next to the best one, and plans around it run in new rounds: the final. Its figures and
+ * verdicts use these rounds alone, so that no candidate gains from luck in the rounds that selected it. */
 #ifndef BENCH_MEASURE_BENCHMARK_SEARCH_H
 #define BENCH_MEASURE_BENCHMARK_SEARCH_H
 
@@ -12,7 +12,7 @@
 enum search_state {
     SEARCH_CONTROL,  /* runs in every round, but is not a candidate */
     SEARCH_IN,       /* runs in the next round */
-    SEARCH_RESERVE,  /* size between two others, which may enter the final if it is next to the best */
+    SEARCH_RESERVE,  /* size between two others, or a plan, which may enter the final if it is next to the best */
     SEARCH_LEFT_OUT, /* does not run, since time is short; may still enter the final if it is next to the best */
     SEARCH_DROPPED,  /* was in the slower half of a stage */
     SEARCH_SLOWER    /* was significantly slower than the best in the final */
@@ -30,6 +30,7 @@ enum { SEARCH_ROWS = 64 };
 struct search_row {
     enum search_state state;
     int series;                  /* above 0: number of the strategy whose bucket sizes these rows have, in order */
+    int is_plan;                 /* 1: has buckets of several sizes; enters the final, if at all, with the best size */
     size_t from, to;             /* the row's figures use rounds [from, to): of the final, or all if it was dropped */
     struct against_best against; /* step / step of the best, as last compared; its interval: only in the final */
 };
@@ -61,6 +62,7 @@ void search_round(struct search *search, const double *const *step, size_t round
 double *search_levels(const struct search *search, const double *const *step);
 
 int search_count(const struct search *search, enum search_state state); /* returns the number of rows in a state */
+int search_has_plans(const struct search *search);                      /* returns 1 if plans run in the next round */
 int search_running(const struct search *search); /* returns the number of rows that run in the next round */
 
 #endif

@@ -24,13 +24,13 @@ static const struct option rows[] = {
 /* clang-format on */
 
 /* Makes the candidates; call it once the sizes of the model are known. */
-static void make_rows(struct training_options *o, char *between, int ranks)
+static void make_rows(struct training_options *o, char *kind, int ranks)
 {
     struct model_sizes sizes = workload_sizes(&o->workload, 1);
     struct model model;
     sizes.shards = (size_t)ranks; /* some rows shard */
     model_plan(&model, &sizes, sizeof(float));
-    o->n = candidates_make(o->implementation, between, model.tensor, model.tensors);
+    o->n = candidates_make(o->implementation, kind, model.tensor, model.tensors);
     enum comm_dtype wire = o->workload.wire_dtypes & 1u << COMM_BF16 ? COMM_BF16 : COMM_FLOAT32;
     for (int i = 0; i < o->n; i++)
         o->implementation[i].strategy = strategy_with(o->implementation[i].strategy, wire);
@@ -63,7 +63,7 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     training_options_use_preset(o, table, on_gpus);
     if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks))
         return -1;
-    make_rows(o, options->between, ranks);
+    make_rows(o, options->kind, ranks);
     return 0;
 }
 
@@ -72,7 +72,9 @@ static void print_help(const struct option_table *table)
     fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
           "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
           "all strategies, those with buckets at sizes from two tensors to the whole gradient, are measured in\n"
-          "interleaved rounds, and the slower ones dropped. Prints the options to use and what each size costs.\n",
+          "interleaved rounds, and the slower ones dropped. Around the best size, buckets of several sizes are tried "
+          "too.\n"
+          "Prints the options to use and what each size costs.\n",
           stdout);
     option_table_help(stdout, table, table->help);
     workload_help_presets(stdout);
@@ -87,10 +89,12 @@ static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 /* ---- the search ---- */
 
 struct tune {
-    const struct tune_options *options;
+    struct tune_options *options;
+    const struct command *command;
     struct training training;
     struct search search; /* used on rank 0 */
     struct progress progress;
+    int failed; /* 1: run.json could not be written */
 };
 
 /* Begins a search over the candidates; a block takes about block_s seconds. */
@@ -104,7 +108,8 @@ static void begin_search(struct search *search, const struct tune_options *optio
         if (*o->implementation[i].size.words)
             row->series =
                 i && !strcmp(o->implementation[i - 1].strategy->name, strategy->name) ? row[-1].series : i + 1;
-        row->state = !strategy->reduces ? SEARCH_CONTROL : options->between[i] ? SEARCH_RESERVE : SEARCH_IN;
+        row->is_plan = options->kind[i] == CANDIDATE_PLAN;
+        row->state = !strategy->reduces ? SEARCH_CONTROL : options->kind[i] == CANDIDATE ? SEARCH_IN : SEARCH_RESERVE;
     }
     search_begin(search, 60 * options->max_minutes, block_s);
 }
@@ -119,6 +124,32 @@ static void print_plan(const struct search *s)
     fprintf(stderr, ".\n");
 }
 
+/* Makes the plans of the best row's strategy anew, around that row, when they enter the final. Plans that are not new
+ * rest. */
+static void remake_plans(struct tune *t, int best)
+{
+    struct training_options *o = &t->options->run.training;
+    const struct engine *engine = &t->training.engine;
+    char is_new[CANDIDATE_PLANS];
+    int first = best;
+    while (t->options->kind[first] != CANDIDATE_PLAN)
+        first++;
+    candidates_plan(&o->implementation[first], is_new, &o->implementation[best], engine->model.tensor,
+                    engine->model.tensors);
+    for (int p = 0; p < CANDIDATE_PLANS; p++) {
+        const struct implementation *row = &o->implementation[first + p];
+        reducer_destroy(&engine->reducer[first + p]);
+        reducer_create(&engine->reducer[first + p], row->strategy, &engine->model, engine->comm, &row->size.caps,
+                       row->number);
+        if (is_new[p])
+            continue;
+        t->search.row[first + p].state = SEARCH_RESERVE; /* used on rank 0 */
+        t->training.run.resting[first + p] = 1;
+    }
+    if (training_write_run_json(&t->training, "tune", t->command, &t->training.harness.results))
+        t->failed = 1;
+}
+
 /* Called before the first round and after each round: rank 0 plans the next round and sends the plan to the others. */
 static void plan_round(void *context, double seconds)
 {
@@ -127,8 +158,8 @@ static void plan_round(void *context, double seconds)
     const struct job *job = t->training.harness.job;
     struct {
         char resting[MAX_IMPLEMENTATIONS];
-        int ended;
-    } mine = {{0}, 0}, *all = allocate((size_t)job->size, sizeof *all);
+        int ended, plans_around; /* plans_around: the best row, if its plans enter the final now; else -1 */
+    } mine = {{0}, 0, -1}, *all = allocate((size_t)job->size, sizeof *all);
     size_t rounds = run->measurements.rounds;
     if (job->rank == 0) {
         const double *step[MAX_IMPLEMENTATIONS];
@@ -136,7 +167,10 @@ static void plan_round(void *context, double seconds)
         for (int i = 0; i < run->options->n; i++)
             step[i] = measurements_of(&run->measurements, i, FIGURE_STEP);
         if (rounds) {
+            int is_final = t->search.final;
             search_round(&t->search, step, rounds, seconds);
+            if (t->search.final && !is_final && search_has_plans(&t->search))
+                mine.plans_around = t->search.best;
         } else {
             begin_search(&t->search, t->options, block_s);
             print_plan(&t->search);
@@ -149,6 +183,8 @@ static void plan_round(void *context, double seconds)
     job_gather(job, &mine, sizeof mine, all);
     memcpy(run->resting, all[0].resting, sizeof run->resting);
     run->planned = rounds + !all[0].ended;
+    if (all[0].plans_around >= 0)
+        remake_plans(t, all[0].plans_around);
     free(all);
 }
 
@@ -167,6 +203,8 @@ static void show_progress(struct progress *progress, const struct search *s,
 static int take_block(void *context, const struct block *block)
 {
     struct tune *t = context;
+    if (t->failed)
+        return -1;
     show_progress(&t->progress, &t->search, t->training.run.options->implementation);
     return telemetry_write_block(&t->training.harness.results, &t->training, block);
 }
@@ -193,8 +231,8 @@ static int write_summary(void *context)
 
 int tune_search(void *line, const struct job *job, const struct command *command)
 {
-    const struct tune_options *options = line;
-    struct tune tune = {.options = options};
+    struct tune_options *options = line;
+    struct tune tune = {.options = options, .command = command};
     const struct run_hooks hooks = {
         .context = &tune, .block = take_block, .summary = write_summary, .plan = plan_round};
     return training_run(&tune.training, "tune", job, &options->run, command, &hooks);

@@ -4,10 +4,14 @@
 
 #include "training/training.h"
 
+/* The rows of a search. A size that is no power of two, or a plan with buckets of several sizes, runs only in the
+ * final, if at all: the size if it is next to the best, the plans if they are around the best. */
+enum candidate_kind { CANDIDATE, CANDIDATE_BETWEEN, CANDIDATE_PLAN };
+
 struct tune_options {
     struct run_options run; /* run.training.implementation holds the candidates (candidates_make) */
     double max_minutes;
-    char between[MAX_IMPLEMENTATIONS]; /* set by candidates_make: 1 for a row whose bucket size is no power of two */
+    char kind[MAX_IMPLEMENTATIONS]; /* enum candidate_kind, set by candidates_make */
 };
 
 /* Adds the options of `tune`, which fill *options, to a table. */
@@ -24,9 +28,17 @@ int tune_search(void *line, const struct job *job, const struct command *command
 /* Makes the rows of a search on a model with tensor[tensors]: the control `none`; the strategies that reduce without
  * buckets; and each strategy with buckets at sizes of 2^(i/2) MiB, rounded to three digits, from the smallest size that
  * joins two tensors to the first power of two that holds the whole gradient. Sizes that make the same buckets share one
- * row, with a power of two if possible. between[r] becomes 1 if the size of row r is no power of two: such a row can
- * run only in the final. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
-int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
+ * row, with a power of two if possible. After the sizes of a strategy come CANDIDATE_PLANS rows for plans with buckets
+ * of several sizes, which candidates_plan makes anew once the best size is known. kind[r] becomes the kind of row r.
+ * Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
+enum { CANDIDATE_PLANS = 4 };
+int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors);
+
+/* Makes row[CANDIDATE_PLANS] around a row with buckets of S MiB: the first bucket of S / 4; the last of S / 4; both;
+ * and both, with sizes that double up to 2 S. is_new[p] becomes 1 if plan p differs from the plans before it and from
+ * that with buckets of S. The strategies of the rows stay as they are, but for labels they need a name. */
+void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], const struct implementation *around,
+                     const struct tensor *tensor, int tensors);
 
 #endif

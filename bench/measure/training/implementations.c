@@ -41,16 +41,14 @@ static int number_parse(size_t *n, const char *option, const struct strategy *s,
     return 0;
 }
 
-/* Parses CAP[+CAP]...[+lastCAP], in MiB. before: what the message puts before "sizes in MiB". Returns 0, or -1,
- * reported. */
-static int size_parse(struct bucket_size *size, const char *option, const char *before, const char *word)
+int bucket_size_parse(struct bucket_size *size, const char *option, const char *before, const char *words)
 {
     const double low = 1e-5, high = 1e6;
     struct bucket_caps caps = {.last = 0};
     char part[BUCKET_WORDS];
     size_t length = 0;
-    int n = 0, is_bad = strlen(word) >= sizeof size->words;
-    for (const char *at = word; !is_bad && at <= word + strlen(word); at += length + 1) {
+    int n = 0, is_bad = strlen(words) >= sizeof size->words;
+    for (const char *at = words; !is_bad && at <= words + strlen(words); at += length + 1) {
         double mb = 0;
         length = strcspn(at, "+");
         int is_last = n && !at[length] && !strncmp(at, "last", 4);
@@ -63,10 +61,10 @@ static int size_parse(struct bucket_size *size, const char *option, const char *
         return error_report(
             "--%s %.60s: expected %ssizes in MiB from %g to %g, such as 25 or 0.5; or the caps of up to "
             "%d buckets in turn, such as 1+4+25, and of the last, such as 25+last0.25, in %d characters",
-            option, word, before, low, high, BUCKET_CAPS, BUCKET_WORDS - 1);
+            option, words, before, low, high, BUCKET_CAPS, BUCKET_WORDS - 1);
     while (n > 1 && caps.cap[n - 1] == caps.cap[n - 2]) /* the cap before it holds anyway */
         caps.cap[--n] = 0;
-    strcpy(size->words, word);
+    strcpy(size->words, words);
     size->caps = caps;
     return 0;
 }
@@ -94,7 +92,7 @@ static int strategies_parse(const struct option *option, const char *text, void 
                 return -1;
         } else if (size && !strategy->buckets)
             return error_report("--%s: '%s' has no buckets, so it takes no size", option->name, name);
-        else if (size && size_parse(&list.item[list.n].size, option->name, "NAME:SIZE with ", size + 1))
+        else if (size && bucket_size_parse(&list.item[list.n].size, option->name, "NAME:SIZE with ", size + 1))
             return -1;
         char *label = list.item[list.n].label;
         if (!length || length >= sizeof list.item->label)
@@ -139,7 +137,7 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
             option->name, text, BUCKET_WORDS - 1);
     for (int n = 0; n < sizes.n && !sizes.automatic; n++) {
         snprintf(whole, sizeof whole, "%s%s%s", first, sizes.item[n].words, last);
-        if (size_parse(&sizes.item[n], option->name, "auto, or ", whole))
+        if (bucket_size_parse(&sizes.item[n], option->name, "auto, or ", whole))
             return -1;
         for (int i = 0; i < n; i++)
             if (!memcmp(&sizes.item[i].caps, &sizes.item[n].caps, sizeof sizes.item[i].caps))

@@ -6,14 +6,18 @@
 #include "ddp/comm.h"
 #include "ddp/step.h"
 
-enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 80 };
+enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 96 };
 
 /* A bucket size: the caps of a plan, and as --bucket-size-mb takes them, such as 25 or 1+4+25+last0.25. */
-enum { BUCKET_WORDS = 39 };
+enum { BUCKET_WORDS = 50 };
 struct bucket_size {
     char words[BUCKET_WORDS];
     struct bucket_caps caps;
 };
+
+/* Parses words such as these. option: where they are given; before: what the message of an error puts before "sizes in
+ * MiB". Returns 0; or -1, reported. */
+int bucket_size_parse(struct bucket_size *size, const char *option, const char *before, const char *words);
 
 /* A row of the comparison: a strategy, a label, and a bucket size if the strategy has buckets. */
 struct implementation {

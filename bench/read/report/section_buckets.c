@@ -15,7 +15,7 @@ struct size_row {
     double mb;
     struct measured step, cost;
     const char *plan; /* "": all buckets have the same size */
-    char size[40];    /* bucket size in MiB, as text */
+    char size[50];    /* bucket size in MiB, as text */
 };
 
 #define FIELD(field) offsetof(struct size_row, field)

@@ -1,5 +1,6 @@
 /* delayed_tune.c - `ddpbench tune` with a known best bucket size: after each backward every rank spins, longer the more
- * the implementation's bucket size differs from that size. Used by tests/cli/tune.sh, on the CPU. */
+ * the implementation's bucket size differs from that size; less long if only the last bucket has another size. Used by
+ * tests/cli/tune.sh, on the CPU. */
 #include "benchmark/tune.h"
 #include "ddp/job.h"
 #include "kernels/clock.h"
@@ -11,30 +12,38 @@
 
 static struct strategy delayed[MAX_IMPLEMENTATIONS];
 static const struct strategy *original[MAX_IMPLEMENTATIONS];
-static int64_t delay_ns[MAX_IMPLEMENTATIONS];
+static struct tune_options options;
+static double delay_us, best_mb, gain;
+
+/* Returns the delay of a row: delay_us * (gain + |log2(bucket size / best_mb)|), without gain if only the last bucket
+ * has another size; delay_us * (gain + 5) without buckets. */
+static int64_t delay_ns(const struct implementation *row)
+{
+    const struct bucket_caps *caps = &row->size.caps;
+    double bytes = (double)bucket_cap(caps, BUCKET_CAPS),
+           units = bytes > 0 ? fabs(log2(bytes / (best_mb * 0x1p20))) : 5;
+    return (int64_t)(1e3 * delay_us * (units + (caps->last && !caps->cap[1] ? 0 : gain)));
+}
 
 /* Spins, because a sleep is not exact. */
 static void finish(struct reducer *reducer)
 {
     size_t i = (size_t)(reducer->strategy - delayed);
-    int64_t start = clock_now_ns();
-    while (clock_now_ns() - start < delay_ns[i])
+    int64_t start = clock_now_ns(), delay = delay_ns(&options.run.training.implementation[i]);
+    while (clock_now_ns() - start < delay)
         ;
     original[i]->finish(reducer);
 }
 
-/* Delays implementations with buckets by us * |log2(bucket size / mb MiB)| microseconds, other strategies by 5 * us. */
-static void delay(struct tune_options *options, double us, double mb)
+static void delay(void)
 {
-    struct implementation *row = options->run.training.implementation;
-    for (int i = 0; i < options->run.training.n; i++) {
-        double size = (double)row[i].size.caps.cap[0] / 1048576;
+    struct implementation *row = options.run.training.implementation;
+    for (int i = 0; i < options.run.training.n; i++) {
         if (!row[i].strategy->reduces)
             continue;
         original[i] = row[i].strategy;
         delayed[i] = *row[i].strategy;
         delayed[i].finish = finish;
-        delay_ns[i] = (int64_t)(1e3 * us * (size > 0 ? fabs(log2(size / mb)) : 5));
         row[i].strategy = &delayed[i];
     }
 }
@@ -42,20 +51,22 @@ static void delay(struct tune_options *options, double us, double mb)
 int main(int argc, char *argv[])
 {
     struct job job;
-    static struct tune_options options;
     static struct option_table table;
-    if (argc < 3 || job_begin(&job, 0, NULL)) {
+    if (argc < 4 || job_begin(&job, 0, NULL)) {
         fprintf(stderr,
-                "Usage: mpirun -n RANKS delayed_tune MICROSECONDS MIB [OPTION VALUE]..., as of ddpbench tune\n");
+                "Usage: mpirun -n RANKS delayed_tune MICROSECONDS MIB GAIN [OPTION VALUE]..., as of ddpbench tune\n");
         return 2;
     }
     tune_options_add(&table, &options);
     int status = job_agree(
         &job,
-        option_table_parse(&table, argc - 2, argv + 2) || tune_options_check(&options, &table, job.size, 0) ? -1 : 0);
+        option_table_parse(&table, argc - 3, argv + 3) || tune_options_check(&options, &table, job.size, 0) ? -1 : 0);
     if (!status) {
-        delay(&options, strtod(argv[1], NULL), strtod(argv[2], NULL));
-        status = tune_search(&options, &job, &(struct command){argc - 2, argv + 2, &table});
+        delay_us = strtod(argv[1], NULL);
+        best_mb = strtod(argv[2], NULL);
+        gain = strtod(argv[3], NULL);
+        delay();
+        status = tune_search(&options, &job, &(struct command){argc - 3, argv + 3, &table});
     }
     job_end(&job);
     return status ? 1 : 0;

@@ -61,15 +61,20 @@ static void make(enum search_end end)
     answer_add(&search, &measurements, implementation, reducer, summary, &figures);
 }
 
-/* Checks that the answers of the summary, one per line, contain these words. */
-static void expect(const char *words)
+/* Returns the answers of the summary, one per line. */
+static const char *answers(void)
 {
     static char text[4000];
     const cJSON *line;
     size_t at = 0;
     cJSON_ArrayForEach(line, cJSON_GetObjectItem(summary, "answers")) at +=
         (size_t)snprintf(text + at, sizeof text - at, "%s\n", line->valuestring);
-    ck_assert_msg(strstr(text, words) != NULL, "no '%s' in:\n%s", words, text);
+    return text;
+}
+
+static void expect(const char *words)
+{
+    ck_assert_msg(strstr(answers(), words) != NULL, "no '%s' in:\n%s", words, answers());
 }
 
 static const char *verdict_in_table(int row)
@@ -128,6 +133,30 @@ TEST(without_a_size_the_best_size_is_named)
     expect("Shortest so far is ddp: 12.00 ms [12.00, 12.00] slower than without communication, 37.5 % of a step of "
            "32.00 ms.\n"
            "Options: --implementations ddp\nBucket size with the shortest step: 0.01 MiB.\n");
+}
+
+/* The sentence on buckets of several sizes compares the best row with the shortest of the other kind. */
+TEST_EACH(plans_gain_or_not, 4)
+{
+    static const char *const words[] = {
+        "Buckets of several sizes are not significantly different from equal buckets: with ddp_bucketed:2 a step is "
+        "+0.8 % [-1.0, +3.0] longer than with ddp_bucketed:0.01.\n",
+        "Buckets of several sizes do not gain: with ddp_bucketed:2 a step is +0.8 % [+0.1, +3.0] longer than with "
+        "ddp_bucketed:0.01.\n",
+        "Buckets of several sizes gain: with ddp_bucketed:2 a step is +0.8 % [+0.1, +3.0] longer than with "
+        "ddp_bucketed:0.01.\n"};
+    search.row[1].is_plan = _i == 3; /* of another strategy */
+    search.row[3].is_plan = _i < 2;
+    search.row[2].is_plan = _i == 2;
+    if (_i == 1 || _i == 2) {
+        search.row[3].against.paired.ci_low = 1.001;
+        search.row[3].against.slower = 1;
+    }
+    make(SEARCH_TIME);
+    if (_i < 3)
+        expect(words[_i]);
+    else
+        ck_assert_ptr_null(strstr(answers(), "Buckets of several sizes"));
 }
 
 TEST(within_two_percent_is_a_tie)

@@ -19,7 +19,7 @@ static const struct gradient {
 
 static struct tensor tensor[64];
 static struct implementation row[MAX_IMPLEMENTATIONS];
-static char between[MAX_IMPLEMENTATIONS];
+static char kind[MAX_IMPLEMENTATIONS];
 static const struct strategy *const with_buckets[] = {&strategy_ddp_bucketed, &strategy_ddp_sharded};
 enum { GRADIENTS = sizeof gradients / sizeof *gradients, CASES = 2 * GRADIENTS };
 static const struct strategy *strategy;
@@ -35,12 +35,12 @@ static void make(const struct gradient *gradient, const struct strategy *of)
         tensor[i] = (struct tensor){.offset = offset, .count = gradient->size[i % 3], .joined = 1};
         offset += tensor[i].count;
     }
-    all = candidates_make(row, between, tensor, gradient->tensors);
+    all = candidates_make(row, kind, tensor, gradient->tensors);
     for (without = 0; without < all && !*row[without].size.words;)
         without++;
     for (first = without; first < all && row[first].strategy != of;)
         first++;
-    for (rows = first; rows < all && row[rows].strategy == of;)
+    for (rows = first; rows < all && row[rows].strategy == of && kind[rows] != CANDIDATE_PLAN;)
         rows++;
 }
 
@@ -67,7 +67,7 @@ TEST_EACH(words_are_the_sizes, CASES)
 {
     const struct option option = {.name = "bucket-size-mb", .low = 1e-5, .high = 1e6};
     make(&gradients[_i % GRADIENTS], with_buckets[_i / GRADIENTS]);
-    for (int i = first; i < rows; i++) {
+    for (int i = first; i < rows + CANDIDATE_PLANS; i++) {
         struct bucket_sizes sizes;
         char label[IMPLEMENTATION_LABEL];
         ck_assert_msg(!option_buckets.parse(&option, row[i].size.words, &sizes), "%s", error_text());
@@ -103,10 +103,40 @@ TEST_EACH(powers_of_two_are_in_the_first_round, CASES)
     int sum = 0;
     make(&gradients[_i % GRADIENTS], with_buckets[_i / GRADIENTS]);
     for (int i = first; i < rows; i++) {
-        ck_assert_int_eq(between[i], lround(2 * log2((double)row[i].size.caps.cap[0] / 1048576)) % 2 != 0);
-        sum += between[i];
+        int is_between = lround(2 * log2((double)row[i].size.caps.cap[0] / 1048576)) % 2 != 0;
+        ck_assert_int_eq(kind[i], is_between ? CANDIDATE_BETWEEN : CANDIDATE);
+        sum += is_between;
     }
     ck_assert_int_gt(sum, 0);
+}
+
+/* The plans around 0.25 MiB, for 50 tensors of which 64 fit into 0.25 MiB; those with the same buckets are marked. */
+TEST_EACH(plans_are_around_a_size, 2)
+{
+    static const struct {
+        const char *words;
+        int is_new, tensors[4];
+    } expected[CANDIDATE_PLANS] = {{"0.0625+0.25", 1, {16, 34}},
+                                   {"0.25+last0.0625", 1, {34, 16}},
+                                   {"0.0625+0.25+last0.0625", 1, {16, 18, 16}},
+                                   {"0.0625+0.125+0.25+0.5+last0.0625", 0, {16, 18, 16}}};
+    char is_new[CANDIDATE_PLANS];
+    make(&gradients[0], with_buckets[_i]);
+    ck_assert(all >= rows + CANDIDATE_PLANS);
+    ck_assert_str_eq(row[rows - 1].size.words, "0.25");
+    candidates_plan(&row[rows], is_new, &row[rows - 1], tensor, gradients[0].tensors);
+    for (int p = 0; p < CANDIDATE_PLANS; p++) {
+        const struct implementation *made = &row[rows + p];
+        struct plan plan = plan_of(&gradients[0], &made->size.caps);
+        ck_assert_ptr_eq(made->strategy, strategy);
+        ck_assert_int_eq(kind[rows + p], CANDIDATE_PLAN);
+        ck_assert_str_eq(made->size.words, expected[p].words);
+        ck_assert_int_eq(is_new[p], expected[p].is_new);
+        for (int b = 0; b < plan.n; b++)
+            ck_assert_int_eq(plan.bucket[b].tensors, expected[p].tensors[b]);
+        ck_assert_int_eq(expected[p].tensors[plan.n], 0);
+        plan_destroy(&plan);
+    }
 }
 
 TEST(one_tensor_has_no_sizes)

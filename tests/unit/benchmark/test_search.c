@@ -141,6 +141,34 @@ TEST(neighbours_have_the_same_strategy)
     ck_assert_int_eq(s->row[8].state, SEARCH_RESERVE);
 }
 
+/* Plans enter the final with the best size of their strategy if there is time for 20 rounds, and are not its
+ * neighbours. */
+TEST_EACH(plans_enter_the_final, 3)
+{
+    static const double limit[] = {6000, 6000, 1000};
+    struct search *s = &machine.search;
+    create(2, 9, 0);
+    for (int i = 3; i < 12; i++)
+        machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
+    machine.mean[11] = 1.15; /* the largest size, next to the plan, is best */
+    s->n = 15;
+    for (int i = 12; i < 15; i++) { /* plans of this strategy, or of another */
+        s->row[i] = (struct search_row){.state = SEARCH_RESERVE, .series = 1 + (_i == 1), .is_plan = 1};
+        machine.mean[i] = i == 13 ? 1.1 : 1.3;
+        machine.step[i] = allocate(MOST_ROUNDS, sizeof(double));
+    }
+    search_begin(s, limit[_i], 10);
+    while (!s->final)
+        run_stage();
+    ck_assert_int_eq(s->best, 11);
+    ck_assert_int_eq(search_has_plans(s), _i == 0);
+    for (int i = 12; i < 15; i++)
+        ck_assert_int_eq(s->row[i].state, _i == 0 ? SEARCH_IN : SEARCH_RESERVE);
+    while (s->end == SEARCH_GOES_ON)
+        run_round();
+    ck_assert_int_eq(s->best, _i == 0 ? 13 : 11);
+}
+
 /* If the machine gets 30 % slower after four rounds, samples are corrected for that and equal the means. */
 TEST(drift_is_taken_off)
 {
