@@ -128,6 +128,9 @@ dry_run() {
 dry_run '--rounds 4 --implementations none,ddp --steps-per-block 5' 'Work: 4 rounds x 2 implementations x 7 steps = 56 steps'
 dry_run '--resolve 1% --max-minutes 2' 'Work: rounds of at most 6 implementations x 9 steps until the comparison is decided'
 dry_run '--profile --num-epochs 5' 'Work: 5 captured steps, then 10 rounds x 3 implementations x 5 steps = 150 steps'
+try "$program" --device cpu --implementations ddp,ddp_bucketed,s=ddp_sharded:1000+last1 --bucket-size-mb 1000,2000+last999 --dry-run 3
+succeeds "a dry run prints the number of buckets" \
+    grep -q '^Number of buckets: ddp_bucketed:1000 1, ddp_bucketed:2000+last999 1, s 2$' printed
 try "$program" tune --device cpu --dry-run 3
 succeeds "a dry run of tune prints its limit" grep -q '^Work: rounds of at most [0-9]* implementations .* for at most 5$' printed
 try "$program" allreduce -b 8 -e 32 --dry-run 3

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- run.json ---- */
@@ -137,6 +138,26 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
         results_add_sentence(summary, "heading", "Warning: rank %d: %s", run->slowest_products, blas);
 }
 
+/* Adds the number of buckets of each row whose strategy obeys --bucket-size-mb. */
+static void add_buckets(const struct training_options *o, const struct model *model, cJSON *summary)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
+        struct plan plan;
+        if (!row->strategy->buckets)
+            continue;
+        row->strategy->plan(&plan, model->tensor, model->tensors, &row->size.caps);
+        fprintf(out, "%s %s %d", ftell(out) ? "," : "", row->label, plan.n);
+        plan_destroy(&plan);
+    }
+    text_end(out);
+    if (*text)
+        results_add_sentence(summary, "heading", "Number of buckets:%s", text);
+    free(text);
+}
+
 int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
                      size_t captured, double minutes, cJSON *summary)
 {
@@ -155,6 +176,7 @@ int training_dry_run(const struct run_options *options, const struct recording *
     add_memory(bytes, summary);
     results_add_sentence(summary, "heading", "Memory of all ranks: %s",
                          text_memory(total, (size_t)((double)memory_sum(bytes, 0, MEMORY_PARTS) * ranks)));
+    add_buckets(o, &model, summary);
     if (captured)
         snprintf(first, sizeof first, "%zu captured step%s, then ", captured, text_plural(captured));
     if (minutes > 0)
