@@ -340,12 +340,12 @@ end_child() {
 }
 
 # ---- the network lab ----
-# lab_up OPTION...: creates an emulated network of two nodes with netlab.sh, replacing the one that this script created
+# lab_up NODES OPTION...: creates an emulated network of NODES nodes with netlab.sh, replacing the one that this script created
 # before. netlab.sh refuses if a network is up that this script did not create.
 lab_is_ours=''
 lab_up() {
     lab_down
-    wait_child launch/netlab.sh up --nodes 2 "$@" >&2 # netlab.sh cleans up if it fails
+    wait_child launch/netlab.sh up --nodes "$@" >&2 # netlab.sh cleans up if it fails
     lab_is_ours=yes
 }
 

@@ -31,7 +31,7 @@ trap clean_up EXIT
 trap_signals
 claim_directory "$output" .gate "$mark"
 # The link with latency comes first, so that the script fails at once on machines that cannot delay packets.
-lab_up --rate 100mbit --delay 200us
+lab_up 2 --rate 100mbit --delay 200us
 echo "$mark" >"$output/.gate"
 is_taken=yes
 
@@ -65,7 +65,7 @@ judge() {
 failed=0
 # Compares two links of the same rate; the second delays packets longer, which increases the median time of 8 bytes.
 measure near
-lab_up --rate 100mbit --delay 310us
+lab_up 2 --rate 100mbit --delay 310us
 measure far
 judge near far
 latency_verdict=$verdict
@@ -75,7 +75,7 @@ latency() {
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
 }
 
-lab_up --rate 100mbit
+lab_up 2 --rate 100mbit
 for ((set = 0; set <= tries; set++)); do
     measure "same-$set"
 done

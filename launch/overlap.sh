@@ -22,7 +22,7 @@ output=${output:-results/$(date +%Y%m%d-%H%M%S)-overlap}
 
 trap 'end_child; lab_down' EXIT
 trap_signals
-lab_up --rate "$rate"
+lab_up 2 --rate "$rate"
 wait_child launch/corpus.sh build/corpus.txt
 
 # 1.1 M parameters: at the default rate, sending the gradient's 4.5 MB takes about as long as backward over 8192 tokens per rank.

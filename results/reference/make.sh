@@ -3,8 +3,8 @@
 set -Eeuo pipefail
 
 here=$(dirname "$(realpath "$0")")
-all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency slurm-series gate same-strategy-twice
-    bench-step bench-kernels bench-profile bench-allreduce)
+all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
+    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce)
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
@@ -53,10 +53,10 @@ run() {
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
 }
 
-# link_up OPTION...: creates a link between two nodes; sets the variable `up` to the command that creates this link.
+# link_up NODES OPTION...: creates a network of NODES nodes; sets the variable `up` to the command that creates it.
 link_up() {
     lab_up "$@"
-    up="launch/netlab.sh up --nodes 2 $*"
+    up="launch/netlab.sh up --nodes $*"
 }
 
 # keep_printed replaces the older result by the printed output; keep_directory, by the results directory and the printed output.
@@ -71,13 +71,13 @@ keep_directory() {
 # ---- the results ----
 
 make_allreduce-100mbit() {
-    link_up --rate 100mbit
+    link_up 2 --rate 100mbit
     run 'launch/netlab.sh run -- build/ddpbench allreduce -b 16 -e 16M -f 4 --output OUTPUT'
     keep_directory
 }
 
 make_profile-100mbit() {
-    link_up --rate 100mbit
+    link_up 2 --rate 100mbit
     launch/corpus.sh build/corpus.txt
     run 'launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.25 --rounds 12 --profile-output-dir OUTPUT'
     keep_printed
@@ -90,7 +90,7 @@ make_overlap-100mbit() {
 
 # sweep REPEATS OPTION...: runs a sweep with REPEATS runs of each point, over a link with these options.
 sweep() {
-    link_up "${@:2}"
+    link_up 2 "${@:2}"
     run "launch/sweep.sh --launcher 'launch/netlab.sh run -n {ranks} --' --ranks 2 --implementations none,ddp_flat,ddp_bucketed --bucket-size-mb 0.02,0.05,0.1,0.25,0.5,1,2 --repeats $1 --rounds 4 --output OUTPUT --model 'd64-l8:--d-model 64 --num-layers 8 --num-heads 4 --d-ff 256 --context-length 64 --batch-size-per-rank 32 --vocab-size 256' -- --threads 1 --steps-per-block 3"
     mv "$work/output" "$work/sweep"
     mkdir "$work/output"
@@ -100,6 +100,28 @@ sweep() {
 }
 make_sweep-bandwidth() { sweep 6 --rate 100mbit; }
 make_sweep-latency() { sweep 12 --rate 1gbit --delay 2ms; }
+
+# A small model, whose step takes about as long as its all-reduce over 100 Mbit/s.
+small='--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128'
+
+make_controls-by-rate() {
+    local rate
+    launch/corpus.sh build/corpus.txt
+    for rate in 20mbit 100mbit 500mbit 2gbit 10gbit; do
+        link_up 2 --rate $rate
+        run "launch/netlab.sh run -- build/ddpbench $small --batch-size 32 --bucket-size-mb 1 --rounds 8 --steps-per-block 4 --implementations none,ddp_bucketed,ddp_powersgd:1,ddp_powersgd:4,ddp_local:4 --output OUTPUT-$rate"
+        cat "$work/printed" >>"$work/all"
+    done
+    mv "$work/all" "$work/printed"
+    keep_printed
+}
+
+make_hierarchical() {
+    launch/corpus.sh build/corpus.txt
+    link_up 3 --rate 50mbit
+    run "MPIR_CVAR_IREDUCE_SCATTER_BLOCK_INTRA_ALGORITHM=sched_pairwise launch/netlab.sh run -n 6 -- build/ddpbench $small --batch-size 12 --bucket-size-mb 0.5,1 --rounds 6 --steps-per-block 2 --implementations none,ddp_bucketed,ddp_hierarchical --attainable --output OUTPUT"
+    keep_printed
+}
 
 # Runs three Slurm jobs, one after another, and reports them together.
 make_slurm-series() {

@@ -563,9 +563,9 @@ END_TEST
 
 /* ---- shards ---- */
 
-static const struct strategy *const resumed[] = {&strategy_ddp_bucketed, &strategy_ddp_sharded,
-                                                 &strategy_ddp_sharded_gradients};
-enum { RESUMED = sizeof resumed / sizeof *resumed };
+enum { RESUMED = 3 };
+static const struct strategy *const resumed[RESUMED] = {&strategy_ddp_bucketed, &strategy_ddp_sharded,
+                                                        &strategy_ddp_sharded_gradients};
 
 /* On two ranks, whose sums do not depend on the order, weights after some steps are those of one all-reduce bit for
  * bit; if gradients are released, with one micro-batch only, since the ranks sum each micro-batch. */

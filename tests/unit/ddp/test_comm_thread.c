@@ -223,10 +223,11 @@ TEST_EACH(stages_of_several_buckets_are_in_flight, sizeof progresses / sizeof *p
     float x[BUCKETS];
     int at[BUCKETS * STAGES];
     long ticket = 0;
+    for (int i = 0; i < BUCKETS; i++)
+        x[i] = 1;
     comm->ranks = 4;
     comm->local_size = 2;
     for (int i = 0; i < BUCKETS * STAGES; i++) {
-        x[i / STAGES] = i % STAGES ? x[i / STAGES] : 1;
         struct collective c = {.kind = kind[i % STAGES],
                                .group = i % STAGES == 1 ? COMM_ACROSS : COMM_HOST,
                                .buffer = &x[i / STAGES],

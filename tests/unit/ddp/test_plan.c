@@ -356,7 +356,7 @@ TEST_EACH(buckets_have_their_own_caps, (int)(sizeof cuts / sizeof *cuts))
     caps.last *= sizeof(float);
     for (int matrices = 0; matrices < 2; matrices++) {
         const int *expected = matrices ? cuts[_i].matrices : cuts[_i].tensors;
-        struct plan plan;
+        struct plan plan = {0};
         (matrices ? plan_matrices : plan_create)(&plan, tensor, TENSORS, &caps);
         int next = TENSORS;
         for (int i = 0; i < plan.n; i++) {
