@@ -109,13 +109,6 @@ static inline struct span collective_span(const struct collective *c, int ranks,
                          .index = c->index};
 }
 
-/* Returns 1 if the collective of a span reduces gradients, also as a stage in a group; 0 if it gathers weights or
- * norms. */
-static inline int span_reduces(const struct span *span)
-{
-    return comm_reduces((enum comm_kind)span->size[SIZE_KIND]) || span->size[SIZE_GROUP] != COMM_ALL;
-}
-
 /* Returns the number of ranks in the collective of a span, of a job with that many ranks. */
 static inline int span_ranks(const struct span *span, int ranks)
 {

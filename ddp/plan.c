@@ -73,6 +73,11 @@ void plan_destroy(struct plan *plan)
     *plan = (struct plan){0};
 }
 
+size_t plan_end(const struct plan *plan, int i, size_t arena)
+{
+    return i + 1 < plan->n ? plan->bucket[i + 1].offset : arena;
+}
+
 size_t bucket_parameters(const struct tensor *tensor, const struct bucket *bucket)
 {
     size_t n = 0;

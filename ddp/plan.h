@@ -45,6 +45,9 @@ void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors
 void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
 
+/* Returns where bucket i and the gap behind it end: where the next bucket begins, or at the end of the arena. */
+size_t plan_end(const struct plan *plan, int i, size_t arena);
+
 /* Returns the number of parameters in a bucket, without gaps for alignment. */
 size_t bucket_parameters(const struct tensor *tensor, const struct bucket *bucket);
 

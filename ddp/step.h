@@ -12,10 +12,10 @@
 /* The phases of a step, in order; each is a span of the host lane with this name. Data loading, forward and backward
  * occur once per micro-batch. If the strategy updates early, optimizer_step occurs within backward_pass and
  * gradient_sync, too. parameter_gather is the wait, within forward of the first micro-batch, for weights that other
- * ranks updated in the step before; gradient_sync is the wait for communication after backward; within it for a buffer
- * to be free, if the strategy releases gradients; and, when weights are averaged, after the optimizer, with the outer
- * optimizer. gradient_clipping_warmup occurs only in warm-up steps, checkpoint only in steps that save one, where rank
- * 0 writes and the others wait. */
+ * ranks updated in the step before; gradient_sync is the wait for communication: after backward; if the strategy
+ * releases gradients, also during backward, until a buffer is free; if it averages weights, after the optimizer, and
+ * with the outer optimizer. gradient_clipping_warmup occurs only in warm-up steps, checkpoint only in steps that save
+ * one, where rank 0 writes and the others wait. */
 enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,

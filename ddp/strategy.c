@@ -46,6 +46,11 @@ int strategy_parts(const struct strategy *strategy, int ranks, int local_size)
     return strategy->on_one_level && local_size > 1 && local_size < ranks ? local_size : 0;
 }
 
+const struct strategy *strategy_used(const struct strategy *strategy, int ranks, int local_size)
+{
+    return strategy->on_one_level && !strategy_parts(strategy, ranks, local_size) ? strategy->on_one_level : strategy;
+}
+
 size_t strategy_collectives(const struct strategy *strategy, size_t micro_batches)
 {
     return (size_t)strategy->collectives + (strategy->releases ? micro_batches - 1 : 0);
@@ -65,7 +70,7 @@ size_t strategy_ring(const struct strategy *strategy, const struct model *model,
         return 0;
     strategy->plan(&plan, model->tensor, model->tensors, caps);
     for (int i = 0; i < plan.n; i++) {
-        size_t end = i + 1 < plan.n ? plan.bucket[i + 1].offset : model->arena, floats = end - plan.bucket[i].offset;
+        size_t floats = plan_end(&plan, i, model->arena) - plan.bucket[i].offset;
         most = floats > most ? floats : most;
     }
     most *= (size_t)ring_buffers(&plan);
@@ -77,8 +82,7 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
                     struct comm *comm, const struct bucket_caps *caps, size_t number)
 {
     int parts = strategy_parts(strategy, comm->ranks, comm->local_size);
-    if (strategy->on_one_level && !parts)
-        strategy = strategy->on_one_level;
+    strategy = strategy_used(strategy, comm->ranks, comm->local_size);
     *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm, .number = number};
     strategy->plan(&reducer->plan, model->tensor, model->tensors, caps);
     if (strategy->stages) {

@@ -145,11 +145,15 @@ extern const struct strategy *const strategies[];
 /* Returns the strategy of that name, or NULL. */
 const struct strategy *strategy_find(const char *name);
 
-/* Returns 1 if a strategy's steps and losses are compared with those of others: it reduces the sum of all gradients. */
+/* Returns 1 if a strategy may be the best: it reduces the sum of all gradients. 0: it is a control. */
 int strategy_is_compared(const struct strategy *strategy);
 
 /* Returns the strategy, or the same strategy with gradients of that type on the wire, if it has one. */
 const struct strategy *strategy_with(const struct strategy *strategy, enum comm_dtype wire);
+
+/* Returns the strategy that takes the place of this one, if there are so many ranks in all and on each host:
+ * on_one_level, or itself. */
+const struct strategy *strategy_used(const struct strategy *strategy, int ranks, int local_size);
 
 /* Returns the number of ranks that divide the sums of each bucket among them, in the reducer's shards, if there are so
  * many ranks in all and on each host; 0: none do. Buckets are then cut into as many equal parts as there are ranks. */

@@ -24,7 +24,7 @@ static void own_buckets(struct reducer *reducer)
     const struct plan *plan = &reducer->plan;
     reducer->ranges = plan->n;
     for (int i = 0; i < plan->n; i++) {
-        size_t at = plan->bucket[i].offset, end = i + 1 < plan->n ? plan->bucket[i + 1].offset : reducer->model->arena;
+        size_t at = plan->bucket[i].offset, end = plan_end(plan, i, reducer->model->arena);
         reducer->owned[i] = (struct owned_range){at, end - at, at, reducer->model->gradient + at};
     }
 }

@@ -38,11 +38,6 @@ static void start_completed_bucket(struct reducer *reducer, int tensor)
         reducer_start(reducer, bucket, stage);
 }
 
-static void join_buckets(struct reducer *reducer)
-{
-    reducer->comm->join(reducer->comm, reducer->ticket);
-}
-
 const struct strategy strategy_ddp_hierarchical = {
     .name = "ddp_hierarchical",
     .summary = "ddp_bucketed in stages: a reduce-scatter within each host, an all-reduce across hosts, an all-gather",
@@ -52,7 +47,7 @@ const struct strategy strategy_ddp_hierarchical = {
     .collectives = STAGES,
     .plan = plan_matrices,
     .gradient_ready = start_completed_bucket,
-    .finish = join_buckets,
+    .finish = reducer_join,
     .collective = stage_of,
     .own = reducer_close_gaps,
     .on_one_level = &strategy_ddp_bucketed,

@@ -1,5 +1,5 @@
 /* strategy_local.c - local SGD: each rank trains alone for H steps; then an outer optimizer moves the weights from
- * which all ranks started (the anchor) by the mean of the ranks' ways.
+ * which all ranks started (the anchor) by the mean of the ranks' changes.
  *
  * d = mean over ranks of (anchor - weights); m = 0.9 m + d; anchor -= 0.7 (d + 0.9 m); weights = anchor. AdamW's
  * moments stay those of each rank. Source: Douillard et al., DiLoCo, 2023, arXiv:2311.08105. */

@@ -135,7 +135,7 @@ share_options() {
         *)
             benchmark+=("${value[@]}")
             case $word in
-            implementations | resolve | max-minutes | attainable | bucket-size-mb | wire-dtype | update-in-backward) ;;
+            implementations | resolve | max-minutes | attainable | bucket-size-mb | wire-dtype | shard | update-in-backward) ;;
             *) profile+=("${value[@]}") ;;
             esac
             case $section in

@@ -24,9 +24,8 @@ extern const struct option_kind option_text;    /* field: const char *, points i
 extern const struct option_kind option_path;    /* field: const char *: a path without control characters */
 extern const struct option_kind option_flag;    /* field: int */
 extern const struct option_kind option_choice;  /* field: enum or int: index of the word in the row's choices */
-/* A comma list of words, or `all`. */
-extern const struct option_kind
-    option_names; /* field: unsigned: a set of 1 << index of the word in the row's choices */
+/* A comma list of words, or `all`. Field: unsigned, a set of 1 << index of the word in the row's choices. */
+extern const struct option_kind option_names;
 /* A text that becomes part of a directory's name: at most 100 letters, digits, _ - + and . */
 extern const struct option_kind option_label; /* field: const char * */
 /* A number of bytes, also with a binary suffix: 8, 64K, 1M, 1.5G. */

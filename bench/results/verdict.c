@@ -36,9 +36,8 @@ static int by_step(const void *a, const void *b)
 
 static void print_options(char text[3 * CELL], const struct verdict *verdict)
 {
-    snprintf(text, 3 * CELL, "--implementations %s%s%s%s%s", verdict->strategy,
-             *verdict->size ? " --bucket-size-mb " : "", verdict->size, verdict->bf16 ? " --wire-dtype bf16" : "",
-             verdict->updates_early ? " --update-in-backward" : "");
+    snprintf(text, 3 * CELL, "--implementations %s%s%s%s", verdict->strategy,
+             *verdict->size ? " --bucket-size-mb " : "", verdict->size, verdict->form_options);
 }
 
 static void add_data(const struct verdict *verdict, cJSON *summary)
@@ -85,10 +84,9 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
                  sign > 0 ? "slower" : "faster", unknown ? " (not significant)" : "",
                  100 * fabs(cost->median) / verdict->step.median, 1e3 * verdict->step.median);
     print_options(options, verdict);
-    results_add_sentence(summary, list, "%s %.*s%s%s%s: %s%.2f ms%s%s.", undecided ? "Shortest so far is" : "Use", name,
-                         verdict->label, size, verdict->bf16 ? ", bf16" : "",
-                         verdict->updates_early ? ", updated in backward" : "", cost->n ? "" : "step ",
-                         1e3 * sign * given->median, interval, against);
+    results_add_sentence(summary, list, "%s %.*s%s%s: %s%.2f ms%s%s.", undecided ? "Shortest so far is" : "Use", name,
+                         verdict->label, size, verdict->form_words, cost->n ? "" : "step ", 1e3 * sign * given->median,
+                         interval, against);
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 

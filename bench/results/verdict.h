@@ -30,17 +30,18 @@ struct verdict_item {
 
 /* A comparison. The caller owns the strings and the array. */
 struct verdict {
-    int ranks, candidates;               /* number of ranks; number of implementations that reduce gradients */
+    int ranks, candidates;               /* number of ranks; number of implementations that are compared */
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
-    int bf16, updates_early;             /* of the best: 1 with --wire-dtype bf16; with --update-in-backward */
-    struct estimate step, cost;          /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
-    const char *best_size;               /* fastest bucket size in MiB, if the best has no buckets; otherwise "" */
-    double within;                       /* margin of a tie, 0.01 is 1 % */
-    int anytime;                         /* 1: the intervals hold at whichever round sampling stops (best_compare) */
-    const char *sample;                  /* what one sample comes from, as a word: "round" or "repeat" */
-    const char *option;                  /* how to get more samples, such as --rounds */
-    int explain;                         /* 1: verdict_add adds a last sentence that explains the ratios */
-    struct verdict_item *item;           /* [n], all implementations but the best; verdict_add sorts them */
+    /* Of the best: options of its form, such as " --wire-dtype bf16", and words for it, such as ", bf16"; or "" */
+    const char *form_options, *form_words;
+    struct estimate step, cost; /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
+    const char *best_size;      /* fastest bucket size in MiB, if the best has no buckets; otherwise "" */
+    double within;              /* margin of a tie, 0.01 is 1 % */
+    int anytime;                /* 1: the intervals hold at whichever round sampling stops (best_compare) */
+    const char *sample;         /* what one sample comes from, as a word: "round" or "repeat" */
+    const char *option;         /* how to get more samples, such as --rounds */
+    int explain;                /* 1: verdict_add adds a last sentence that explains the ratios */
+    struct verdict_item *item;  /* [n], all implementations but the best; verdict_add sorts them */
     int n;
     int is_open; /* 1: others that were left out of the comparison may be shorter, so nothing is to be used yet */
 };

@@ -65,6 +65,9 @@ result "$good" "rows with other arithmetic have a loss, and are marked in run.js
 result "$good" "rows with other arithmetic are not in the verdict"
 launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --bucket-size-mb 0.001
 is "the gradient error is measured without an implementation that has all moments or gradients" "$(errors 1e-12 1e-6)" 1
+launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --checkpoint-every 2
+[ -s "$out/checkpoint.bin" ] && good=$status || good=1
+result "$good" "ranks without a whole gradient save checkpoints"
 launch 2 --rounds 1 --implementations ddp_sharded --shard optimizer,gradients --grad-accumulation 3
 is "gradients of both kinds of --shard, of three micro-batches, are sums over the ranks" "$(errors 1e-12 1e-6)" 2
 

@@ -13,8 +13,6 @@
 #define MESSAGE_MOST_BYTES 1099511627776.0 /* 1 TiB */
 #define FIELD(field)       offsetof(struct allreduce_options, field)
 
-/* ---- option kind: lists of names ---- */
-
 /* ---- the rows ---- */
 
 static const char *const kinds[] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast",
@@ -148,7 +146,7 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     for (int i = 0; i < n; i++) {
         const struct strategy *strategy = implementation[i].strategy;
         struct plan plan;
-        if (!strategy->reduces || strategy->collective) /* its collectives are no all-reduces */
+        if (!strategy->reduces || strategy->collective) /* buckets are more than an all-reduce each */
             continue;
         strategy->plan(&plan, model.tensor, model.tensors, &implementation[i].size.caps);
         for (int bucket = 0; bucket < plan.n; bucket++)
@@ -156,7 +154,9 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
         plan_destroy(&plan);
     }
     model_destroy(&model);
-    return sizes->n ? 0 : error_report("--sizes-from-model: none of the --implementations sends anything");
+    return sizes->n ? 0
+                    : error_report("--sizes-from-model: none of the --implementations has one all-reduce per "
+                                   "bucket; name one, such as ddp_bucketed, with --wire-dtype fp32");
 }
 
 /* ---- the command line ---- */

@@ -88,7 +88,6 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .label = best->label,
                               .strategy = strategy->name,
                               .size = best->size,
-                              .bf16 = strategy->wire == COMM_BF16,
                               .step = best->step,
                               .cost = best->cost,
                               .within = VERDICT_WITHIN,
@@ -97,6 +96,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .option = "by a longer --max-minutes",
                               .explain = 1,
                               .item = other};
+    implementation_form(strategy, &verdict.form_options, &verdict.form_words);
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
         if (*row->size && (!sized || row->step.median < sized->step.median))
             sized = row;

@@ -26,8 +26,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     if (o->forward_only && reduce)
         return error_report("--forward-only has no gradients to reduce: use --implementations none");
     if (o->resolve > 0 && compared < 2)
-        return error_report("--resolve compares those --implementations that reduce gradients exactly; name two or "
-                            "more of them");
+        return error_report("--resolve compares strategies that reduce the sum of all gradients; name two or more "
+                            "(none, ddp_powersgd and ddp_local are controls)");
     if (o->attainable && reduce == o->n) /* only blocks of `none` measure when gradients become final */
         return error_report("--attainable needs the strategy 'none' among the --implementations");
     return 0;

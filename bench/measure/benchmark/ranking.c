@@ -63,7 +63,7 @@ static struct measurements samples_for_figures(const struct measurements *m, int
     return copy;
 }
 
-/* Compares the rows that reduce exactly: finds the fastest, and the ratio of each other row to the fastest. */
+/* Compares the rows that are no controls: finds the fastest, and the ratio of each other row to the fastest. */
 static void compare_rows(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
                          double resolve)
 {

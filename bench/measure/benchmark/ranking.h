@@ -29,7 +29,7 @@ struct ranking_row {
 };
 
 struct ranking {
-    int n, compared; /* n rows, of which `compared` rows are compared */
+    int n, compared; /* n rows; `compared` of them are no controls (strategy_is_compared) */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */
     double within;        /* margin of a tie: `resolve`, or VERDICT_WITHIN */

@@ -149,8 +149,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
             verdict.label = row->label;
             verdict.strategy = row->implementation->strategy->name;
             verdict.size = row->implementation->size.words;
-            verdict.bf16 = row->implementation->strategy->wire == COMM_BF16;
-            verdict.updates_early = row->implementation->strategy->updates_early;
+            implementation_form(row->implementation->strategy, &verdict.form_options, &verdict.form_words);
             verdict.step = row->seconds[FIGURE_STEP];
             verdict.cost = row->sync_cost;
         } else if (c->fastest >= 0 && row->compared) {

@@ -71,7 +71,8 @@ static void print_help(const struct option_table *table)
 {
     fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
           "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
-          "all strategies, those with buckets at sizes from two tensors to the whole gradient, are measured in\n"
+          "the strategies that reduce on any hosts, those with buckets at sizes from two tensors to the whole "
+          "gradient, are measured in\n"
           "interleaved rounds, and the slower ones dropped. Around the best size, buckets of several sizes are tried "
           "too.\n"
           "Prints the options to use and what each size costs.\n",

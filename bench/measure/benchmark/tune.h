@@ -37,7 +37,7 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MA
 
 /* Makes row[CANDIDATE_PLANS] around a row with buckets of S MiB: the first bucket of S / 4; the last of S / 4; both;
  * and both, with sizes that double up to 2 S. is_new[p] becomes 1 if plan p differs from the plans before it and from
- * that with buckets of S. The strategies of the rows stay as they are, but for labels they need a name. */
+ * that with buckets of S. Keeps the strategies of the rows, which the caller has set; sets size and label. */
 void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], const struct implementation *around,
                      const struct tensor *tensor, int tensors);
 

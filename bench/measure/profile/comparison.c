@@ -28,8 +28,6 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .label = shortest->facts.label,
                               .strategy = shortest->facts.strategy->name,
                               .size = shortest->facts.bucket_words,
-                              .bf16 = shortest->facts.strategy->wire == COMM_BF16,
-                              .updates_early = shortest->facts.strategy->updates_early,
                               .step = shortest->controls.step,
                               .best_size = "",
                               .within = VERDICT_WITHIN,
@@ -37,6 +35,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .option = "--rounds",
                               .explain = 1,
                               .item = other};
+    implementation_form(shortest->facts.strategy, &verdict.form_options, &verdict.form_words);
     for (struct profile *p = profile; p < profile + n; p++) {
         const struct paired alone = stats_paired(measurements_of(m, p->row, FIGURE_STEP), step[best], m->rounds, 0.95);
         p->step_to_shortest = stats_of_paired(&alone);

@@ -169,22 +169,29 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* Lists each pair of message size and operation that occurs, largest size first. Returns the largest number of calls of
  * a pair; it is the same on every rank. */
+static int kind_of(const struct collective_figure *c)
+{
+    return COMM_GROUPS * (int)c->kind + (int)c->group;
+}
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
     struct collective_figure *list = figures->collective = allocate(r->n + 1, sizeof *list);
     size_t most = 0;
     for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
-        int c = 0;
+        int c = 0, number = COMM_GROUPS * (int)one->kind + (int)one->group;
         if (one->step < figures->first) /* some sizes occur in warm-up steps only, such as the norms of shards */
             continue;
         while (c < figures->collectives &&
-               (list[c].bytes > one->bytes || (list[c].bytes == one->bytes && list[c].kind < one->kind)))
+               (list[c].bytes > one->bytes || (list[c].bytes == one->bytes && kind_of(&list[c]) < number)))
             c++;
-        if (c == figures->collectives || list[c].bytes != one->bytes || list[c].kind != one->kind) {
+        if (c == figures->collectives || list[c].bytes != one->bytes || kind_of(&list[c]) != number) {
             memmove(&list[c + 1], &list[c], (size_t)(figures->collectives++ - c) * sizeof *list);
-            list[c] = (struct collective_figure){
-                .kind = one->kind, .kind_name = comm_kind_name[one->kind], .ranks = one->ranks, .bytes = one->bytes};
+            list[c] = (struct collective_figure){.kind = one->kind,
+                                                 .group = one->group,
+                                                 .kind_name = comm_kind_name[one->kind],
+                                                 .ranks = one->ranks,
+                                                 .bytes = one->bytes};
         }
         list[c].calls++;
         most = list[c].calls > most ? list[c].calls : most;
@@ -212,7 +219,8 @@ static void find_collectives(struct profile_figures *figures, const struct job *
                 const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, one->completed_ns - one->posted_ns,
                                            waits ? collective_wait(one, job->rank, r->residual_ns) : -1,
                                            collective_transfer(one, job->rank, r->residual_ns)};
-                if (one->bytes == c->bytes && one->kind == c->kind && one->step >= figures->first)
+                if (one->bytes == c->bytes && one->kind == c->kind && one->group == c->group &&
+                    one->step >= figures->first)
                     mine[n++] = 1e-9 * (double)ns[time];
             }
             job_gather(job, mine, n * sizeof *mine, all);

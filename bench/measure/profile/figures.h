@@ -19,6 +19,7 @@ struct phase_figure {
  * over the calls for which they are known; NAN if there are no such calls. */
 struct collective_figure {
     enum comm_kind kind; /* the operation */
+    enum comm_group group;
     const char *kind_name;
     int ranks;                /* number of ranks that take part in a call */
     size_t bytes, parameters; /* bytes: size of the message; parameters: the most in any call */

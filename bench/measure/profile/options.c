@@ -147,7 +147,8 @@ static struct implementation *add_control(struct training_options *t, const stru
     struct implementation *row = &t->implementation[t->n++];
     *row = *of;
     row->captured = 0;
-    snprintf(row->label, sizeof row->label, several ? "%s:%.61s" : "%s", label, of->label);
+    snprintf(row->label, sizeof row->label, several ? "%s:%.*s" : "%s", label,
+             IMPLEMENTATION_LABEL - 1 - (int)sizeof "after_backward", of->label);
     return row;
 }
 

@@ -34,9 +34,10 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     cJSON *summary = training_create_summary(t, "profile", epochs);
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
         const char *size = q->facts.bucket_words;
-        int collectives = t->harness.job->size > 1 && q->facts.strategy->reduces
-                              ? q->facts.buckets * q->facts.strategy->collectives
-                              : 0;
+        const struct strategy *used =
+            strategy_used(q->facts.strategy, t->harness.job->size, t->harness.job->local_size);
+        int per_bucket = (int)strategy_collectives(used, o->grad_accumulation);
+        int collectives = t->harness.job->size > 1 && used->reduces ? q->facts.buckets * per_bucket : 0;
         if (!p || p == q)
             results_add_sentence(summary, "heading",
                                  "Training: %s%s%s%s: %d collective%s a step; learning rate %g, seed %zu",
@@ -228,22 +229,24 @@ static void collect_facts(struct profile *p, const struct training *t, const str
     const struct training_options *o = t->run.options;
     const struct implementation *row = &o->implementation[p->row];
     size_t tokens = o->batch_size * o->workload.context_length;
+    const struct job *job = t->harness.job;
     struct plan plan;
-    row->strategy->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, &row->size.caps);
+    strategy_used(row->strategy, job->size, job->local_size)
+        ->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, &row->size.caps);
     p->facts = (struct profile_facts){
         .label = row->label,
         .strategy = row->strategy,
         .bucket_words = row->size.words,
         .buckets = plan.n,
-        .ranks = t->harness.job->size,
-        .hosts = t->harness.job->hosts,
-        .machine_ranks = t->harness.job->machine_size,
+        .ranks = job->size,
+        .hosts = job->hosts,
+        .machine_ranks = job->machine_size,
         .on_gpu = t->harness.opened.on_gpu,
         .comm_on_device = t->engine.comm->on_device,
         .threads = t->harness.threads,
         .delays = o->delays,
         .has_synthetic_data = !data_tokens(t->engine.trainer.data),
-        .cores_per_rank = t->harness.job->cores,
+        .cores_per_rank = job->cores,
         .tokens = (double)tokens,
         .flops = training_flops(o, &t->engine.model),
         .block_steps = o->block_steps,

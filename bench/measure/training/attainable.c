@@ -235,16 +235,21 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
         double gather = 0, update = share * none_of(a, UPDATE)[r];
         double early =
             reducer->strategy->updates_early ? (1 - last) * update : 0; /* before the last bucket is summed */
+        double rest = update - early + none_of(a, REST)[r], before = 0;
+        if (reducer->strategy->averages) { /* weights are averaged when they are updated: nothing hides that */
+            before = none_of(a, BACKWARD_END)[r] + rest;
+            rest = 0;
+        }
         for (int b = 0; b < plan->n; b++) {
-            ready[b] = a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r];
+            ready[b] = fmax(before, a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r]);
             alone[b] = alone_of(a, implementation, REDUCE, b)[r];
             within[b] = alone_of(a, implementation, WITHIN_HOST, b)[r];
             gather += alone_of(a, implementation, GATHER, b)[r];
         }
-        mine[r] = attainable_of_plan(plan->n, ready, alone, within, none_of(a, BACKWARD_END)[r] + early,
-                                     update - early + none_of(a, REST)[r]) +
-                  attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r],
-                                    none_of(a, FORWARD_END)[r], update, first);
+        mine[r] =
+            attainable_of_plan(plan->n, ready, alone, within, fmax(before, none_of(a, BACKWARD_END)[r] + early), rest) +
+            attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r], none_of(a, FORWARD_END)[r],
+                              update, first);
     }
     if (rounds)
         job_gather(job, mine, rounds * sizeof *mine, all);

@@ -52,11 +52,11 @@ int attainable_write(const struct attainable *attainable, struct results *result
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline,
                            const struct block *block, double *alone);
 
-/* Sets seconds[rounds] to the attainable step time in each round, of an implementation that reduces, on the rank where
- * that time is longest: attainable_of_plan, where an implementation that shards has its share of the optimizer's work,
- * and one that updates early makes the updates of all buckets but the last in backward; and attainable_gather; of a
- * strategy that releases gradients, only the reductions of the last micro-batch count. All
- * ranks call it. */
+/* Sets seconds[rounds] to the attainable step time in each round of an implementation that reduces, on the rank where
+ * that time is longest: attainable_of_plan + attainable_gather. If it shards, the update counts in proportion to its
+ * part; if it updates early, the updates of all buckets but the last count as part of backward; if it releases
+ * gradients, only the reductions of the last micro-batch count; if it averages weights, it does so after the update.
+ * All ranks call it. */
 void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
                        double *seconds);
 

@@ -112,6 +112,7 @@ static void reduce_gradient(struct run *run, struct engine *engine, struct reduc
 {
     struct trainer *t = &engine->trainer;
     trainer_use(t, engine->recorder.device, reducer);
+    reducer_restart(reducer);
     trainer_set_step(t, run->options->block_start, 1);
     timeline_clear(&engine->recorder.timeline);
     engine->recorder.device->stamps_begin();

@@ -54,8 +54,8 @@ int bucket_size_parse(struct bucket_size *size, const char *option, const char *
         int is_last = n && !at[length] && !strncmp(at, "last", 4);
         snprintf(part, sizeof part, "%.*s", (int)length, at);
         is_bad = (!is_last && n == BUCKET_CAPS) || option_number(part + 4 * is_last, &mb) || mb < low || mb > high;
-        size_t *cap = is_last || is_bad ? &caps.last : &caps.cap[n++];
-        *cap = (size_t)(mb * 1048576);
+        if (!is_bad)
+            *(is_last ? &caps.last : &caps.cap[n++]) = (size_t)(mb * 1048576);
     }
     if (is_bad)
         return error_report(
@@ -248,8 +248,9 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         }
     }
     if (!buckets && !sizes->automatic)
-        return error_report("--bucket-size-mb: none of the implementations has buckets; %s, %s and %s do",
-                            strategy_ddp_bucketed.name, strategy_ddp_hierarchical.name, strategy_ddp_sharded.name);
+        return error_report("--bucket-size-mb: none of the implementations has buckets; %s, %s, %s and %s do",
+                            strategy_ddp_bucketed.name, strategy_ddp_hierarchical.name, strategy_ddp_sharded.name,
+                            strategy_ddp_powersgd.name);
     if (!found[BF16] && narrow)
         return error_report("--wire-dtype bf16: none of the implementations sends it; %s, %s, %s and %s do",
                             strategy_ddp_bucketed.name, strategy_ddp_sharded.name, strategy_ddp_flat.name,
@@ -262,6 +263,13 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
                             "--wire-dtype fp32",
                             strategy_ddp_bucketed.name);
     return n;
+}
+
+void implementation_form(const struct strategy *strategy, const char **options, const char **words)
+{
+    int narrow = strategy->wire == COMM_BF16, early = strategy->updates_early, releases = strategy->releases;
+    *options = narrow ? " --wire-dtype bf16" : early ? " --update-in-backward" : releases ? " --shard gradients" : "";
+    *words = narrow ? ", bf16" : early ? ", updated in backward" : releases ? ", gradients sharded" : "";
 }
 
 int implementations_sharding(const struct implementation *row, int n)

@@ -6,7 +6,7 @@
 #include "ddp/comm.h"
 #include "ddp/step.h"
 
-enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 96 };
+enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 120 };
 
 /* A bucket size: the caps of a plan, and as --bucket-size-mb takes them, such as 25 or 1+4+25+last0.25. */
 enum { BUCKET_WORDS = 50 };
@@ -72,6 +72,10 @@ extern const struct option_kind option_delay;
  * reported, if there are too many, two have one label, or none uses the given sizes, types, shards or update. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update);
+
+/* Sets what tells a form of a strategy from the plain one: options, such as " --wire-dtype bf16", and words for a
+ * sentence, such as ", bf16"; "" for the plain form. */
+void implementation_form(const struct strategy *strategy, const char **options, const char **words);
 
 /* Return how many of n rows shard the optimizer's work, and how many release gradients (struct strategy). */
 int implementations_sharding(const struct implementation *row, int n);

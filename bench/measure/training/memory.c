@@ -60,7 +60,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     bytes[MEMORY_WEIGHTS] = 2 * arena;
     if (model->compute_bytes < sizeof(float))
         bytes[MEMORY_WEIGHTS] += model->arena * model->compute_bytes;
-    bytes[MEMORY_GRADIENTS] = implementations_releasing(o->implementation, o->n) < o->n ? arena : 0;
+    bytes[MEMORY_GRADIENTS] = training_needs_gradient(o) ? arena : 0;
     int sharding = implementations_sharding(o->implementation, o->n);
     bytes[MEMORY_OPTIMIZER] = 2 * arena / (sharding == o->n ? ranks : 1);
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;

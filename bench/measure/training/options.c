@@ -58,7 +58,7 @@ static const struct option batch_rows[] = {
     {.name = "batch-size-per-rank", .kind = &option_count, .offset = FIELD(batch_size_per_rank), .initial = "0",
      .high = 1e9, .help = "sequences in a step on each rank, in place of --batch-size (weak scaling); 0: use --batch-size"},
     {.name = "grad-accumulation", .kind = &option_count, .offset = FIELD(grad_accumulation), .initial = "1", .low = 1,
-     .high = 1e6, .help = "micro-batches a step; gradients are reduced in the last one only"},
+     .high = 1e6, .help = "micro-batches a step; gradients are reduced in the last one only (with --shard gradients in each)"},
     {.name = "data", .common = 1, .kind = &option_path, .offset = FIELD(data), .initial = "synthetic",
      .help = "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
@@ -232,6 +232,11 @@ int training_rows_check(struct training_options *o)
         o->keep_block_steps = 1;
     }
     return 0;
+}
+
+int training_needs_gradient(const struct training_options *o)
+{
+    return implementations_releasing(o->implementation, o->n) < o->n || o->checkpoint_every;
 }
 
 int training_options_fit(struct training_options *o, int ranks)

@@ -94,6 +94,10 @@ int training_options_check(struct training_options *options, const struct option
  * intervals. Call it when the rows are made. Returns 0; or -1, reported. */
 int training_rows_check(struct training_options *options);
 
+/* Returns 1 if the run needs an array for the whole gradient: for a row that does not release it, or for checkpoints,
+ * which are gathered in it. Call it when the rows are made. */
+int training_needs_gradient(const struct training_options *options);
+
 /* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch is not divisible by ranks x
  * micro-batches, or a delay names a rank that does not exist. */
 int training_options_fit(struct training_options *options, int ranks);

@@ -125,7 +125,7 @@ static void create_trainer(struct training *t, const char *directory)
     struct comm *comm = t->engine.comm;
     struct model *model = &t->engine.model;
     int gathers = implementations_sharding(o->implementation, o->n); /* collectives also write weights */
-    model->has_no_gradient = implementations_releasing(o->implementation, o->n) == o->n;
+    model->has_no_gradient = !training_needs_gradient(o);
     /* what collectives read or write is allocated by the comm, in memory in which they are fast */
     model_allocate(model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                    model->has_no_gradient ? NULL : comm->allocate(comm, model->arena * sizeof(float)),

@@ -62,7 +62,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
     for (size_t i = 0; i < run->implementations && run_compares(run) && run->ranks > 1; i++) {
         const struct run_implementation *of = &run->implementation[i];
         const struct figure *step = figures_find(&run->figures, of->subject, "step", 0);
-        if (!step || !isfinite(of->mb))
+        if (!step || !of->compared || !isfinite(of->mb))
             continue;
         row[n] = (struct size_row){.run = run,
                                    .label = run->label,

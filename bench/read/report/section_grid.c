@@ -99,6 +99,8 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
     char(*name)[NAME] = allocate(n, sizeof *name), edge[200];
     struct verdict_item *other = allocate(n, sizeof *other);
     struct verdict verdict = {.ranks = (int)point->ranks,
+                              .form_options = "",
+                              .form_words = "",
                               .best_size = "",
                               .within = VERDICT_WITHIN,
                               .sample = "repeat",

@@ -112,18 +112,27 @@ TEST(words_agree_with_the_figures)
     free(text);
 }
 
-/* The options that select the best include those for its type on the wire and for early updates. */
-TEST_EACH(options_select_the_form_of_a_strategy, 2)
+/* The options that select the best include that of its form. */
+TEST_EACH(options_select_the_form_of_a_strategy, 3)
 {
+    static const struct {
+        const struct strategy *strategy;
+        const char *label, *sentence, *options;
+    } forms[] = {
+        {&strategy_ddp_bucketed_bf16, "fast:0.25:bf16", "\nUse fast, 0.25 MiB, bf16: 2.00",
+         "--implementations ddp_bucketed --bucket-size-mb 0.25 --wire-dtype bf16"},
+        {&strategy_ddp_bucketed_update, "fast:0.25:update", "\nUse fast, 0.25 MiB, updated in backward: 2.00",
+         "--implementations ddp_bucketed --bucket-size-mb 0.25 --update-in-backward"},
+        {&strategy_ddp_sharded_gradients, "fast:0.25:gradients", "\nUse fast, 0.25 MiB, gradients sharded: 2.00",
+         "--implementations ddp_sharded --bucket-size-mb 0.25 --shard gradients"},
+    };
     struct implementation rows[ROWS];
     memcpy(rows, row, sizeof rows);
-    rows[2].strategy = _i ? strategy_ddp_bucketed.bf16 : strategy_ddp_bucketed.update;
-    strcpy(rows[2].label, _i ? "fast:0.25:bf16" : "fast:0.25:update");
+    rows[2].strategy = forms[_i].strategy;
+    strcpy(rows[2].label, forms[_i].label);
     char *text = verdict(rows, ROWS, ROUNDS, 2);
-    expect(text, _i ? "\nUse fast, 0.25 MiB, bf16: 2.00" : "\nUse fast, 0.25 MiB, updated in backward: 2.00");
-    ck_assert_str_eq(json_string(cJSON_GetObjectItem(summary, "verdict"), "options"),
-                     _i ? "--implementations ddp_bucketed --bucket-size-mb 0.25 --wire-dtype bf16"
-                        : "--implementations ddp_bucketed --bucket-size-mb 0.25 --update-in-backward");
+    expect(text, forms[_i].sentence);
+    ck_assert_str_eq(json_string(cJSON_GetObjectItem(summary, "verdict"), "options"), forms[_i].options);
     free(text);
 }
 
