@@ -107,9 +107,9 @@ small='--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-he
 make_controls-by-rate() {
     local rate
     launch/corpus.sh build/corpus.txt
-    for rate in 20mbit 100mbit 500mbit 2gbit 10gbit; do
+    for rate in 50mbit 100mbit 500mbit 2gbit 10gbit; do
         link_up 2 --rate $rate
-        run "launch/netlab.sh run -- build/ddpbench $small --batch-size 32 --bucket-size-mb 1 --rounds 8 --steps-per-block 4 --implementations none,ddp_bucketed,ddp_powersgd:1,ddp_powersgd:4,ddp_local:4 --output OUTPUT-$rate"
+        run "launch/netlab.sh run -- build/ddpbench $small --batch-size 32 --bucket-size-mb 1 --rounds 6 --steps-per-block 4 --implementations none,ddp_bucketed,ddp_powersgd:1,ddp_powersgd:4,ddp_local:4 --output OUTPUT-$rate"
         cat "$work/printed" >>"$work/all"
     done
     mv "$work/all" "$work/printed"

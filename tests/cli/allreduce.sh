@@ -108,6 +108,8 @@ measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64
 expect "--sizes-from-model measures the sizes of the model's tensors" equal "$(sizes)" "128 4096 6400 8192 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --wire-dtype bf16 -n 5
 expect "--sizes-from-model halves the sizes with --wire-dtype bf16" equal "$(sizes)" "64 2048 3200 4096 "
+measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --collective reduce_scatter --implementations ddp_sharded --bucket-size-mb 0.02 -n 5
+expect "--sizes-from-model measures what ddp_sharded scatters" equal "$(sizes)" "16512 18816 20608 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
 expect "--sizes-from-model measures the bucket sizes of the preset's model" equal "$(sizes)" "262144 263168 1048576 1049600 "
 expect "the table names the preset" grep -q '^# Model: preset laptop$' printed

@@ -209,8 +209,8 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     one_rank_destroy(&one);
 }
 
-/* Gradients of some strategies after one step, with one and two micro-batches, equal those of one process. Fast enough
- * for an emulated GPU. */
+/* Gradients of some strategies after one step of two micro-batches equal those of one process. Fast enough for an
+ * emulated GPU. */
 START_TEST(gradients_equal_one_process)
 {
     static const struct variant few[] = {{&strategy_ddp, {.cap = {0}}},
@@ -219,10 +219,8 @@ START_TEST(gradients_equal_one_process)
                                          {&strategy_ddp_sharded, {.cap = {2000}}},
                                          {&strategy_ddp_sharded_gradients, {.cap = {2000}}}};
     struct one_rank one, many;
-    if (batch / (size_t)job.size / ((size_t)_i + 1) == 0)
-        return;
     one_rank_create(&one, 0, 1, 1, 0);
-    one_rank_create(&many, job.rank, job.size, (size_t)_i + 1, 0);
+    one_rank_create(&many, job.rank, job.size, batch / (size_t)job.size > 1 ? 2 : 1, 0);
     train(&one, &strategy_ddp, NULL, 1);
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         train(&many, few[i].strategy, &few[i].caps, 1);
@@ -1067,7 +1065,7 @@ int main(void)
     make_variants();
     Suite *suite = suite_create("parity");
     TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU is too slow for "more" */
-    tcase_add_loop_test(core, gradients_equal_one_process, 0, 2);
+    tcase_add_test(core, gradients_equal_one_process);
     tcase_add_loop_test(core, bf16_is_close_and_the_same_everywhere, 0, 5);
     tcase_add_loop_test(core, early_updates_equal_later_ones, 0, 1);
     tcase_add_test(core, a_step_records_its_phases);

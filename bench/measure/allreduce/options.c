@@ -131,9 +131,10 @@ static int of_list(struct message_sizes *sizes, const char *text)
     return more < 0 || !sizes->n ? error_report("--sizes '%.200s': expected a list such as 8,64K,25M", text) : 0;
 }
 
-static int of_workload(struct message_sizes *sizes, struct workload *workload)
+static int of_workload(struct message_sizes *sizes, struct workload *workload, enum comm_kind kind)
 {
     struct implementation implementation[MAX_IMPLEMENTATIONS];
+    int scatters = kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER;
     if (workload_check(workload, "synthetic"))
         return -1;
     int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->wire_dtypes,
@@ -146,7 +147,9 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     for (int i = 0; i < n; i++) {
         const struct strategy *strategy = implementation[i].strategy;
         struct plan plan;
-        if (!strategy->reduces || strategy->collective) /* buckets are more than an all-reduce each */
+        int whole = kind == COMM_ALL_REDUCE ? strategy->reduces && !strategy->collective
+                                            : scatters && strategy->shards && strategy->wire == COMM_FLOAT32;
+        if (!whole) /* its buckets are not sent whole by collectives of this kind */
             continue;
         strategy->plan(&plan, model.tensor, model.tensors, &implementation[i].size.caps);
         for (int bucket = 0; bucket < plan.n; bucket++)
@@ -155,8 +158,10 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     }
     model_destroy(&model);
     return sizes->n ? 0
-                    : error_report("--sizes-from-model: none of the --implementations has one all-reduce per "
-                                   "bucket; name one, such as ddp_bucketed, with --wire-dtype fp32");
+                    : error_report("--sizes-from-model: none of the --implementations sends its buckets by "
+                                   "--collective %s; ddp_bucketed does by all_reduce, ddp_sharded by reduce_scatter "
+                                   "and all_gather, with --wire-dtype fp32",
+                                   comm_kind_name[kind]);
 }
 
 /* ---- the command line ---- */
@@ -196,7 +201,7 @@ static int make_sizes(struct allreduce_options *o, const struct option_table *ta
     if (!o->sizes_from_model)
         return of_range(&o->messages, o);
     workload_use_preset(&o->workload, table, "synthetic", on_gpus);
-    return of_workload(&o->messages, &o->workload);
+    return of_workload(&o->messages, &o->workload, o->choice.kind);
 }
 
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus)

@@ -280,14 +280,6 @@ int implementations_sharding(const struct implementation *row, int n)
     return sharding;
 }
 
-int implementations_releasing(const struct implementation *row, int n)
-{
-    int releasing = 0;
-    for (int i = 0; i < n; i++)
-        releasing += row[i].strategy->releases;
-    return releasing;
-}
-
 void implementations_help(FILE *out)
 {
     char form[40];

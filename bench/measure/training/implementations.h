@@ -77,9 +77,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
  * sentence, such as ", bf16"; "" for the plain form. */
 void implementation_form(const struct strategy *strategy, const char **options, const char **words);
 
-/* Return how many of n rows shard the optimizer's work, and how many release gradients (struct strategy). */
+/* Returns how many of n rows shard the optimizer's work (struct strategy). */
 int implementations_sharding(const struct implementation *row, int n);
-int implementations_releasing(const struct implementation *row, int n);
 
 /* Prints the list of strategies for --help. */
 void implementations_help(FILE *out);

@@ -27,8 +27,10 @@ size_t memory_collectives(const struct training_options *o, const struct model *
 static void spans_of_step(const struct training_options *o, const struct model *model, int traced,
                           size_t spans[TIMELINE_LANES])
 {
-    step_spans(model, o->grad_accumulation, memory_collectives(o, model), traced,
-               implementations_releasing(o->implementation, o->n) > 0, spans);
+    int releases = 0;
+    for (int i = 0; i < o->n; i++)
+        releases |= o->implementation[i].strategy->releases;
+    step_spans(model, o->grad_accumulation, memory_collectives(o, model), traced, releases, spans);
 }
 
 size_t memory_captured_steps(const struct training_options *o, const struct model *model,

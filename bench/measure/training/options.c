@@ -236,7 +236,10 @@ int training_rows_check(struct training_options *o)
 
 int training_needs_gradient(const struct training_options *o)
 {
-    return implementations_releasing(o->implementation, o->n) < o->n || o->checkpoint_every;
+    int needs = o->checkpoint_every > 0;
+    for (int i = 0; i < o->n; i++)
+        needs |= !o->implementation[i].strategy->releases;
+    return needs;
 }
 
 int training_options_fit(struct training_options *o, int ranks)
