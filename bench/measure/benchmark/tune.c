@@ -192,7 +192,7 @@ static void plan_round(void *context, double seconds)
 static void show_progress(struct progress *progress, const struct search *s,
                           const struct implementation *implementation)
 {
-    char words[160], stage[40] = "final";
+    char words[200], stage[40] = "final";
     size_t done = (size_t)(1e-6 * (double)(clock_now_ns() - progress->start_ns)) + 1; /* ms */
     if (!s->final)
         snprintf(stage, sizeof stage, "stage %d of %d", s->stage + 1, s->stages + 1);
