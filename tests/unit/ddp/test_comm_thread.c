@@ -227,6 +227,7 @@ TEST_EACH(stages_of_several_buckets_are_in_flight, sizeof progresses / sizeof *p
         x[i] = 1;
     comm->ranks = 4;
     comm->local_size = 2;
+    m.closed = 1; /* until all are queued */
     for (int i = 0; i < BUCKETS * STAGES; i++) {
         struct collective c = {.kind = kind[i % STAGES],
                                .group = i % STAGES == 1 ? COMM_ACROSS : COMM_HOST,
@@ -236,6 +237,7 @@ TEST_EACH(stages_of_several_buckets_are_in_flight, sizeof progresses / sizeof *p
                                .after = i % STAGES ? ticket : 0};
         ticket = comm->start(comm, &c);
     }
+    m.closed = 0;
     comm->join(comm, ticket);
     for (int i = 0; i < BUCKETS * STAGES; i++)
         at[m.indices[i]] = i;
