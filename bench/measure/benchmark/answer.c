@@ -149,8 +149,8 @@ static void add_table(const struct answer *a, int medians, cJSON *summary)
     snprintf(
         note, sizeof note,
         "%s over the rounds, with intervals from 6 rounds on. cost: step - step of `none`. "
-        "dropped: was in the slower half of a stage. Rows with fewer rounds left the search earlier, so their steps "
-        "are of other rounds than those of the last. All steps are divided by the level of their round, which "
+        "dropped: was in the slower half of a stage, so its rounds are of the stages, and those of the other rows of "
+        "the final. All steps are divided by the level of their round, which "
         "removes what slowed the machine during a whole round.",
         medians ? "Medians" : "Geometric means");
     results_add_table(summary, &(struct table){"candidates", NULL, TABLE_COLUMNS(columns),

@@ -222,8 +222,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         int n_sizes = named->buckets && !own ? sizes->n : 1;
         buckets |= named->buckets && !own;
         if (narrow && gradients && named->bf16 && named->gradients)
-            return error_report("--shard gradients: %s with --wire-dtype bf16 shards the optimizer only; leave out one "
-                                "of the two",
+            return error_report("--shard gradients: %s with sharded gradients sends fp32 only; leave gradients out of "
+                                "--shard, or bf16 out of --wire-dtype",
                                 named->name);
         for (int r = 0; r < n_sizes * FORMS; r++) {
             const struct bucket_size *size = own ? own : &sizes->item[r / FORMS];
@@ -248,7 +248,7 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         }
     }
     if (!buckets && !sizes->automatic)
-        return error_report("--bucket-size-mb: none of the implementations has buckets; %s, %s, %s and %s do",
+        return error_report("--bucket-size-mb: none of the implementations has buckets to size; %s, %s, %s and %s do",
                             strategy_ddp_bucketed.name, strategy_ddp_hierarchical.name, strategy_ddp_sharded.name,
                             strategy_ddp_powersgd.name);
     if (!found[BF16] && narrow)

@@ -38,7 +38,7 @@ static const struct option strategy_rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_strategies, .offset = WORKLOAD(strategies),
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
      .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME; NAME may be NAME:SIZE, "
-     "with a bucket size; all: those without a number R or H"},
+     "with a bucket size; all: every name but ddp_powersgd:R and ddp_local:H"},
     {.name = "bucket-size-mb", .also = "bucket-cap-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "auto",
      .help = "bucket size in MiB, fractions allowed; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter "
@@ -220,11 +220,11 @@ int training_rows_check(struct training_options *o)
     for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
         if (!row->strategy->averages)
             continue;
-        if (o->block_steps % row->number)
-            return error_report(
-                "%s: %zu timed steps of a block are no multiple of %zu, so blocks would differ in their "
-                "share of communication; change --steps-per-block",
-                row->label, o->block_steps, row->number);
+        size_t n = row->number;
+        if (o->block_steps % n)
+            return error_report("%s: %zu timed steps are no multiple of %zu, so blocks would differ in communication; "
+                                "use one, such as --steps-per-block %zu",
+                                row->label, o->block_steps, n, n * (1 + o->block_steps / n));
         if (o->checkpoint_every)
             return error_report("--checkpoint-every does not go with %s: a checkpoint has the weights of one rank, and "
                                 "those of the others differ",

@@ -106,7 +106,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .shown = 40,
                 .note = {
                     "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for communication "
-                    "after backward. other: the rest of the step.",
+                    "after backward, and of ddp_sharded in forward. other: the rest of the step.",
                     "A benchmark has geometric means over n rounds, and the step of the slowest rank; with --resolve, "
                     "and "
                     "in tune except for a short final, medians, which need not add up to the step. A profile has means "

@@ -127,7 +127,7 @@ static const struct {
     {"--shard|parameters", {"--shard parameters", "optimizer", "gradients"}},
     {"--shard|gradients|--implementations|none,ddp", {"--shard gradients: none of", "ddp_sharded does"}},
     {"--shard|gradients|--implementations|ddp_sharded|--wire-dtype|bf16",
-     {"--shard gradients: ddp_sharded with --wire-dtype bf16", "the optimizer only"}},
+     {"--shard gradients: ddp_sharded with sharded gradients sends fp32 only", "bf16 out of --wire-dtype"}},
     {"--wire-dtype|bf16,fp32|--implementations|ddp", {"--wire-dtype bf16: none of"}},
     {"--wire-dtype|fp32,fp32", {"--wire-dtype: 'fp32' is listed twice"}},
     {"--wire-dtype|fp32,fp8", {"--wire-dtype fp8: expected fp32 or bf16"}},
