@@ -9,8 +9,7 @@ enum { ALIGNMENT = 8 }; /* numbers to which slices are rounded up: 16 bytes, for
 
 void exchange_create(struct reducer *reducer)
 {
-    struct comm *comm = reducer->comm;
-    size_t ranks = (size_t)comm->ranks, at = 0;
+    size_t ranks = (size_t)reducer->comm->ranks, at = 0;
     reducer->exchanged = allocate((size_t)reducer->plan.n, sizeof *reducer->exchanged);
     for (int i = 0; i < reducer->plan.n; i++) {
         size_t part = (reducer->plan.bucket[i].count + ranks - 1) / ranks;
@@ -18,12 +17,8 @@ void exchange_create(struct reducer *reducer)
         reducer->exchanged[i] = (struct exchanged_bucket){.at = at, .slice = slice};
         at += ranks * slice;
     }
-    reducer->bytes += 2 * at * sizeof *reducer->sent;
-    reducer->sent = comm->allocate(comm, at * sizeof *reducer->sent);
-    reducer->received = comm->allocate(comm, at * sizeof *reducer->received);
-    /* Cause page faults now, not in a step. */
-    reducer->model->device->zero((float *)(void *)reducer->sent, at * sizeof *reducer->sent / sizeof(float));
-    reducer->model->device->zero((float *)(void *)reducer->received, at * sizeof *reducer->received / sizeof(float));
+    reducer->sent = reducer_allocate(reducer, at * sizeof *reducer->sent / sizeof(float));
+    reducer->received = reducer_allocate(reducer, at * sizeof *reducer->received / sizeof(float));
 }
 
 struct collective exchange_collective(const struct reducer *reducer, int bucket)

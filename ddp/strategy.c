@@ -78,6 +78,14 @@ size_t strategy_ring(const struct strategy *strategy, const struct model *model,
     return most;
 }
 
+void *reducer_allocate(struct reducer *reducer, size_t floats)
+{
+    void *memory = reducer->comm->allocate(reducer->comm, floats * sizeof(float));
+    reducer->bytes += floats * sizeof(float);
+    reducer->model->device->zero(memory, floats); /* causes page faults now, not in a step */
+    return memory;
+}
+
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
                     struct comm *comm, const struct bucket_caps *caps, size_t number)
 {
@@ -85,28 +93,14 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
     strategy = strategy_used(strategy, comm->ranks, comm->local_size);
     *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm, .number = number};
     strategy->plan(&reducer->plan, model->tensor, model->tensors, caps);
-    if (strategy->stages) {
-        reducer->bytes = model->arena * comm_dtype_bytes(strategy->wire);
-        reducer->staged = comm->allocate(comm, reducer->bytes);
-        /* Cause page faults now, not in a step. */
-        model->device->zero(reducer->staged, reducer->bytes / sizeof(float));
-    }
-    if (parts) {
-        size_t floats = model->arena / (size_t)parts;
-        reducer->bytes += floats * sizeof(float);
-        reducer->shard = comm->allocate(comm, floats * sizeof(float));
-        model->device->zero(reducer->shard, floats);
-    }
-    if (strategy->shards) {
-        reducer->bytes += (size_t)comm->ranks * sizeof(float);
-        reducer->norm = comm->allocate(comm, (size_t)comm->ranks * sizeof(float));
-    }
-    if (strategy->keeps) {
-        size_t floats = strategy->keeps(model, number);
-        reducer->bytes += floats * sizeof(float);
-        reducer->kept = comm->allocate(comm, floats * sizeof(float));
-        model->device->zero(reducer->kept, floats);
-    }
+    if (strategy->stages)
+        reducer->staged = reducer_allocate(reducer, model->arena * comm_dtype_bytes(strategy->wire) / sizeof(float));
+    if (parts)
+        reducer->shard = reducer_allocate(reducer, model->arena / (size_t)parts);
+    if (strategy->shards)
+        reducer->norm = reducer_allocate(reducer, (size_t)comm->ranks);
+    if (strategy->keeps)
+        reducer->kept = reducer_allocate(reducer, strategy->keeps(model, number));
     reducer->owned = allocate((size_t)reducer->plan.n, sizeof *reducer->owned);
     reducer->owned[0] = (struct owned_range){0, model->arena, 0, model->gradient};
     reducer->ranges = 1;
@@ -118,9 +112,7 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         size_t floats = strategy_ring(strategy, model, caps);
         reducer->ring_buffers = ring_buffers(&reducer->plan);
         reducer->ring_floats = floats / (size_t)reducer->ring_buffers;
-        reducer->bytes += floats * sizeof(float);
-        reducer->ring = comm->allocate(comm, floats * sizeof(float));
-        model->device->zero(reducer->ring, floats);
+        reducer->ring = reducer_allocate(reducer, floats);
     }
     reducer_restart(reducer);
 }

@@ -25,6 +25,7 @@ struct exchanged_bucket {
 /* Buckets take turns in so many buffers: backward writes to one while others are reduced. The matrices that backward
  * places at a time may lie in as many buckets. */
 enum { RING_BUFFERS = BACKWARD_PLACES };
+
 /* Where a tensor's numbers end in the messages of ddp_powersgd, in floats; they begin where those of the next tensor
  * end, as in the arena. */
 struct low_rank_tensor {
@@ -171,6 +172,10 @@ size_t strategy_ring(const struct strategy *strategy, const struct model *model,
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
                     struct comm *comm, const struct bucket_caps *caps, size_t number);
 void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
+
+/* Returns zeroed memory from the reducer's comm, of so many floats, and adds it to reducer->bytes. For set-up;
+ * reducer_destroy releases it if it is kept in a member of the reducer. */
+void *reducer_allocate(struct reducer *reducer, size_t floats);
 
 /* Forgets all earlier steps. Call it when training starts again, with the weights from which it starts. */
 void reducer_restart(struct reducer *reducer);
