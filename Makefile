@@ -77,7 +77,7 @@ $(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # the speed of the tests' ow
 INCLUDES = -I. -Ibench -Ibench/measure -Ibench/read # an include line names folder and header, without bench/, measure/ or read/
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) $(INCLUDES) \
 	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
+CHECK_LIBS = -Wl,--wrap=_mark_point $(shell pkg-config --libs check 2>/dev/null) # see tests/support/suite.c
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 # Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; BENCH_HELP lists the objects that they share.

@@ -112,7 +112,8 @@ measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64
 expect "--sizes-from-model measures what ddp_sharded scatters" equal "$(sizes)" "16512 18816 20608 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
 expect "--sizes-from-model measures the bucket sizes of the preset's model" equal "$(sizes)" "262144 263168 1048576 1049600 "
-expect "the table names the preset" grep -q '^# Model: preset laptop$' printed
+expect "the heading names the preset and what comes from it" grep -q '^# From the preset laptop: d-model ' printed
+expect "the heading has the sizes of the model" grep -q '^# Model: 1 layers, d_model ' printed
 measure 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0
 expect "-N 4: the four cycles together make 12 iterations" equal "$(counts)" 12
 expect "the table contains percentiles and CPU time" grep -q 'cputime.*i_p99' printed

@@ -14,10 +14,12 @@ delayed=$build/tests/support/programs/delayed_tune
 
 # ---- a known best size, between two sizes of the first round, so that only the final rounds find it ----
 
-limit=400 try "${run[@]}" "$delayed" 10000 0.353 0 "${tiny[@]}" --max-minutes 5 --output found # takes 15 s on idle cores
+limit=400 try "${run[@]}" "$delayed" 10000 0.353 0 "${tiny[@]}" --steps-per-block 1 --max-minutes 5 --output found # takes 8 s on idle cores
 check 0 "a search succeeds" 'Searching among 14 candidates for 5 min 00 s at most'
-use="Options: --implementations ddp_bucketed --bucket-size-mb 0.354 (PyTorch's DDP: bucket_cap_mb=0.354)"
-is "the best size is found, with the options to use" "$(grep '^Options: ' printed)" "$use"
+# Two strategies have buckets; which of them is faster depends on the machine.
+use=$(grep '^Options: ' printed)
+succeeds "the best size is found, with the options to use" grep -qxE \
+    "Options: --implementations ddp_(bucketed --bucket-size-mb 0[.]354 [(]PyTorch's DDP: bucket_cap_mb=0[.]354[)]|sharded --bucket-size-mb 0[.]354)" <<<"$use"
 succeeds "other candidates are slower or dropped" grep -qE '^ddp_individual  .* (slower|dropped)( |$)' printed
 # delayed_tune delays a step of ddp, which has no buckets, by 5 x 10 ms.
 # shellcheck disable=SC2016 # these are awk fields

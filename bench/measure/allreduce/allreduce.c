@@ -104,7 +104,7 @@ static void add_choice(const struct allreduce_options *o, cJSON *summary)
     const struct timing_options *t = &o->timing;
     char iters[64] = "as many as fit into 0.2 s at the fastest call's pace, 5 to 2000";
     if (o->sizes_from_model)
-        results_add_sentence(summary, "heading", "Model: preset %s", preset_name[o->workload.preset]);
+        workload_describe(&o->workload, o->parameters, summary);
     if (o->overlap) {
         results_add_sentence(summary, "heading", "%s", comm_kind_name[o->choice.kind]);
         return;

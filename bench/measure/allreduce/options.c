@@ -131,8 +131,11 @@ static int of_list(struct message_sizes *sizes, const char *text)
     return more < 0 || !sizes->n ? error_report("--sizes '%.200s': expected a list such as 8,64K,25M", text) : 0;
 }
 
-static int of_workload(struct message_sizes *sizes, struct workload *workload, enum comm_kind kind)
+static int of_workload(struct allreduce_options *o)
 {
+    struct message_sizes *sizes = &o->messages;
+    struct workload *workload = &o->workload;
+    enum comm_kind kind = o->choice.kind;
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int scatters = kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER;
     if (workload_check(workload, "synthetic"))
@@ -144,6 +147,7 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload, e
     struct model_sizes of_model = workload_sizes(workload, 1);
     struct model model;
     model_plan(&model, &of_model, sizeof(float));
+    o->parameters = model.parameters;
     for (int i = 0; i < n; i++) {
         const struct strategy *strategy = implementation[i].strategy;
         struct plan plan;
@@ -201,7 +205,7 @@ static int make_sizes(struct allreduce_options *o, const struct option_table *ta
     if (!o->sizes_from_model)
         return of_range(&o->messages, o);
     workload_use_preset(&o->workload, table, "synthetic", on_gpus);
-    return of_workload(&o->messages, &o->workload, o->choice.kind);
+    return of_workload(o);
 }
 
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus)

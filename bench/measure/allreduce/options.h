@@ -18,6 +18,7 @@ struct allreduce_options {
     const char *sizes;    /* "", or a list of sizes in place of the range */
     int sizes_from_model; /* 1: the sizes are those of the messages that training `workload` sends */
     struct workload workload;
+    size_t parameters;             /* of the workload's model */
     struct message_sizes messages; /* the sizes to time, made from the fields above */
     struct collective_choice choice;
     struct timing_options timing;

@@ -83,16 +83,19 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
                              (double)bytes / 1048576);
 }
 
-static void add_workload(const struct training_options *o, const struct model *model, int ranks, cJSON *summary)
+void workload_describe(const struct workload *w, size_t parameters, cJSON *summary)
 {
-    const struct workload *w = &o->workload;
     if (*w->from_preset)
         results_add_sentence(summary, "heading", "From the preset %s: %s", preset_name[w->preset], w->from_preset);
     results_add_sentence(
         summary, "heading",
         "Model: %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
-        w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length,
-        1e-6 * (double)model->parameters);
+        w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length, 1e-6 * (double)parameters);
+}
+
+static void add_workload(const struct training_options *o, const struct model *model, int ranks, cJSON *summary)
+{
+    workload_describe(&o->workload, model->parameters, summary);
     results_add_sentence(summary, "heading", "Batch: %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
                          o->batch_size, text_plural(o->batch_size), ranks, text_plural((size_t)ranks),
                          o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", model->sizes.batch);

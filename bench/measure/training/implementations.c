@@ -69,6 +69,19 @@ int bucket_size_parse(struct bucket_size *size, const char *option, const char *
     return 0;
 }
 
+/* Returns the option that adds the rows whose labels end with these words; NULL: none does. */
+static const char *form_option(const char *words)
+{
+    static const char *const forms[][2] = {{"update", "--update-in-backward"},
+                                           {"bf16", "--wire-dtype fp32,bf16"},
+                                           {"gradients", "--shard optimizer,gradients"}};
+    const char *last = strrchr(words, ':');
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(last ? last + 1 : words, forms[i][0]))
+            return forms[i][1];
+    return NULL;
+}
+
 static int strategies_parse(const struct option *option, const char *text, void *field)
 {
     struct strategy_list list = {0};
@@ -87,6 +100,9 @@ static int strategies_parse(const struct option *option, const char *text, void 
         if (!strategy)
             return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
                                 strategy_names(", ", 1, names));
+        if (size && form_option(size + 1))
+            return error_report("--%s: '%s' is a row's label, not a name; name '%s', and give %s", option->name, word,
+                                name, form_option(size + 1));
         if (strategy->number_letter) {
             if (number_parse(&list.item[list.n].number, option->name, strategy, size))
                 return -1;

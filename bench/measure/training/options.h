@@ -81,6 +81,9 @@ void workload_help_presets(FILE *out); /* prints the list of presets for --help 
 enum { BUCKET_DEFAULT_BYTES = 25 << 20 }; /* PyTorch's default */
 int workload_check(struct workload *workload, const char *data);
 
+/* Adds the sizes of the model, and which of them come from a preset, to the heading of a summary. */
+void workload_describe(const struct workload *workload, size_t parameters, cJSON *summary);
+
 /* Returns the sizes for model_plan; batch: number of sequences in one rank's part of a micro-batch. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 

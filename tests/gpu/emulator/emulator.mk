@@ -40,12 +40,12 @@ $(EMULATED)/tests/gpu/test_activity_cupti: $(addprefix $(EMULATED)/obj/kernels/,
 $(EMULATED)/tests/gpu/%: $(EMULATED)/obj/tests/gpu/%.o $(EMULATED)/obj/tests/support/suite.o $(addprefix $(EMULATED)/obj/kernels/,error.o exit_handlers.o utf8.o) $(EMULATION)
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
-	$(Q)$(CXX) $(EMULATED_SANITIZE) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)
+	$(Q)$(CXX) $(EMULATED_SANITIZE) -o $@ $^ $(CHECK_LIBS) $(EMULATED_LIBS)
 
 $(EMULATED)/tests/%: $(EMULATED)/obj/tests/%.o $(EMULATED_HELP) $(EMULATED_LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
-	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)
+	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(CHECK_LIBS) $(EMULATED_LIBS)
 
 $(EMULATED)/obj/flags: FORCE
 	@$(call STAMP,$(CC) $(EMULATED_CFLAGS) $(CXX) $(subst ',,$(EMULATED_CXXFLAGS) $(EMULATED_OWN) $(EMULATED_OWN_block)))

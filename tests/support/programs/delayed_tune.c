@@ -1,14 +1,14 @@
-/* delayed_tune.c - `ddpbench tune` with a known best bucket size: after each backward every rank spins, longer the more
- * the implementation's bucket size differs from that size; less long if only the last bucket has another size. Used by
- * tests/cli/tune.sh, on the CPU. */
+/* delayed_tune.c - `ddpbench tune` with a known best bucket size: after each backward every rank sleeps, longer the
+ * more the implementation's bucket size differs from that size; less long if only the last bucket has another size.
+ * Used by tests/cli/tune.sh, on the CPU. */
 #include "benchmark/tune.h"
 #include "ddp/job.h"
-#include "kernels/clock.h"
 #include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static struct strategy delayed[MAX_IMPLEMENTATIONS];
 static const struct strategy *original[MAX_IMPLEMENTATIONS];
@@ -25,13 +25,11 @@ static int64_t delay_ns(const struct implementation *row)
     return (int64_t)(1e3 * delay_us * (units + (caps->last && !caps->cap[1] ? 0 : gain)));
 }
 
-/* Spins, because a sleep is not exact. */
 static void finish(struct reducer *reducer)
 {
     size_t i = (size_t)(reducer->strategy - delayed);
-    int64_t start = clock_now_ns(), delay = delay_ns(&options.run.training.implementation[i]);
-    while (clock_now_ns() - start < delay)
-        ;
+    int64_t ns = delay_ns(&options.run.training.implementation[i]);
+    nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
     original[i]->finish(reducer);
 }
 

@@ -88,6 +88,8 @@ static const struct {
     {"--implementations|ddp,", {"expected all, or names separated by commas"}},
     {"--implementations|=ddp", {"label in '=ddp'", "1 to 40"}},
     {"--implementations|a=", {"unknown implementation ''"}},
+    {"--implementations|ddp_bucketed:25:update",
+     {"'ddp_bucketed:25:update' is a row's label", "name 'ddp_bucketed', and give --update-in-backward"}},
     {"--implementations|a\"b=ddp", {"label 'a\"b'", "letters, digits"}},
     {"--implementations|a2345678901234567890123456789012345678901=ddp", {"1 to 40 characters"}},
     {"--implementations|ddp_local", {"--implementations ddp_local: expected ddp_local:H", "from 1 to 1000"}},
