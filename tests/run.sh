@@ -13,9 +13,10 @@
 #   --gpu   only tests on a real GPU, which must exist
 #   --mpi   only tests that depend on the MPI: tests/mpi, and comm.sh and run.sh of tests/cli
 #   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and of tests/cli allreduce.sh,
-#           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
+#           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh, profile_faults.sh and report.sh
 #   --rest  all tests that are worth repeating in a plain build after --cpu: leaves out tests/unit/document and
-#           tests/unit/results, and of tests/cli allreduce.sh, benchmark.sh, compare.sh, help.sh, profile.sh and report.sh
+#           tests/unit/results, and of tests/cli allreduce.sh, benchmark.sh, compare.sh, help.sh, profile.sh,
+#           profile_faults.sh and report.sh
 #   --long  runs simulations with all repetitions, not with a tenth, and attention on an emulated GPU with all magnitudes of scores
 set -euo pipefail
 
@@ -192,8 +193,8 @@ run_mpi_tests() {
 run_scripts() {
     local name
     for name in "$@"; do
-        [ "$only" != cpu ] || [[ $name == @(allreduce|benchmark|comm|compare|help|profile|report) ]] || continue
-        [ "$only" != rest ] || [[ $name != @(allreduce|benchmark|compare|help|profile|report) ]] || continue
+        [ "$only" != cpu ] || [[ $name == @(allreduce|benchmark|comm|compare|help|profile|profile_faults|report) ]] || continue
+        [ "$only" != rest ] || [[ $name != @(allreduce|benchmark|compare|help|profile|profile_faults|report) ]] || continue
         run_one lines "cli/$name.sh" "tests/cli/$name.sh" "$build"
     done
 }
@@ -227,7 +228,7 @@ share_machine() {
 }
 
 # Scripts that check no durations, longest first. Three more than there are cores run at a time, because most of them often wait.
-sharing=(peer comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune prometheus compare report run
+sharing=(peer comm slurm bad_launch bad_calls profile profile_faults faults benchmark sweep paper allreduce netlab tune prometheus compare report run
     gate pack install help blas fences profilers)
 sharing_emulated=(cuda first_contact cuda_profile)
 run_sharing() {
