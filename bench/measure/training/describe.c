@@ -167,7 +167,7 @@ int training_dry_run(const struct run_options *options, const struct recording *
     const struct training_options *o = &options->training;
     const struct harness_options *h = &options->harness;
     const struct memory_conditions conditions = {
-        0, ranks, ranks, on_gpus, on_gpus && h->comm.library == COMM_MPI, recording};
+        0, ranks, ranks, on_gpus, on_gpus && h->comm.library == COMM_MPI, recording, host_peak_memory()};
     size_t bytes[MEMORY_PARTS], steps = DISCARDED_STEPS + o->block_steps;
     struct model model;
     char first[64] = "", limit[CELL], flops[CELL], total[CELL];

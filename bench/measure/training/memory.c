@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const memory_part_name[MEMORY_PARTS] = {"weights",       "gradients", "optimizer", "activations",
-                                                    "communication", "staging",   "data",      "records"};
+const char *const memory_part_name[MEMORY_PARTS] = {"weights", "gradients", "optimizer", "activations", "communication",
+                                                    "staging", "data",      "records",   "program"};
 
 size_t memory_collectives(const struct training_options *o, const struct model *model)
 {
@@ -87,6 +87,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
         bytes[c->stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] +=
             bytes[MEMORY_GRADIENTS] < arena ? bytes[MEMORY_GRADIENTS] : arena;
 
+    bytes[MEMORY_PROGRAM] = c->on_gpu ? 0 : c->program;
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
@@ -134,7 +135,7 @@ int memory_check(const struct job *job, const struct open_device *opened, const 
         int ranks, from, to; /* `ranks` ranks share this memory, which holds the parts [from, to) of each rank */
         const char *advice;
     } place[] = {{gpu, open_device_available(opened), opened->sharing, 0, first_of_host, "--dtype bf16, or more GPUs"},
-                 {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PARTS,
+                 {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PROGRAM,
                   "fewer --steps-per-block or --data-workers, or more hosts"}};
     for (const struct place *p = place; p < place + 2; p++) {
         double needed = (double)memory_sum(bytes, p->from, p->to) * p->ranks;

@@ -17,6 +17,8 @@ enum memory_part {
     MEMORY_DATA,          /* micro-batches */
     MEMORY_RECORDS, /* times and spans of a block's steps; the samples of all blocks; on rank 0 also the piece of a
                        checkpoint that is being written */
+    MEMORY_PROGRAM, /* the program and its libraries, as they are before anything above is allocated; on a GPU not
+                       counted */
     MEMORY_PARTS
 };
 extern const char *const memory_part_name[MEMORY_PARTS];
@@ -28,6 +30,7 @@ struct memory_conditions {
     int local_size;     /* number of ranks on this rank's host */
     int on_gpu, stages; /* stages 1: collectives go through host memory */
     const struct recording *recording;
+    size_t program; /* bytes of MEMORY_PROGRAM */
 };
 
 /* Estimates the bytes of each part for a rank that trains a planned model. */

@@ -62,8 +62,8 @@ static int plan_model(struct training *t, int stages)
     struct run *run = &t->run;
     const struct harness *h = &t->harness;
     const struct device *device = h->opened.device;
-    const struct memory_conditions conditions = {h->job->rank,     h->job->size, h->job->local_size,
-                                                 h->opened.on_gpu, stages,       &run->recording};
+    const struct memory_conditions conditions = {h->job->rank, h->job->size,    h->job->local_size, h->opened.on_gpu,
+                                                 stages,       &run->recording, host_peak_memory()};
     if (training_estimate(&t->engine.model, &conditions, run->options, device->compute_bytes, run->memory))
         return -1;
     size_t width = run->options->workload.d_model / run->options->workload.num_heads;
