@@ -4,6 +4,7 @@
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"
 #include "ddp/job.h"
+#include "isolate/isolate.h"
 #include "kernels/blas.h"
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
@@ -32,6 +33,7 @@ static const struct command_row {
 } commands[] = {
     {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL},
     {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL},
+    {"isolate", ISOLATE_SYNOPSIS, "which host or link is slow", isolate_main, NULL},
     {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare},
     {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, report_once},
 };
@@ -157,8 +159,8 @@ static enum exit_status training_main(const struct job *job, int argc, char *con
 {
     struct command_line line = {0};
     struct option_table table = {0};
-    const struct harness_command command = {&line,      &table,           &line.run.harness, check,
-                                            print_help, "the run failed", dry_run,           run};
+    const struct harness_command command = {
+        &line, &table, &line.run.harness, check, print_help, "the run failed", dry_run, run, ""};
     run_options_add(&table, &line.run);
     profile_options_add(&table, &line.profile);
     return harness_main(&command, job, argc, argv);

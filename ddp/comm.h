@@ -150,6 +150,10 @@ struct comm {
      * and the device must be idle (synchronize). If ranks share cores, a call may keep a core for a whole time slice of
      * the scheduler; `run_blocking` does not. */
     void (*call)(struct comm *comm, const struct collective *collective, size_t n);
+    /* Sends bytes from the buffer to rank `peer`; or, if receive is 1, receives them from it into the buffer, which
+     * this comm allocated. Returns when the buffer may be used again; for measuring links. The peer makes the opposite
+     * call. bytes is at most INT_MAX. No collective may be in flight. NULL: there is a single rank. */
+    void (*transfer)(struct comm *comm, void *buffer, size_t bytes, int peer, int receive);
     /* Returns the thread id of the comm's own thread; 0: the comm has none. */
     long (*thread_id)(struct comm *comm);
     /* Returns the CPU seconds used by the comm's own threads. */

@@ -1,12 +1,14 @@
 /* comm_mpi.c - collectives by MPI, on communicators of their own: one for each queue of collectives. */
 #include "ddp/comm_mpi.h"
 
+#include "ddp/backoff.h"
 #include "ddp/comm_staged.h"
 #include "ddp/comm_thread.h"
 #include "ddp/watchdog.h"
 #include "kernels/bf16.h"
 #include "kernels/error.h"
 
+#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -20,6 +22,7 @@ struct slot {
 struct mpi_state {
     MPI_Comm comm[COMM_QUEUES]; /* MPI_COMM_NULL: there are no groups */
     int ranks, local_size;
+    int crowded; /* as in struct comm_progress */
     MPI_Op sum_bf16, max_bf16;
     size_t piece; /* the most elements of one MPI call */
     struct slot *slot;
@@ -179,6 +182,27 @@ static void mpi_call(void *state, const struct collective *c)
     divide_average(s, c);
 }
 
+/* Tests the request with the pauses of comm_thread's join, so that ranks which share a core take turns. */
+static void mpi_transfer(void *state, void *buffer, size_t bytes, int peer, int receive)
+{
+    const struct mpi_state *s = state;
+    MPI_Request request;
+    unsigned pauses = 0;
+    int done = 0;
+    if (bytes > INT_MAX)
+        FATAL("%zu bytes are too many for one message", bytes);
+    if (receive)
+        MPI_CHECK(MPI_Irecv(buffer, (int)bytes, MPI_BYTE, peer, 0, s->comm[0], &request));
+    else
+        MPI_CHECK(MPI_Isend(buffer, (int)bytes, MPI_BYTE, peer, 0, s->comm[0], &request));
+    for (;;) {
+        MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return;
+        backoff_pause(s->crowded, &pauses);
+    }
+}
+
 static int mpi_test(void *state, size_t slot_index)
 {
     struct mpi_state *s = state;
@@ -225,10 +249,12 @@ static void connect_ranks(struct mpi_state *s, const struct job *job, int groups
             MPI_Comm_set_errhandler(s->comm[i], MPI_ERRORS_RETURN);
 }
 
-static struct transport transport_create(const struct job *job, int groups, size_t capacity, size_t piece)
+static struct transport transport_create(const struct job *job, const struct comm_options *options, size_t capacity,
+                                         size_t piece)
 {
     struct mpi_state *s = allocate(1, sizeof *s);
-    connect_ranks(s, job, groups);
+    connect_ranks(s, job, options->groups);
+    s->crowded = options->progress.crowded;
     s->ranks = job->size;
     s->local_size = job->local_size;
     MPI_Op_create(sum_bf16, 1, &s->sum_bf16);
@@ -240,13 +266,18 @@ static struct transport transport_create(const struct job *job, int groups, size
         s->slot[i].capacity = 1;
         s->slot[i].request = allocate(1, sizeof *s->slot[i].request);
     }
-    return (struct transport){.post = mpi_post, .test = mpi_test, .call = mpi_call, .destroy = mpi_destroy, .state = s};
+    return (struct transport){.post = mpi_post,
+                              .test = mpi_test,
+                              .call = mpi_call,
+                              .transfer = mpi_transfer,
+                              .destroy = mpi_destroy,
+                              .state = s};
 }
 
 struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
                                     size_t capacity, const struct comm_options *options, size_t piece)
 {
-    struct transport transport = transport_create(job, options->groups, capacity, piece);
+    struct transport transport = transport_create(job, options, capacity, piece);
     struct comm_progress progress = options->progress;
     if (!device->host_reads_memory)
         transport = comm_staged(transport, device, job, capacity);

@@ -106,14 +106,21 @@ int comm_nccl_check(const struct comm_options *options)
 
 /* ---- calls that the host waits for ---- */
 
-/* Begins a call of NCCL in which the host waits; the watchdog limits the time until end_call. */
-static void begin_call(struct comm_nccl *c, const char *words)
+/* Begins a call of NCCL in which the host waits; the watchdog limits the time until end_call. number: as in struct
+ * watched. */
+static void begin_call_of(struct comm_nccl *c, const char *words, long number)
 {
-    struct watched call = {.since_ns = clock_now_ns(), .number = watchdog_started(c->comm.watchdog)};
+    struct watched call = {.since_ns = clock_now_ns(), .number = number};
     snprintf(call.words, sizeof call.words, "%s", words);
     pthread_mutex_lock(&c->lock);
     c->call = call;
     pthread_mutex_unlock(&c->lock);
+}
+
+/* Begins a call that all ranks make. */
+static void begin_call(struct comm_nccl *c, const char *words)
+{
+    begin_call_of(c, words, watchdog_started(c->comm.watchdog));
 }
 
 static void end_call(struct comm_nccl *c)
@@ -273,6 +280,21 @@ static void nccl_call(struct comm *comm, const struct collective *collective, si
     begin_call(c, words);
     for (size_t i = 0; i < n; i++)
         issue_call(c, collective);
+    CUDA_CHECK(cudaStreamSynchronize(c->stream));
+    end_call(c);
+}
+
+static void nccl_transfer(struct comm *comm, void *buffer, size_t bytes, int peer, int receive)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    ncclComm_t nccl = c->nccl[COMM_ALL];
+    begin_call_of(c, receive ? "receiving from another rank" : "sending to another rank", 0);
+    pthread_mutex_lock(&c->calling);
+    ncclResult_t code = receive ? ncclRecv(buffer, bytes, ncclInt8, peer, nccl, c->stream)
+                                : ncclSend(buffer, bytes, ncclInt8, peer, nccl, c->stream);
+    pthread_mutex_unlock(&c->calling);
+    if (code != ncclSuccess)
+        fail_and_wait(c, code);
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
     end_call(c);
 }
@@ -485,6 +507,7 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                             .complete = nccl_complete,
                             .run_blocking = nccl_run,
                             .call = nccl_call,
+                            .transfer = nccl_transfer,
                             .thread_id = nccl_thread_id,
                             .cpu_seconds = nccl_cpu_seconds,
                             .destroy = nccl_destroy};

@@ -74,7 +74,7 @@ static void *find_mirror(const struct staged *s, const void *memory, size_t n)
         if (at >= begin && at + n <= begin + m->bytes)
             return m->host + (at - begin);
     }
-    FATAL("a collective of %zu bytes in memory that its comm did not allocate", n);
+    FATAL("a message of %zu bytes in memory that its comm did not allocate", n);
 }
 
 /* ---- copies ---- */
@@ -188,6 +188,22 @@ static void staged_call(void *state, const struct collective *c)
         ;
 }
 
+static void staged_transfer(void *state, void *buffer, size_t bytes, int peer, int receive)
+{
+    struct staged *s = state;
+    size_t index = s->capacity;
+    void *host = find_mirror(s, buffer, bytes);
+    if (!receive)
+        s->device->stage_out(host, buffer, bytes, mark_out(index));
+    while (!receive && !s->device->stage_reached(mark_out(index)))
+        ;
+    s->inner.transfer(s->inner.state, host, bytes, peer, receive);
+    if (receive)
+        s->device->stage_in(buffer, host, bytes, mark_in(index));
+    while (receive && !s->device->stage_reached(mark_in(index)))
+        ;
+}
+
 static void staged_destroy(void *state)
 {
     struct staged *s = state;
@@ -214,6 +230,7 @@ struct transport comm_staged(struct transport inner, const struct device *device
                               .post = staged_post,
                               .test = staged_test,
                               .call = staged_call,
+                              .transfer = staged_transfer,
                               .destroy = staged_destroy,
                               .state = s};
 }

@@ -255,6 +255,12 @@ static void thread_call(struct comm *comm, const struct collective *collective, 
     pthread_mutex_unlock(&c->lock);
 }
 
+static void thread_transfer(struct comm *comm, void *buffer, size_t bytes, int peer, int receive)
+{
+    const struct comm_thread *c = (struct comm_thread *)comm;
+    c->transport.transfer(c->transport.state, buffer, bytes, peer, receive);
+}
+
 void comm_thread_look(void *state, struct watched *watched)
 {
     struct comm_thread *c = state;
@@ -329,6 +335,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
                             .complete = thread_complete,
                             .run_blocking = thread_run,
                             .call = thread_call,
+                            .transfer = thread_transfer,
                             .thread_id = thread_id,
                             .cpu_seconds = thread_cpu_seconds,
                             .destroy = thread_destroy};

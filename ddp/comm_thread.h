@@ -29,6 +29,9 @@ struct transport {
     int (*test)(void *state, size_t slot);
     /* Runs a blocking collective, while no slot is in use. */
     void (*call)(void *state, const struct collective *collective);
+    /* Sends or receives a message (struct comm), while no slot is in use. NULL: `transfer` of the comm must not be
+     * called. */
+    void (*transfer)(void *state, void *buffer, size_t bytes, int peer, int receive);
     void (*destroy)(void *state); /* called last, from the thread that destroys the comm */
     void *state;
 };

@@ -306,6 +306,26 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
     watchdog_arrived(job->watchdog);
 }
 
+void job_gather_first(const struct job *job, const void *mine, size_t bytes, void *all)
+{
+    MPI_Request request;
+    wait_for_all(job, "gathering on rank 0", 0);
+    MPI_Igather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    sleep_until_complete(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    watchdog_arrived(job->watchdog);
+}
+
+void job_scatter_first(const struct job *job, const void *all, size_t bytes, void *mine)
+{
+    MPI_Request request;
+    wait_for_all(job, "scattering from rank 0", 0);
+    MPI_Iscatter(all, (int)bytes, MPI_BYTE, mine, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    sleep_until_complete(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    watchdog_arrived(job->watchdog);
+}
+
 static double reduce(const struct job *job, double value, MPI_Op op, MPI_Comm ranks)
 {
     double result;

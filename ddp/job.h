@@ -45,6 +45,11 @@ void job_barrier(const struct job *job);
 /* Gathers `bytes` bytes of every rank, in the order of ranks, into all[size * bytes] on every rank. */
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
 
+/* job_gather_first gathers on rank 0 only, into all[size * bytes]; job_scatter_first does the reverse: `mine` of each
+ * rank becomes its part of rank 0's all[size * bytes]. On other ranks `all` is not used. */
+void job_gather_first(const struct job *job, const void *mine, size_t bytes, void *all);
+void job_scatter_first(const struct job *job, const void *all, size_t bytes, void *mine);
+
 /* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). If so on any rank, the
  * job is crowded: ranks that wait in this module then sleep 20 to 500 us at a time. Returns whether the job is
  * crowded. */

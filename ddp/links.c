@@ -1,4 +1,4 @@
-/* links.c - measures the send and receive rates of each host. */
+/* links.c - times the links between ranks, and from these the send and receive rates of each host. */
 #include "ddp/links.h"
 
 #include "ddp/watchdog.h"
@@ -6,76 +6,128 @@
 #include "kernels/error.h"
 
 #include <math.h>
-#include <mpi.h>
 #include <stdlib.h>
 
-enum { TAG_LINK = 81, MESSAGE = 1 << 20, REPEATS = 2 };
+enum { TRIPS = 9 }; /* round trips of a pair */
 
-/* Stores the first rank of each host in leader[hosts]. */
-static void find_leaders(const struct job *job, int *leader)
+static double seconds_since(int64_t ns)
 {
-    struct {
-        int host, local_rank;
-    } mine = {job->host, job->local_rank}, *all = allocate((size_t)job->size, sizeof *all);
-    job_gather(job, &mine, sizeof mine, all);
-    for (int r = 0; r < job->size; r++)
-        if (all[r].local_rank == 0)
-            leader[all[r].host] = r;
-    free(all);
+    return 1e-9 * (double)(clock_now_ns() - ns);
 }
 
-/* Hosts of one class send at the same time, always to hosts of other classes, because a host that sends and receives at
- * once would answer late. Hosts alternate between two classes; with an odd number of hosts, the last host is in a third
- * class. */
-enum { CLASSES = 3 };
-static int class_of(int host, int hosts)
+/* Returns the seconds from sending `bytes` bytes until the partner's answer arrives. */
+static double exchange(struct comm *comm, int partner, void *message, size_t bytes)
+{
+    int64_t begin = clock_now_ns();
+    comm->transfer(comm, message, bytes, partner, 0);
+    comm->transfer(comm, message, LINKS_LEAST, partner, 1);
+    return seconds_since(begin);
+}
+
+static void answer(struct comm *comm, int partner, void *message, size_t bytes)
+{
+    comm->transfer(comm, message, bytes, partner, 1);
+    comm->transfer(comm, message, LINKS_LEAST, partner, 0);
+}
+
+/* Times the message after a short one, so that its time does not depend on which rank left the barrier first. */
+static double time_message(struct comm *comm, int partner, void *message, size_t bytes)
+{
+    exchange(comm, partner, message, LINKS_LEAST);
+    return exchange(comm, partner, message, bytes);
+}
+
+static void answer_message(struct comm *comm, int partner, void *message, size_t bytes)
+{
+    answer(comm, partner, message, LINKS_LEAST);
+    answer(comm, partner, message, bytes);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sends a few bytes to and fro, and returns the median of the times from sending until the next bytes arrive. One rank
+ * of the pair is `first` to send; its last bytes end the last trip of the other. */
+static double time_trips(struct comm *comm, int partner, void *message, int first)
+{
+    double seconds[TRIPS];
+    if (!first)
+        comm->transfer(comm, message, LINKS_LEAST, partner, 1);
+    for (int i = 0; i < TRIPS; i++)
+        seconds[i] = exchange(comm, partner, message, LINKS_LEAST);
+    if (first)
+        comm->transfer(comm, message, LINKS_LEAST, partner, 0);
+    qsort(seconds, TRIPS, sizeof *seconds, by_size);
+    return seconds[TRIPS / 2];
+}
+
+void links_time(const struct job *job, struct comm *comm, int partner, void *message, size_t bytes,
+                struct link_times *times)
+{
+    enum { LOWER_SENDS, HIGHER_SENDS, ROUND_TRIPS, PARTS };
+    int lower = job->rank < partner;
+    *times = (struct link_times){NAN, NAN};
+    for (int part = 0; part < PARTS; part++) {
+        job_barrier(job);
+        if (partner < 0)
+            continue;
+        watchdog_wait(job->watchdog, "measuring links", 0, 0);
+        if (part == ROUND_TRIPS)
+            times->round_trip = time_trips(comm, partner, message, lower);
+        else if (lower == (part == LOWER_SENDS))
+            times->send = time_message(comm, partner, message, bytes);
+        else
+            answer_message(comm, partner, message, bytes);
+        watchdog_arrived(job->watchdog);
+    }
+}
+
+/* ---- the rates of hosts ---- */
+
+/* Hosts exchange messages with the next and the previous one, in rounds: 0-1 2-3 ... and 1-2 3-4 ...; an odd number of
+ * hosts needs a third round, for the last and the first. Returns the round in which a host is paired with the next. */
+static int round_of(int hosts, int host)
 {
     return hosts % 2 && host == hosts - 1 ? 2 : host % 2;
 }
 
-/* Class by class, each host sends a message to the host `shift` places later and receives one from the host `shift`
- * places earlier. Returns the best rate of the messages received, in bytes per second; 0 on ranks that are not the
- * first of their host. All ranks call it. */
-static double receive_rate(const struct job *job, const int *leader, int shift, char *message)
+static int partner_in(int round, int hosts, int host)
 {
-    int to = (job->host + shift) % job->hosts, from = (job->host + job->hosts - shift) % job->hosts;
-    double best = 0;
-    for (int i = 0; i < CLASSES * REPEATS; i++) {
-        int class = i % CLASSES;
-        job_barrier(job);
-        watchdog_wait(job->watchdog, "measuring links", 0, 0);
-        if (job->local_rank == 0 && class_of(job->host, job->hosts) == class)
-            MPI_Send(message, MESSAGE, MPI_BYTE, leader[to], TAG_LINK, MPI_COMM_WORLD);
-        if (job->local_rank == 0 && class_of(from, job->hosts) == class) {
-            int64_t begin = clock_now_ns();
-            MPI_Recv(message, MESSAGE, MPI_BYTE, leader[from], TAG_LINK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            best = fmax(best, 1e9 * MESSAGE / (double)(clock_now_ns() - begin));
-        }
-        watchdog_arrived(job->watchdog);
-    }
-    return best;
+    int next = (host + 1) % hosts, previous = (host + hosts - 1) % hosts;
+    return round_of(hosts, host) == round ? next : round_of(hosts, previous) == round ? previous : -1;
 }
 
-void links_measure(const struct job *job, struct link_rates *rates)
+void links_measure(const struct job *job, struct comm *comm, struct link_rates *rates)
 {
-    int hosts = job->hosts, *leader = allocate((size_t)hosts, sizeof *leader);
-    double mine[2] = {0, 0}, *all = allocate(2 * (size_t)job->size, sizeof *all);
-    char *message = allocate(1, MESSAGE);
-    find_leaders(job, leader);
-    for (int h = 0; h < hosts; h++)
-        rates[h] = (struct link_rates){.rank = leader[h]};
-    mine[0] = receive_rate(job, leader, 1, message); /* rate of messages from the previous host */
-    if (hosts > 2)
-        mine[1] = receive_rate(job, leader, hosts - 1, message); /* rate of messages from the next host */
-    job_gather(job, mine, sizeof mine, all);
-    for (int h = 0; h < hosts; h++)
-        for (int direction = 0; direction < 2; direction++) {
-            double rate = all[2 * leader[h] + direction];
-            int from = direction ? (h + 1) % hosts : (h + hosts - 1) % hosts;
-            rates[h].receive = fmax(rates[h].receive, rate);
-            rates[from].send = fmax(rates[from].send, rate);
-        }
-    free(leader);
+    enum { MESSAGE = 1 << 20, REPEATS = 2, MOST_ROUNDS = 3 };
+    struct sent {
+        int host, leads;
+        double rate[MOST_ROUNDS];
+    } mine = {job->host, job->local_rank == 0, {0}}, *all = allocate((size_t)job->size, sizeof *all);
+    int hosts = job->hosts, rounds = hosts == 2 ? 1 : 2 + hosts % 2;
+    void *message = comm->allocate(comm, MESSAGE);
+    job_gather(job, &mine, sizeof mine, all);
+    for (int r = 0; r < job->size; r++)
+        if (all[r].leads)
+            rates[all[r].host] = (struct link_rates){.rank = r};
+    for (int i = 0; i < rounds * REPEATS; i++) {
+        struct link_times times;
+        int peer = mine.leads ? partner_in(i % rounds, hosts, job->host) : -1;
+        links_time(job, comm, peer < 0 ? -1 : rates[peer].rank, message, MESSAGE, &times);
+        mine.rate[i % rounds] = fmax(mine.rate[i % rounds], MESSAGE / times.send);
+    }
+    comm->release(comm, message);
+    job_gather(job, &mine, sizeof mine, all);
+    for (int i = 0; i < rounds * hosts; i++) {
+        int host = i % hosts, round = i / hosts, peer = partner_in(round, hosts, host);
+        double rate = all[rates[host].rank].rate[round];
+        if (peer < 0)
+            continue;
+        rates[host].send = fmax(rates[host].send, rate);
+        rates[peer].receive = fmax(rates[peer].receive, rate);
+    }
     free(all);
-    free(message);
 }

@@ -1,8 +1,23 @@
-/* links.h - measures the send and receive rates of each host. */
+/* links.h - times the links between ranks, and from these the send and receive rates of each host. */
 #ifndef DDP_LINKS_H
 #define DDP_LINKS_H
 
+#include "ddp/comm.h"
 #include "ddp/job.h"
+
+/* The times of a rank with its partner, in seconds; NAN without a partner. */
+struct link_times {
+    double send;       /* of a message to the partner and the partner's answer of a few bytes */
+    double round_trip; /* of a few bytes, the median of several */
+};
+
+/* Times one round, in which disjoint pairs of ranks use their links at once, by each rank's own clock: first the lower
+ * ranks of the pairs send `bytes` bytes, then the higher ranks; then come the round trips. partner: a rank, whose
+ * partner is this rank; -1: this rank rests. message: memory of the comm for `bytes` bytes, at least LINKS_LEAST. All
+ * ranks call it while no collective is in flight. */
+enum { LINKS_LEAST = 8 };
+void links_time(const struct job *job, struct comm *comm, int partner, void *message, size_t bytes,
+                struct link_times *times);
 
 /* The best rates of a host over its peers, in bytes per second: a host that is slow with every peer is slow itself. */
 struct link_rates {
@@ -10,9 +25,8 @@ struct link_rates {
     double send, receive;
 };
 
-/* Fills rates[job->hosts], for 2 hosts or more. The first rank of each host sends 1 MiB twice to the next host and,
- * from 3 hosts on, twice to the previous one; receivers measure. At most half of the hosts send at a time. Takes as
- * long as 4 messages (2 hosts), 8 (even number) or 12 (odd). All ranks call it while no collective is in flight. */
-void links_measure(const struct job *job, struct link_rates *rates);
+/* Fills rates[job->hosts], for 2 hosts or more: the first ranks of neighbours exchange 1 MiB, twice. All ranks call it
+ * while no collective is in flight. */
+void links_measure(const struct job *job, struct comm *comm, struct link_rates *rates);
 
 #endif

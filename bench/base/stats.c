@@ -258,7 +258,7 @@ struct paired stats_paired_anytime(const double *a, const double *b, size_t n, d
     double *ratio = allocate(n, sizeof *ratio);
     size_t below = 0, above = 0, outside = 0;
     for (size_t i = 0; i < n; i++) {
-        ratio[i] = a[i] / b[i];
+        ratio[i] = b ? a[i] / b[i] : a[i];
         below += ratio[i] < 1;
         above += ratio[i] > 1;
     }

@@ -56,15 +56,15 @@ struct estimate stats_typical(const double *sample, size_t n, int medians);
 struct estimate stats_ratios(const double *a, const double *b, size_t n, int medians);
 struct estimate stats_excess(const double *a, const double *b, size_t n, int medians);
 
-/* Compares a with b for an n that is not fixed in advance, so that sampling may stop after any sample: ratio is the
- * median, and the intervals of all n together contain the true median with probability `level`. This is a sign test:
- * with k the smaller of the number of ratios below 1 and the number above 1 (ratios of 1 are added to k, up to n / 2),
- *     p = min(1, (n + 1) (n choose k) / 2^n)
- * and the interval contains all values that, put in place of 1, have p > 1 - level. If p < 1, 1 / p is the likelihood
- * ratio of the signs: a coin with a bias uniform in [0, 1] to a fair coin. This ratio is a martingale, so if the true
- * median is 1, the probability that p ever falls to q or below is at most q. The only condition is that each sample is
- * as likely above the true median as below it, whatever the samples before it. At 95 % n must be 8 or more. Source:
- * Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
+/* Compares a with b (NULL: with 1) for an n that is not fixed in advance, so that sampling may stop after any sample:
+ * ratio is the median, and the intervals of all n together contain the true median with probability `level`. This is a
+ * sign test: with k the smaller of the number of ratios below 1 and the number above 1 (ratios of 1 are added to k, up
+ * to n / 2), p = min(1, (n + 1) (n choose k) / 2^n) and the interval contains all values that, put in place of 1, have
+ * p > 1 - level. If p < 1, 1 / p is the likelihood ratio of the signs: a coin with a bias uniform in [0, 1] to a fair
+ * coin. This ratio is a martingale, so if the true median is 1, the probability that p ever falls to q or below is at
+ * most q. The only condition is that each sample is as likely above the true median as below it, whatever the samples
+ * before it. At 95 % n must be 8 or more. Source: Robbins, Statistical Methods Related to the Law of the Iterated
+ * Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
 /* Returns that p of n ratios, of which k are on the rarer side of 1: min(1, (n + 1) (n choose k) / 2^n). */

@@ -70,6 +70,7 @@ static void name_directory(struct results *results, const struct job *job, const
  * and host. Upper and lower case count as equal, as on some file systems. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
+    "@(good|bad).txt|matrix.csv|"
     "all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 

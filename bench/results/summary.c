@@ -102,7 +102,8 @@ void results_print_summary(FILE *out, const cJSON *summary)
 const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary)
 {
     double done = json_number(summary, "done"), planned = json_number(summary, "planned");
-    int grows = !strcmp(json_string(summary, "mode"), "tune"); /* planned grows: tune plans only the next round */
+    const char *mode = json_string(summary, "mode");
+    int grows = !strcmp(mode, "tune") || !strcmp(mode, "isolate"); /* only the next round is planned */
     *text = 0;
     if (done < planned)
         snprintf(text, RESULTS_UNFINISHED, "%.0f of %s%.0f %.20s", done, grows ? "at least " : "", planned,

@@ -4,7 +4,7 @@ set -Eeuo pipefail
 
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
-    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce)
+    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated)
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
@@ -162,6 +162,7 @@ make_bench-step() { bench bench-step; }
 make_bench-kernels() { bench bench-kernels; }
 make_bench-profile() { bench bench-profile; }
 make_bench-allreduce() { bench bench-allreduce; }
+make_isolate-simulated() { bench bench-isolate; }
 
 for name in "$@"; do
     say "makes $name, after $SECONDS s"

@@ -35,6 +35,7 @@ tiny=("${model[@]}" --vocab-size 64 --num-epochs 4 --rounds 1 --steps-per-block 
 profile=("${model[@]}" --vocab-size 64 --num-epochs 4 --profile --rounds 0)
 tune=(tune --device cpu --max-minutes 0.001 "${model[@]}" --vocab-size 64)
 allreduce=(allreduce --device cpu --iters 1 --max-bytes 64)
+isolate=(isolate --device cpu --per rank)
 compare=(compare ../in/run --candidate ../in/run2)
 report=(report ../in/run)
 
@@ -161,6 +162,12 @@ group "values of tune's options"
 bad_options "$benchmark_rows" "${tune[@]}"
 group "values of allreduce's options"
 bad_options "$benchmark_rows" "${allreduce[@]}"
+group "values of isolate's options"
+bad_options "$benchmark_rows" "${isolate[@]}"
+for call in "" "--per host" "--per rank"; do
+    # shellcheck disable=SC2086
+    bad "isolate compares 3 members or more" isolate --device cpu $call
+done
 group "values of compare's options"
 bad_options "" "${compare[@]}"
 group "values of report's options"

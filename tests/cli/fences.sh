@@ -39,7 +39,7 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 # A file may include its own folder and lower layers. only[FOLDER] restricts the includes of a folder further.
 rooms='
 BEGIN {
-    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6" \
+    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6 isolate 6" \
         " compare 6 report 6 main 7 selfbench 7", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|exit_handlers|files|clock|random|utf8)[.]h$"
@@ -51,7 +51,7 @@ function room_of(path) { sub("^bench/((measure|read)/)?", "", path); return sub(
 '
 
 # Each rule is a function that prints the lines in tree $1 that break it.
-mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|ddp/links[.]c|kernels/error[.]c|bench/selfbench/allreduce[.]c'; }
+mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|kernels/error[.]c|bench/selfbench/allreduce[.]c'; }
 cuda() { includes "$1" | only 'cuda_runtime.*[.]h' 'kernels/cuda/.*|ddp/comm_nccl[.]c'; }
 cblas() { includes "$1" | only 'cblas[.]h' 'kernels/cpu/.*'; }
 # names: a header is included by its folder and name: "spans/spans.h", not "spans.h", "../spans/spans.h" or
@@ -275,7 +275,7 @@ grown tests/cli/more.sh 501 'tests: 50? lines, the limit is 500'
 grown tests/cli/more.json 501 ''
 grown README.md 24 'README.md: 24 lines, the limit is 23'
 
-check mpi "mpi.h only in comm_mpi.c, comm_nccl.c, job.c, links.c, error.c and selfbench/allreduce.c"
+check mpi "mpi.h only in comm_mpi.c, comm_nccl.c, job.c, error.c and selfbench/allreduce.c"
 check cuda "cuda_runtime headers only in kernels/cuda and comm_nccl.c"
 check cblas "cblas.h only in kernels/cpu"
 check clones "CPU operations with omp simd are CPU_CLONES"

@@ -7,6 +7,7 @@
 #include "ddp/comm_nccl.h"
 #include "ddp/gpu.h"
 #include "ddp/job.h"
+#include "ddp/links.h"
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
 #include "tests/support/delayed_device.h"
@@ -240,6 +241,84 @@ TEST_EACH(collectives_keep_their_order_with_the_device, ways)
     comm->release(comm, in);
     comm->release(comm, out);
     comm->destroy(comm);
+}
+
+/* Each rank sends messages, of 0, some and many bytes, to the next rank, and receives those of the previous one. */
+TEST_EACH(a_message_goes_from_rank_to_rank, ways)
+{
+    static const size_t sizes[] = {0, 8, 100003};
+    const struct way *w = &way[_i];
+    int next = (job.rank + 1) % job.size, previous = (job.rank + job.size - 1) % job.size;
+    struct comm *comm = create(w, NULL);
+    unsigned char *host = allocate(100003, 1), *message = comm->allocate(comm, 100003);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes && job.size > 1; s++)
+        for (int turn = 0; turn < job.size; turn++) {
+            memset(host, 1 + job.rank, sizes[s]);
+            w->device->upload(message, host, sizes[s]);
+            w->device->synchronize();
+            if (job.rank == turn)
+                comm->transfer(comm, message, sizes[s], next, 0);
+            if (previous == turn)
+                comm->transfer(comm, message, sizes[s], previous, 1);
+            size_t wrong = 0;
+            w->device->download(host, message, sizes[s]);
+            for (size_t i = 0; i < sizes[s]; i++)
+                wrong += host[i] != 1 + (previous == turn ? previous : job.rank);
+            ck_assert_uint_eq(wrong, 0);
+        }
+    comm->release(comm, message);
+    free(host);
+    comm->destroy(comm);
+}
+
+/* Pairs of ranks time their links; a rank without a partner gets no times. */
+TEST_EACH(links_are_timed, ways)
+{
+    struct comm *comm = create(&way[_i], NULL);
+    int partner = job.rank ^ 1;
+    struct link_times times;
+    void *message = comm->allocate(comm, 10000);
+    if (partner >= job.size)
+        partner = -1;
+    links_time(&job, comm, partner, message, 10000, &times);
+    ck_assert_int_eq(times.send > 0 && isfinite(times.send), partner >= 0);
+    ck_assert_int_eq(times.round_trip > 0 && isfinite(times.round_trip), partner >= 0);
+    comm->release(comm, message);
+    comm->destroy(comm);
+}
+
+/* Every host gets a rate of sending and of receiving, and the rank of its own that comes first. */
+TEST_EACH(hosts_get_rates, PLACINGS)
+{
+    struct job on = on_hosts(&job, _i);
+    struct comm *comm = create(&way[0], NULL);
+    struct link_rates *rates = allocate((size_t)on.hosts, sizeof *rates);
+    if (on.hosts > 1) {
+        links_measure(&on, comm, rates);
+        for (int h = 0; h < on.hosts; h++) {
+            ck_assert(rates[h].send > 0 && isfinite(rates[h].send));
+            ck_assert(rates[h].receive > 0 && isfinite(rates[h].receive));
+        }
+        ck_assert(on.local_rank > 0 || rates[on.host].rank == on.rank);
+    }
+    free(rates);
+    comm->destroy(comm);
+}
+
+/* Rank 0 gathers a number from each rank, and sends each rank another. */
+TEST_EACH(rank_0_gathers_and_scatters, 2)
+{
+    int *all = job.rank ? NULL : allocate((size_t)job.size, sizeof *all), mine = 3 * job.rank;
+    job_set_crowded(&job, _i);
+    job_gather_first(&job, &mine, sizeof mine, all);
+    for (int r = 0; r < job.size && all; r++) {
+        ck_assert_int_eq(all[r], 3 * r);
+        all[r] += 5;
+    }
+    job_scatter_first(&job, all, sizeof mine, &mine);
+    ck_assert_int_eq(mine, 3 * job.rank + 5);
+    job_set_crowded(&job, 0);
+    free(all);
 }
 
 TEST(progress_is_recorded)

@@ -370,10 +370,15 @@ enum exit_status allreduce_main(const struct job *job, int argc, char *const arg
 {
     struct allreduce_options options = {0};
     struct option_table table = {0};
-    const struct harness_command command = {&options,         &table,
-                                            &options.harness, allreduce_options_check,
-                                            print_help,       "the run failed or a result was wrong",
-                                            dry_run,          allreduce_run};
+    const struct harness_command command = {&options,
+                                            &table,
+                                            &options.harness,
+                                            allreduce_options_check,
+                                            print_help,
+                                            "the run failed or a result was wrong",
+                                            dry_run,
+                                            allreduce_run,
+                                            ""};
     allreduce_options_add(&table, &options);
     enum exit_status status = harness_main(&command, job, argc, argv);
     free(options.messages.bytes);

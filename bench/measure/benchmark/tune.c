@@ -245,6 +245,7 @@ enum exit_status tune_main(const struct job *job, int argc, char *const argv[])
     struct option_table table = {0};
     tune_options_add(&table, &options);
     const struct harness_command command = {
-        &options, &table, &options.run.harness, tune_options_check, print_help, "the run failed", dry_run, tune_search};
+        &options,    &table, &options.run.harness, tune_options_check, print_help, "the run failed", dry_run,
+        tune_search, ""};
     return harness_main(&command, job, argc, argv);
 }

@@ -38,7 +38,7 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
         return STATUS_USAGE;
     if (c->table->help && job->rank == 0) {
         c->print_help(c->table);
-        printf("\nExit status: 0 fine, 1 %s, 2 the command line is wrong.\n", c->failures);
+        printf("\nExit status: 0 fine, 1 %s, 2 the command line is wrong%s.\n", c->failures, c->verdicts);
     } else if (c->table->version && job->rank == 0)
         printf("ddpbench %s\n", version_text());
     if (c->table->help || c->table->version)
@@ -48,7 +48,7 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
     if (job_agree(job, c->check(c->line, c->table, ranks, on_gpus)))
         return STATUS_USAGE;
     int status = dry_run_ranks ? print_dry_run(c, job, ranks, on_gpus) : c->measure(c->line, job, &command);
-    return status ? STATUS_FAILED : STATUS_OK;
+    return status < 0 ? STATUS_FAILED : (enum exit_status)status;
 }
 
 /* ---- the run ---- */

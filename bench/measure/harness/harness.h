@@ -8,6 +8,7 @@
 
 /* ---- from the command line to the exit status ---- */
 
+/* Statuses above STATUS_USAGE are verdicts of a command whose run succeeded. */
 enum exit_status { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
 
 struct harness_options {
@@ -31,8 +32,9 @@ struct harness_command {
     /* For --dry-run: adds sentences on what the run would need and do to the heading of a summary, without opening a
      * device. Returns 0; or -1, reported. */
     int (*dry_run)(const void *line, int ranks, int on_gpus, cJSON *summary);
-    /* Runs the command. Returns 0; or -1 on every rank, reported by rank 0. */
+    /* Runs the command. Returns 0, or an exit status above STATUS_USAGE; or -1 on every rank, reported by rank 0. */
     int (*measure)(void *line, const struct job *job, const struct command *command);
+    const char *verdicts; /* what exit statuses above STATUS_USAGE mean, for --help, such as ", 3 slow"; or "" */
 };
 
 /* Parses argv (argv[0] is the command's name). Prints help or version if asked; otherwise checks the options, and runs

@@ -175,7 +175,7 @@ static int measure_profiles(struct profiles *all)
         if (p->capture.n && job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device && !interrupted &&
             !all->links) {
             all->links = allocate((size_t)job->hosts, sizeof *all->links);
-            links_measure(job, all->links);
+            links_measure(job, t->engine.comm, all->links);
         }
         p->links = p->facts.strategy->reduces ? all->links : NULL;
         status = job_agree_after(job, status, write_summaries(all));

@@ -51,7 +51,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "label", "output", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
         /* left out: how results are shown, and when a hanging job ends */
         "thresholds", "trace-gzip", "trace-layout", "report-cputime", "iteration-times", "verbose", "timeout",
-        "prometheus", "dry-run",
+        "prometheus", "junit", "dry-run",
         /* left out: values that follow from the configuration, and options that set parts of it */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
         "product_gflops_per_thread", "vector_gflops_per_thread", NULL};

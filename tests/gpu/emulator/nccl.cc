@@ -3,12 +3,15 @@
 #include "rendezvous.h"
 #include "traced.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <pthread.h>
+#include <string>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -76,6 +79,9 @@ void count_communicators(int more)
 
 struct ncclComm {
     std::shared_ptr<State> state;
+    std::string name; /* of its shared memory */
+    std::map<int, ncclComm_t>
+        pairs; /* by peer: a communicator of two ranks, opened by the first message between them */
 };
 
 namespace
@@ -244,7 +250,7 @@ ncclResult_t open_communicator(ncclComm_t *comm, const char *name, int ranks, in
     if (!state->ranks.attach(name, ranks, rank, gpu_of_rank()))
         return ncclSystemError;
     state->blocking = emulated::setting("NCCL_COMM_BLOCKING", !config || config->blocking != 0) != 0;
-    *comm = new ncclComm{state};
+    *comm = new ncclComm{state, name, {}};
     count_communicators(1);
     return carry_out(state, [=] {
         while (!state->ranks.all_here())
@@ -368,6 +374,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
         return ncclSuccess;
     ncclResult_t result = wait_for_all(*comm->state);
     comm->state->aborted = true;
+    for (const auto &pair : comm->pairs)
+        ncclCommDestroy(pair.second);
     count_communicators(-1);
     delete comm;
     return answer(result);
@@ -446,10 +454,26 @@ struct Message {
 thread_local bool in_group;
 thread_local std::vector<Message> group;
 
+/* Issues a message outside a group: a broadcast in a communicator of the two ranks. */
+ncclResult_t issue_message(const Message &m)
+{
+    int own = m.comm->state->ranks.rank, lower = std::min(own, m.peer), higher = std::max(own, m.peer);
+    int is_higher = own == higher;
+    char name[NCCL_UNIQUE_ID_BYTES];
+    ncclComm_t &pair = m.comm->pairs[m.peer];
+    snprintf(name, sizeof name, "%.80s.%d.%d", m.comm->name.c_str(), lower, higher);
+    if (!pair)
+        if (ncclResult_t failed = open_communicator(&pair, name, 2, is_higher, nullptr))
+            return answer(failed);
+    int root = m.from ? is_higher : !is_higher;
+    return issue(pair, {emulated::BROADCAST, m.type, ncclSum, root, m.count}, m.from,
+                 m.from ? const_cast<void *>(m.from) : m.to, m.stream);
+}
+
 ncclResult_t add_message(const Message &message)
 {
     if (!in_group)
-        emulated_wrong(__FILE__, __LINE__, "messages outside a group are not emulated");
+        return issue_message(message);
     group.push_back(message);
     return ncclSuccess;
 }

@@ -22,7 +22,11 @@ struct Place {
 
 size_t type_bytes(ncclDataType_t type)
 {
-    return type == ncclFloat64 ? 8 : type == ncclFloat32 || type == ncclInt32 ? 4 : type == ncclBfloat16 ? 2 : 0;
+    return type == ncclFloat64                        ? 8
+           : type == ncclFloat32 || type == ncclInt32 ? 4
+           : type == ncclBfloat16                     ? 2
+           : type == ncclInt8                         ? 1
+                                                      : 0;
 }
 
 static size_t bytes_of(int size)

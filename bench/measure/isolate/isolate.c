@@ -1,0 +1,371 @@
+/* isolate.c - `ddpbench isolate`: its options, its set-up, and the course of a run, which rank 0 leads by the
+ * diagnosis: round by round it sends each rank its partner, and gathers what the members measured. */
+#include "isolate/isolate.h"
+
+#include "base/files.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "ddp/comm_create.h"
+#include "ddp/links.h"
+#include "ddp/watchdog.h"
+#include "isolate/measure.h"
+#include "isolate/output.h"
+#include "isolate/pairing.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- the command line ---- */
+
+enum { PER_HOST, PER_RANK };
+
+struct isolate_options {
+    double resolve; /* percent */
+    double max_minutes;
+    int per; /* PER_HOST or PER_RANK */
+    size_t bytes;
+    const char *junit;
+    struct harness_options harness;
+};
+#define FIELD(field) offsetof(struct isolate_options, field)
+
+static const char *const per_name[] = {"host", "rank", NULL};
+
+/* clang-format off */
+static const struct option rows[] = {
+    {.name = "resolve", .common = 1, .kind = &option_percent, .offset = FIELD(resolve), .initial = "5", .low = 0.1, .high = 50,
+     .help = "measure until each member is known to be slower than its peers, or not by this many percent"},
+    {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "2",
+     .low = 0.001, .high = 1e6, .help = "the longest time for that; what is open then is undecided"},
+    {.name = "per", .common = 1, .kind = &option_choice, .offset = FIELD(per), .initial = "host", .choices = per_name,
+     .help = "the members: host, the first rank of each host, while its other ranks wait; rank, every rank"},
+    {.name = "bytes", .common = 1, .kind = &option_bytes, .offset = FIELD(bytes), .initial = "1M", .low = LINKS_LEAST,
+     .high = 1 << 30, .help = "size of the messages"},
+    {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(junit), .initial = "",
+     .help = "file to write the members to as JUnit's XML, for CI: a test case for each"},
+};
+/* clang-format on */
+
+/* Reports that there are too few members. Returns 0; or -1, reported. */
+static int check_members(int per, int members)
+{
+    if (members >= PAIRING_LEAST)
+        return 0;
+    if (per == PER_RANK)
+        return error_report(
+            "isolate compares %d members or more with each other, and --per rank has %d: start %d ranks "
+            "or more",
+            PAIRING_LEAST, members, PAIRING_LEAST);
+    return error_report("isolate compares %d members or more with each other, and this job has %d host%s: use --per "
+                        "rank, which compares ranks, or ddpbench allreduce, which measures the link between two hosts",
+                        PAIRING_LEAST, members, text_plural((size_t)members));
+}
+
+static int check(void *line, const struct option_table *table, int ranks, int on_gpus)
+{
+    const struct isolate_options *o = line;
+    (void)table, (void)on_gpus;
+    return o->per == PER_RANK ? check_members(o->per, ranks) : 0;
+}
+
+static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
+{
+    const struct isolate_options *o = line;
+    char size[CELL], of_rank[CELL], limit[CELL];
+    (void)on_gpus;
+    if (check_members(o->per, o->per == PER_RANK ? ranks : PAIRING_LEAST))
+        return -1;
+    results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated)",
+                         text_memory(of_rank, o->bytes + 3 * MEASURE_COPY_BYTES));
+    results_add_sentence(summary, "heading",
+                         "Work: messages of %s between pairs of members, repeated until each is decided within %g %%, "
+                         "for at most %s (--max-minutes)",
+                         text_bytes(size, (double)o->bytes), o->resolve, text_duration(limit, 60 * o->max_minutes));
+    return 0;
+}
+
+/* ---- set-up ---- */
+
+struct isolate {
+    struct harness harness;
+    const struct isolate_options *options;
+    struct measure measure;
+    /* on rank 0 only */
+    struct member *member;
+    int members;
+    struct diagnosis *diagnosis;
+    struct progress progress;
+    int64_t begin_ns, written_ns; /* when the first round began; when the summary was last written */
+    double spent_s;               /* before the next round */
+    const int **pairing;          /* [pairings] that were measured, as diagnosis_next returned them */
+    int pairings;
+    struct estimate load; /* measure_load; n 0: not measured */
+    int complete;         /* 1: no further round follows */
+    int status;           /* -1: a file could not be written */
+    enum isolate_status verdict;
+};
+
+/* Fills the members on rank 0. All ranks call it. */
+static void find_members(struct isolate *a, const struct job *job)
+{
+    struct place {
+        int host, leads;
+        char name[HOST_TEXT];
+    } mine = {job->host, job->local_rank == 0, ""}, *all = NULL;
+    int per_rank = a->options->per == PER_RANK;
+    snprintf(mine.name, sizeof mine.name, "%s", a->harness.host.name);
+    if (job->rank == 0)
+        all = allocate((size_t)job->size, sizeof *all);
+    job_gather_first(job, &mine, sizeof mine, all);
+    for (int r = 0; r < job->size && all; r++) {
+        if (!all[r].leads && !per_rank)
+            continue;
+        a->member = allocate_more(a->member, (size_t)a->members, sizeof *a->member);
+        struct member *m = &a->member[a->members++];
+        *m = (struct member){.rank = r, .host = all[r].host};
+        snprintf(m->host_name, sizeof m->host_name, "%s", all[r].name);
+        if (per_rank)
+            snprintf(m->name, sizeof m->name, "rank %d on %s", r, all[r].name);
+        else
+            snprintf(m->name, sizeof m->name, "host %s", all[r].name);
+    }
+    free(all);
+}
+
+static int set_up_measure(struct isolate *a, const struct job *job)
+{
+    struct harness *h = &a->harness;
+    const struct isolate_options *o = a->options;
+    struct comm *comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
+    if (!comm)
+        return -1;
+    find_members(a, job);
+    int *rank = job->rank ? NULL : allocate((size_t)a->members, sizeof *rank);
+    for (int m = 0; m < a->members && rank; m++)
+        rank[m] = a->member[m].rank;
+    if (job->rank == 0)
+        a->diagnosis = diagnosis_create(a->members, o->resolve / 100);
+    measure_create(&a->measure, job, h->opened.device, comm, o->bytes, o->per == PER_RANK || job->local_rank == 0,
+                   a->members, rank);
+    return 0;
+}
+
+static int set_up(struct isolate *a, const struct job *job, const struct command *command)
+{
+    const struct isolate_options *o = a->options;
+    struct harness *h = &a->harness;
+    int failed = check_members(o->per, o->per == PER_RANK ? job->size : job->hosts);
+    if (!failed && *o->junit && job->rank == 0)
+        failed = files_check_path("junit", o->junit, OUTCOME_JUNIT_MARK);
+    if (job_agree(job, failed) || harness_open(h, job, &o->harness) || set_up_measure(a, job) ||
+        harness_open_results(h, "output", o->harness.results.output, ""))
+        return -1;
+    return harness_write_run_json(h, &h->results, harness_run_json(h, "isolate", a->measure.comm, command))
+               ? -1
+               : harness_start_monitors(h);
+}
+
+/* ---- the summary ---- */
+
+static double seconds_since(int64_t ns)
+{
+    return 1e-9 * (double)(clock_now_ns() - ns);
+}
+
+static void add_heading(const struct isolate *a, cJSON *summary)
+{
+    const struct harness *h = &a->harness;
+    char size[CELL];
+    harness_add_heading(h, " isolate",
+                        h->opened.on_gpu ? h->opened.gpu.name
+                        : h->host.cpu[0] ? h->host.cpu
+                                         : h->host.name,
+                        a->measure.comm, "messages between pairs", summary);
+    results_add_sentence(summary, "heading", "%d members, one a %s; messages of %s; resolution %g %%", a->members,
+                         per_name[a->options->per], text_bytes(size, (double)a->options->bytes), a->options->resolve);
+}
+
+/* Rank 0: writes what was found so far; once the search is complete, also --junit, and prints it. Returns 0; or -1,
+ * reported. */
+static int write_outcome(struct isolate *a)
+{
+    const struct isolate_options *o = a->options;
+    struct results *results = &a->harness.results;
+    struct diagnosis_progress p = diagnosis_progress(a->diagnosis);
+    struct figure_list figures = {0};
+    struct outcome outcome = {.diagnosis = a->diagnosis,
+                              .member = a->member,
+                              .members = a->members,
+                              .resolve = o->resolve / 100,
+                              .bytes = o->bytes,
+                              .load = a->load,
+                              .seconds = a->spent_s};
+    outcome_create(&outcome);
+    a->verdict = outcome_status(&outcome);
+    a->written_ns = clock_now_ns();
+    cJSON *summary = results_summary_create("isolate", o->harness.results.label, (double)p.rounds,
+                                            (double)p.rounds + !a->complete, "rounds");
+    add_heading(a, summary);
+    outcome_add(&outcome, summary, &figures);
+    harness_add_findings(&a->harness, summary);
+    int status = harness_write_summary(results, summary, &figures, a->complete);
+    if (outcome_write_files(&outcome, results->directory) || (a->complete && outcome_write_junit(&outcome, o->junit)))
+        status = -1;
+    outcome_destroy(&outcome);
+    return status;
+}
+
+/* ---- the course ---- */
+
+/* Rank 0: shows the progress, and keeps what was found on disk, at most once a second. */
+static void show_progress(struct isolate *a)
+{
+    char words[120];
+    size_t done = (size_t)(1e3 * a->spent_s) + 1;
+    struct diagnosis_progress p = diagnosis_progress(a->diagnosis);
+    snprintf(words, sizeof words, "%zu rounds, %zu of %zu series undecided", p.rounds, p.undecided, p.series);
+    progress_show(&a->progress, done < a->progress.total ? done : a->progress.total, words);
+    if (seconds_since(a->written_ns) > 1 && write_outcome(a))
+        a->status = -1;
+}
+
+/* Rank 0: returns the partners of the next round; NULL: the search or its time is over, or a file cannot be written. */
+static const int *next_round(struct isolate *a)
+{
+    a->spent_s = seconds_since(a->begin_ns);
+    double share = a->spent_s / (60 * a->options->max_minutes);
+    return a->status || share > 1 ? NULL : diagnosis_next(a->diagnosis, share > 0.5);
+}
+
+/* Returns 1 if a pairing was not measured before, and adds it to those that were. */
+static int is_new(struct isolate *a, const int *partner)
+{
+    for (int i = 0; i < a->pairings; i++)
+        if (a->pairing[i] == partner)
+            return 0;
+    a->pairing = allocate_more(a->pairing, (size_t)a->pairings, sizeof *a->pairing);
+    a->pairing[a->pairings++] = partner;
+    return 1;
+}
+
+/* Measures a round (measure_round), and watches other processes. All ranks call it. */
+static int take_round(struct isolate *a, const int *partner, struct member_times *times)
+{
+    int taken = measure_round(&a->measure, partner, times);
+    if (taken)
+        (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
+    return taken;
+}
+
+/* Rank 0: measures rounds until the search ends. A pairing's first round is not counted, because the first messages
+ * between two ranks connect them. */
+static void search(struct isolate *a)
+{
+    struct member_times *times = allocate((size_t)a->members, sizeof *times);
+    for (const int *partner; (partner = next_round(a));) {
+        if (is_new(a, partner))
+            take_round(a, partner, times);
+        take_round(a, partner, times);
+        diagnosis_add(a->diagnosis, times);
+        show_progress(a);
+    }
+    free(times);
+}
+
+/* Rank 0: measures a round of all pairs (i, i + members / 2), or alone 1: only that of a member. Returns the seconds of
+ * the two messages of this member's pair. partner[members] and times[members] are for its use. */
+static double measure_across(struct isolate *a, int member, int alone, int *partner, struct member_times *times)
+{
+    int other;
+    pairing_bisection(a->members, partner);
+    other = partner[member];
+    for (int m = 0; m < a->members && alone; m++)
+        if (m != member && m != other)
+            partner[m] = -1;
+    take_round(a, partner, times);
+    return (double)times[member].send + (double)times[other].send;
+}
+
+/* Rank 0: measures how many times as long a pair's messages take while all pairs (i, i + members / 2) send, which cross
+ * the middle of the network, than while this pair sends alone. The pairs take turns. */
+static void measure_load(struct isolate *a)
+{
+    enum { REPEATS = 13 };
+    int half = a->members / 2, *partner = allocate((size_t)a->members, sizeof *partner);
+    struct member_times *times = allocate((size_t)a->members, sizeof *times);
+    double ratio[REPEATS];
+    for (int i = 0; i < REPEATS && half > 1; i++) {
+        double all = measure_across(a, i % half, 0, partner, times);
+        ratio[i] = all / measure_across(a, i % half, 1, partner, times);
+    }
+    a->load = stats_estimate(ratio + 1, half > 1 ? REPEATS - 1 : 0); /* the first messages connect the ranks */
+    free(partner);
+    free(times);
+}
+
+static int run(struct isolate *a)
+{
+    const struct job *job = a->harness.job;
+    int leads = job->rank == 0;
+    if (leads) {
+        cJSON *heading = results_summary_create("isolate", "", 0, 0, "");
+        add_heading(a, heading);
+        harness_show_heading(&a->harness, heading);
+        progress_begin(&a->progress, (size_t)(6e4 * a->options->max_minutes) + 1);
+    }
+    watchdog_doing(job->watchdog, "the search");
+    a->begin_ns = a->written_ns = clock_now_ns();
+    if (leads) {
+        search(a);
+        progress_end(&a->progress);
+        measure_load(a);
+        take_round(a, NULL, NULL);
+    } else
+        while (take_round(a, NULL, NULL))
+            ;
+    a->complete = 1;
+    int status = harness_stop_monitors(&a->harness);
+    return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);
+}
+
+static int isolate_run(void *line, const struct job *job, const struct command *command)
+{
+    struct isolate a = {.options = line};
+    int status = set_up(&a, job, command);
+    if (!status)
+        status = run(&a);
+    status = harness_close(&a.harness, status, 1);
+    if (!status)
+        status = job_from_first(job, (int)a.verdict, 0);
+    measure_destroy(&a.measure);
+    diagnosis_destroy(a.diagnosis);
+    free(a.member);
+    free(a.pairing);
+    return status;
+}
+
+static void print_help(const struct option_table *table)
+{
+    fputs("Usage: " ISOLATE_SYNOPSIS " [OPTION VALUE]...\n\n"
+          "Finds which host, link or direction is slow: pairs of hosts exchange messages, all at once, and each host\n"
+          "times the same matrix products and the same copy in memory, until every host is known to be slower than\n"
+          "its peers or not. Suspects are paired anew with hosts that are known to be healthy.\n",
+          stdout);
+    option_table_help(stdout, table, table->help);
+}
+
+enum exit_status isolate_main(const struct job *job, int argc, char *const argv[])
+{
+    struct isolate_options options = {0};
+    struct option_table table = {0};
+    const struct harness_command command = {
+        &options, &table,      &options.harness,
+        check,    print_help,  "the run failed",
+        dry_run,  isolate_run, ", 3 a host, link or direction is slow, 4 undecided"};
+    option_table_add(&table, (struct option_section){.title = "Search", OPTION_ROWS(rows), .base = &options});
+    harness_options_add(&table, &options.harness);
+    return harness_main(&command, job, argc, argv);
+}

@@ -1,0 +1,135 @@
+/* measure.c - measures a round: the links of all pairs at once; then on every member the same matrix products, and the
+ * same copy in memory. */
+#include "isolate/measure.h"
+
+#include "ddp/links.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "kernels/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Returns the rows and columns of the matrices: on a GPU so many that a product takes longer than its launch. */
+static size_t edge_of(const struct device *device)
+{
+    return device->asynchronous ? 1024 : 256;
+}
+
+/* Returns the seconds of one product, of several that are timed together. */
+static double time_products(const struct measure *m)
+{
+    size_t edge = edge_of(m->device);
+    int64_t begin = clock_now_ns();
+    for (size_t i = 0; i < m->products; i++)
+        m->device->linear_forward(m->matrix[0], m->matrix[1], m->matrix[2], edge, edge, edge);
+    m->device->synchronize();
+    return 1e-9 * (double)(clock_now_ns() - begin) / (double)m->products;
+}
+
+static double time_copy(const struct measure *m)
+{
+    int64_t begin = clock_now_ns();
+    m->device->copy(m->to, m->from, MEASURE_COPY_BYTES / sizeof(float));
+    m->device->synchronize();
+    return 1e-9 * (double)(clock_now_ns() - begin);
+}
+
+/* Fills the two factors with random numbers: a GPU uses less power, and so runs faster, if all bits are 0. */
+static void fill_matrices(const struct measure *m)
+{
+    size_t n = edge_of(m->device) * edge_of(m->device);
+    float *random = allocate(n, sizeof *random);
+    for (size_t i = 0; i < n; i++)
+        random[i] = (float)(random_bits(i) >> 40) / (1 << 23) - 1; /* 24 bits, from -1 to 1 */
+    m->device->upload(m->from, random, n * sizeof *random);
+    for (int i = 1; i < 3; i++)
+        if (m->device->compute_bytes == sizeof(float))
+            m->device->copy(m->matrix[i], m->from, n);
+        else
+            m->device->pack_bf16(m->matrix[i], m->from, n);
+    m->device->synchronize();
+    free(random);
+}
+
+/* Sets the number of products, on every rank the same, to as many as take rank 0 about a millisecond. */
+static void choose_products(struct measure *m)
+{
+    const double about_s = 1e-3;
+    m->products = 1;
+    time_products(m);
+    m->products = (size_t)job_from_first(m->job, (int)fmax(1, fmin(1000, about_s / time_products(m))), 0);
+}
+
+void measure_create(struct measure *m, const struct job *job, const struct device *device, struct comm *comm,
+                    size_t bytes, int member, int members, int *rank)
+{
+    *m = (struct measure){.job = job,
+                          .device = device,
+                          .comm = comm,
+                          .member = member,
+                          .bytes = bytes,
+                          .message = comm->allocate(comm, bytes),
+                          .from = device->allocate(MEASURE_COPY_BYTES),
+                          .to = device->allocate(MEASURE_COPY_BYTES),
+                          .members = members,
+                          .rank = rank};
+    for (int i = 0; i < 3; i++)
+        m->matrix[i] = device->allocate(edge_of(device) * edge_of(device) * device->compute_bytes);
+    if (job->rank == 0) {
+        m->sent = allocate((size_t)job->size, sizeof *m->sent);
+        m->times = allocate((size_t)job->size, sizeof *m->times);
+    }
+    fill_matrices(m);
+    choose_products(m);
+}
+
+void measure_destroy(struct measure *m)
+{
+    if (m->comm) {
+        for (int i = 0; i < 3; i++)
+            m->device->release(m->matrix[i]);
+        m->device->release(m->from);
+        m->device->release(m->to);
+        m->comm->release(m->comm, m->message);
+        m->comm->destroy(m->comm);
+    }
+    free(m->rank);
+    free(m->sent);
+    free(m->times);
+    *m = (struct measure){0};
+}
+
+/* Returns the rank of this rank's partner, which rank 0 sends; -1: it rests; NO_ROUND: there is no further round. */
+enum { NO_ROUND = -2 };
+static int find_partner(struct measure *m, const int *partner)
+{
+    int mine;
+    for (int r = 0; r < m->job->size && m->job->rank == 0; r++)
+        m->sent[r] = partner ? -1 : NO_ROUND;
+    for (int i = 0; i < m->members && partner; i++)
+        m->sent[m->rank[i]] = partner[i] < 0 ? -1 : m->rank[partner[i]];
+    job_scatter_first(m->job, m->sent, sizeof *m->sent, &mine);
+    return mine;
+}
+
+int measure_round(struct measure *m, const int *partner, struct member_times *times)
+{
+    struct link_times link;
+    struct member_times mine = {NAN, NAN, NAN, NAN};
+    int with = find_partner(m, partner);
+    if (with == NO_ROUND)
+        return 0;
+    links_time(m->job, m->comm, with, m->message, m->bytes, &link);
+    mine.send = (float)link.send;
+    mine.round_trip = (float)link.round_trip;
+    job_barrier(m->job);
+    if (m->member) {
+        mine.product = (float)time_products(m);
+        mine.copy = (float)time_copy(m);
+    }
+    job_gather_first(m->job, &mine, sizeof mine, m->times);
+    for (int i = 0; i < m->members && m->job->rank == 0; i++)
+        times[i] = m->times[m->rank[i]];
+    return 1;
+}

@@ -1,0 +1,40 @@
+/* measure.h - what the ranks measure in a round of `isolate`. Members are numbered by rank; a rank that is no member
+ * only waits. Rank 0 knows all members, every other rank only its own partners. */
+#ifndef BENCH_MEASURE_ISOLATE_MEASURE_H
+#define BENCH_MEASURE_ISOLATE_MEASURE_H
+
+#include "ddp/comm.h"
+#include "ddp/job.h"
+#include "isolate/diagnosis.h"
+#include "kernels/device.h"
+
+enum { MEASURE_COPY_BYTES = 1 << 24 };
+
+struct measure {
+    const struct job *job;
+    const struct device *device;
+    struct comm *comm;
+    int member; /* 1: this rank is a member */
+    size_t bytes;
+    void *message;    /* [bytes], memory of the comm */
+    void *matrix[3];  /* y, x and w of the product y = x w^T, in the device's compute type */
+    float *from, *to; /* [MEASURE_COPY_BYTES] each */
+    size_t products;  /* matrix products that are timed together */
+    /* on rank 0 only */
+    int members;
+    int *rank;                  /* [members] rank of each member */
+    int *sent;                  /* [ranks] room for what each rank is sent */
+    struct member_times *times; /* [ranks] the last round's times of each rank */
+};
+
+/* Creates the measurements of messages of `bytes` bytes by a comm, which it owns. rank[members]: the members' ranks,
+ * used on rank 0, which owns it; member: whether this rank is one. All ranks call it and the functions below. */
+void measure_create(struct measure *measure, const struct job *job, const struct device *device, struct comm *comm,
+                    size_t bytes, int member, int members, int *rank);
+void measure_destroy(struct measure *measure); /* a zeroed one is fine */
+
+/* Measures a round in which partner[members] are paired, and fills times[members], both on rank 0. partner NULL: there
+ * is no further round. Returns 1 if a round was measured, 0 if there is none, on every rank. */
+int measure_round(struct measure *measure, const int *partner, struct member_times *times);
+
+#endif

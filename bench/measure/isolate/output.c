@@ -1,0 +1,393 @@
+/* output.c - what a run of `isolate` found, in sentences, tables, figures and files. */
+#include "isolate/output.h"
+
+#include "base/files.h"
+#include "base/junit.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "isolate/measure.h"
+#include "kernels/error.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const state_name[] = {
+    [MEMBER_HEALTHY] = "healthy", [MEMBER_SLOW] = "slow", [MEMBER_UNDECIDED] = "undecided"};
+
+void outcome_create(struct outcome *o)
+{
+    o->fault = diagnosis_faults(o->diagnosis, &o->faults);
+    o->state = allocate((size_t)o->members, sizeof *o->state);
+    for (int m = 0; m < o->members; m++) {
+        o->state[m] = diagnosis_member(o->diagnosis, o->fault, o->faults, m);
+        o->count[o->state[m]]++;
+    }
+}
+
+void outcome_destroy(struct outcome *o)
+{
+    free(o->fault);
+    free(o->state);
+}
+
+enum isolate_status outcome_status(const struct outcome *o)
+{
+    return o->faults ? ISOLATE_SLOW : o->count[MEMBER_UNDECIDED] ? ISOLATE_UNDECIDED : ISOLATE_HEALTHY;
+}
+
+/* ---- sentences ---- */
+
+enum { WORDS = 2 * HOST_TEXT + 240, MUCH = 120 };
+
+/* Writes a ratio of times as the share of the peers' rate in percent, such as "at 48 % of its peers' rate [46, 50]". */
+static void write_share(char text[MUCH], const struct fault *f, const char *whose)
+{
+    snprintf(text, MUCH, "at %.3g %% of %s rate [%.3g, %.3g]", 100 / f->ratio, whose, 100 / f->high, 100 / f->low);
+}
+
+static void write_times(char text[MUCH], const struct fault *f, const char *whose)
+{
+    snprintf(text, MUCH, "take %.3g times as long as %s [%.3g, %.3g]", f->ratio, whose, f->low, f->high);
+}
+
+/* Writes and returns a sentence on a fault. */
+static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
+{
+    static const char *const verb[FAULTS] = {[FAULT_SENDS] = "sends",
+                                             [FAULT_RECEIVES] = "receives",
+                                             [FAULT_COMPUTES] = "computes matrix products",
+                                             [FAULT_COPIES] = "copies memory"};
+    const char *name = o->member[f->member].name, *other = f->other < 0 ? "" : o->member[f->other].name;
+    char much[MUCH];
+    int of_pair = f->kind == FAULT_PAIR || f->kind == FAULT_PAIR_ANSWERS;
+    if (f->kind == FAULT_ANSWERS || f->kind == FAULT_PAIR_ANSWERS)
+        write_times(much, f, of_pair ? "those of other pairs" : "its peers'");
+    else
+        write_share(much, f, of_pair ? "other pairs'" : "its peers'");
+    if (f->kind == FAULT_PAIR)
+        snprintf(text, WORDS, "messages from %s to %s move %s (n = %zu).", name, other, much, f->n);
+    else if (f->kind == FAULT_PAIR_ANSWERS)
+        snprintf(text, WORDS, "round trips between %s and %s %s (n = %zu).", name, other, much, f->n);
+    else if (f->kind == FAULT_ANSWERS)
+        snprintf(text, WORDS, "round trips with %s %s (n = %zu).", name, much, f->n);
+    else
+        snprintf(text, WORDS, "%s %s %s (n = %zu).", name, verb[f->kind], much, f->n);
+    *text = (char)toupper((unsigned char)*text);
+    return text;
+}
+
+/* Prints the names of members in a state, at most 8 of them. */
+static void print_names(FILE *out, const struct outcome *o, enum member_state state)
+{
+    enum { MOST = 8 };
+    size_t n = 0;
+    for (int m = 0; m < o->members; m++)
+        if (o->state[m] == state && n++ < MOST)
+            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].name);
+    if (n > MOST)
+        fprintf(out, " and %zu more", n - MOST);
+}
+
+static void add_undecided(const struct outcome *o, cJSON *summary)
+{
+    char *names, spent[CELL];
+    size_t length;
+    FILE *out = text_begin(&names, &length);
+    print_names(out, o, MEMBER_UNDECIDED);
+    text_end(out);
+    results_add_sentence(summary, "answers",
+                         "Undecided after %s, %zu of %d members: %s. A longer --max-minutes would decide, or a larger "
+                         "--resolve than %g %%.",
+                         text_duration(spent, o->seconds), o->count[MEMBER_UNDECIDED], o->members, names,
+                         100 * o->resolve);
+    free(names);
+}
+
+/* Adds a sentence for each fault, at most 8; or that there is none, as far as is decided. */
+static void add_answers(const struct outcome *o, cJSON *summary)
+{
+    enum { MOST = 8 };
+    char text[WORDS];
+    for (size_t i = 0; i < o->faults && i < MOST; i++)
+        results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
+    if (o->faults > MOST)
+        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->faults - MOST);
+    if (outcome_status(o) == ISOLATE_HEALTHY)
+        results_add_sentence(summary, "answers",
+                             "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
+                             "copies in memory, and in round trips within %g %%.",
+                             o->members, 100 * o->resolve, 100 * fmax(o->resolve, ROUND_TRIP_RESOLVE));
+    if (o->count[MEMBER_UNDECIDED])
+        add_undecided(o, summary);
+}
+
+/* ---- the table of members ---- */
+
+/* What is measured of a member. */
+static const struct kind_row {
+    enum fault_kind kind;
+    const char *figure;
+    int judged; /* by `compare` */
+} kinds[] = {{FAULT_SENDS, "send", 1},
+             {FAULT_RECEIVES, "receive", 1},
+             {FAULT_ANSWERS, "round_trip", 0},
+             {FAULT_COMPUTES, "product", 1},
+             {FAULT_COPIES, "copy", 1}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+struct member_row {
+    const char *name;
+    char state[64]; /* with the names of the member's own faults */
+    double value[KINDS], ratio[KINDS];
+    double worst; /* the largest ratio */
+    int severity;
+};
+#define OF(field)            offsetof(struct member_row, field)
+#define OF_KIND(field, kind) (OF(field) + (kind) * sizeof(double))
+static const struct column member_columns[] = {
+    {"member", "member", COLUMN_NAME, OF(name), NULL, 0, -14, 0},
+    {"send_rate", "sends\nMB/s", COLUMN_REAL, OF_KIND(value, 0), "B/s", 1e-6, 9, -4},
+    {"send_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 0), "1", 1, 6, 2},
+    {"receive_rate", "receives\nMB/s", COLUMN_REAL, OF_KIND(value, 1), "B/s", 1e-6, 9, -4},
+    {"receive_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 1), "1", 1, 6, 2},
+    {"round_trip", "round trip\nus", COLUMN_REAL, OF_KIND(value, 2), "s", 1e6, 11, -4},
+    {"round_trip_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 2), "1", 1, 6, 2},
+    {"product", "product\nms", COLUMN_REAL, OF_KIND(value, 3), "s", 1e3, 9, -4},
+    {"product_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 3), "1", 1, 6, 2},
+    {"copy_rate", "copy\nGB/s", COLUMN_REAL, OF_KIND(value, 4), "B/s", 1e-9, 7, -4},
+    {"copy_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 4), "1", 1, 6, 2},
+    {"state", "  state", COLUMN_CHARS, OF(state), NULL, 0, -12, 0},
+};
+
+static int by_severity(const void *a, const void *b)
+{
+    const struct member_row *x = a, *y = b;
+    return x->severity != y->severity ? y->severity - x->severity : (x->worst < y->worst) - (x->worst > y->worst);
+}
+
+/* Returns what is typical of a member; of messages and round trips, those with the partner that takes least, because a
+ * member that is slow itself is slow with every partner. */
+static struct fault with_best_partner(const struct outcome *o, enum fault_kind kind, int member)
+{
+    int pairings = diagnosis_progress(o->diagnosis).pairings;
+    struct fault best = diagnosis_typical(o->diagnosis, kind, member, -1);
+    for (int i = 0; i < pairings && kind <= FAULT_ANSWERS; i++) {
+        int partner = diagnosis_partner(o->diagnosis, i, member);
+        struct fault f = {.n = 0};
+        if (partner >= 0)
+            f = diagnosis_typical(o->diagnosis, kind, member, partner);
+        if (f.n && f.ratio < best.ratio)
+            best = f;
+    }
+    return best;
+}
+
+static void write_state(char text[64], const struct outcome *o, int member)
+{
+    size_t at = (size_t)snprintf(text, 64, "  %s", state_name[o->state[member]]);
+    for (size_t i = 0, n = 0; i < o->faults && at < 64; i++)
+        if (o->fault[i].member == member || o->fault[i].other == member)
+            at += (size_t)snprintf(text + at, 64 - at, "%s%s", n++ ? ", " : ": ", fault_name[o->fault[i].kind]);
+}
+
+/* Adds the table, and each member's figures, whose subject is its name. */
+static void add_members(const struct outcome *o, cJSON *summary, struct figure_list *figures)
+{
+    enum { SHOWN = 40 };
+    const double amount[KINDS] = {(double)o->bytes, (double)o->bytes, 0, 0, MEASURE_COPY_BYTES};
+    struct member_row *row = allocate((size_t)o->members, sizeof *row);
+    for (int m = 0; m < o->members; m++) {
+        row[m].name = o->member[m].name;
+        row[m].severity = o->state[m] == MEMBER_SLOW ? 2 : o->state[m] == MEMBER_UNDECIDED;
+        write_state(row[m].state, o, m);
+        for (int k = 0; k < KINDS; k++) {
+            struct fault f = with_best_partner(o, kinds[k].kind, m);
+            double unit = f.seconds / f.ratio; /* what its peers take */
+            row[m].value[k] = amount[k] > 0 ? amount[k] / f.seconds : f.seconds;
+            row[m].ratio[k] = f.ratio;
+            row[m].worst = fmax(row[m].worst, f.ratio);
+            struct figure figure = {.unit = "s",
+                                    .bytes = k < 2 ? (double)o->bytes : 0,
+                                    .value = f.seconds,
+                                    .low = f.low * unit,
+                                    .high = f.high * unit,
+                                    .n = f.n,
+                                    .judged = kinds[k].judged};
+            snprintf(figure.subject, sizeof figure.subject, "%.100s", o->member[m].name);
+            snprintf(figure.name, sizeof figure.name, "%s", kinds[k].figure);
+            figures_add(figures, &figure);
+        }
+    }
+    results_add_table(
+        summary,
+        &(struct table){"members", NULL, TABLE_COLUMNS(member_columns), TABLE_ROWS(row, (size_t)o->members), SHOWN,
+                        .note = {"x: its time / the median of its peers': 1.00 is typical, 2.00 takes twice as long. "
+                                 "Messages and round trips are those with the partner that takes least."},
+                        .order = by_severity});
+    free(row);
+}
+
+/* ---- the table of faults ---- */
+
+struct fault_row {
+    const char *kind, *member, *other;
+    struct fault fault;
+};
+#define OF_FAULT(field) offsetof(struct fault_row, field)
+static const struct column fault_columns[] = {
+    {"fault", "fault", COLUMN_NAME, OF_FAULT(kind), NULL, 0, -14, 0},
+    {"member", "member", COLUMN_NAME, OF_FAULT(member), NULL, 0, -16, 0},
+    {"other", "and", COLUMN_NAME, OF_FAULT(other), NULL, 0, -16, 0},
+    {"ratio", "x", COLUMN_REAL, OF_FAULT(fault.ratio), "1", 1, 8, 3},
+    {"ratio", "95 % interval", COLUMN_INTERVAL, COLUMN_ENDS(struct fault_row, fault.low, fault.high), "1", 1, 16, 3},
+    {"n", "n", COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 6, 0},
+};
+
+static void add_faults(const struct outcome *o, cJSON *summary)
+{
+    if (!o->faults)
+        return;
+    struct fault_row *row = allocate(o->faults, sizeof *row);
+    for (size_t i = 0; i < o->faults; i++) {
+        const struct fault *f = &o->fault[i];
+        row[i] = (struct fault_row){fault_name[f->kind], o->member[f->member].name,
+                                    f->other < 0 ? "" : o->member[f->other].name, *f};
+    }
+    results_add_table(summary,
+                      &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->faults)});
+    free(row);
+}
+
+static void add_load(const struct outcome *o, cJSON *summary, struct figure_list *figures)
+{
+    if (!o->load.n)
+        return;
+    results_add_sentence(summary, "notes",
+                         "Load: while %d pairs across the middle send at once, a message takes %.2f times as long "
+                         "[%.2f, %.2f] as while one pair does (n = %zu); 1.00: the network carries all at full rate.",
+                         o->members / 2, o->load.median, o->load.ci_low, o->load.ci_high, o->load.n);
+    figures_add_estimate(figures, "all", "load", "1", &o->load, BETTER_LOWER, 0);
+}
+
+void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
+{
+    static const char *const counted[] = {"healthy_members", "slow_members", "undecided_members"};
+    add_answers(o, summary);
+    add_members(o, summary, figures);
+    add_faults(o, summary);
+    add_load(o, summary, figures);
+    for (int s = 0; s < 3; s++)
+        figures_add_value(figures, "all", counted[s], "1", (double)o->count[s], (size_t)o->members,
+                          s ? BETTER_LOWER : BETTER_HIGHER);
+}
+
+/* ---- files ---- */
+
+/* Writes a text of text_begin as a file, and frees it. Returns 0; or -1, reported. */
+static int write_text(const char *directory, const char *name, FILE *out, char **text)
+{
+    text_end(out);
+    int status = files_replace(directory, name, *text);
+    free(*text);
+    return status;
+}
+
+/* Returns the state of a member's host: the worst of its members' (slow, then undecided). */
+static enum member_state state_of_host(const struct outcome *o, int member)
+{
+    enum member_state state = MEMBER_HEALTHY;
+    for (int m = 0; m < o->members; m++)
+        if (o->member[m].host == o->member[member].host && o->state[m] != MEMBER_HEALTHY && state != MEMBER_SLOW)
+            state = o->state[m];
+    return state;
+}
+
+/* Writes the names of the hosts in a state, one a line. */
+static int write_hosts(const struct outcome *o, const char *directory, const char *name, enum member_state state)
+{
+    char *text;
+    size_t length;
+    int next = 0; /* hosts are numbered in the order of their first ranks */
+    FILE *out = text_begin(&text, &length);
+    for (int m = 0; m < o->members; m++) {
+        if (o->member[m].host != next)
+            continue;
+        next++;
+        if (state_of_host(o, m) == state)
+            fprintf(out, "%s\n", o->member[m].host_name);
+    }
+    return write_text(directory, name, out, &text);
+}
+
+/* Whether a member had the same partner in an earlier pairing. */
+static int was_paired(const struct outcome *o, int pairing, int member)
+{
+    int partner = diagnosis_partner(o->diagnosis, pairing, member);
+    while (pairing-- > 0)
+        if (diagnosis_partner(o->diagnosis, pairing, member) == partner)
+            return 1;
+    return 0;
+}
+
+static int write_matrix(const struct outcome *o, const char *directory)
+{
+    char *text;
+    size_t length;
+    int pairings = diagnosis_progress(o->diagnosis).pairings;
+    FILE *out = text_begin(&text, &length);
+    fputs("from,to,seconds,bytes_per_second,ratio\n", out);
+    for (int i = 0; i < pairings * o->members; i++) {
+        int pairing = i / o->members, from = i % o->members;
+        int to = diagnosis_partner(o->diagnosis, pairing, from);
+        struct fault f = {0};
+        if (to >= 0 && !was_paired(o, pairing, from))
+            f = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
+        if (!f.n)
+            continue;
+        text_print_csv(out, o->member[from].name);
+        fputc(',', out);
+        text_print_csv(out, o->member[to].name);
+        fprintf(out, ",%.9g,%.6g,%.6g\n", f.seconds, (double)o->bytes / f.seconds, f.ratio);
+    }
+    return write_text(directory, "matrix.csv", out, &text);
+}
+
+int outcome_write_files(const struct outcome *o, const char *directory)
+{
+    return write_hosts(o, directory, "good.txt", MEMBER_HEALTHY) || write_hosts(o, directory, "bad.txt", MEMBER_SLOW) ||
+                   write_matrix(o, directory)
+               ? -1
+               : 0;
+}
+
+static void add_case(struct junit *junit, const struct outcome *o, int member)
+{
+    static const enum junit_outcome outcome[] = {
+        [MEMBER_HEALTHY] = JUNIT_PASSED, [MEMBER_SLOW] = JUNIT_FAILED, [MEMBER_UNDECIDED] = JUNIT_SKIPPED};
+    char message[WORDS] = "neither known to be slow nor to be healthy";
+    for (size_t i = o->faults; i-- > 0;)
+        if (o->fault[i].member == member || o->fault[i].other == member)
+            fault_words(message, o, &o->fault[i]);
+    junit_add(junit, &(struct junit_case){"ddpbench.isolate", o->member[member].name, NAN, outcome[o->state[member]],
+                                          state_name[o->state[member]], message});
+}
+
+int outcome_write_junit(const struct outcome *o, const char *path)
+{
+    struct junit junit;
+    char *text;
+    size_t length;
+    if (!*path)
+        return 0;
+    FILE *out = text_begin(&text, &length);
+    junit_begin(&junit);
+    for (int m = 0; m < o->members; m++)
+        add_case(&junit, o, m);
+    junit_end(&junit, out, "ddpbench isolate", "");
+    text_end(out);
+    int status = files_replace_path("junit", path, OUTCOME_JUNIT_MARK, text);
+    free(text);
+    return status;
+}

@@ -1,0 +1,48 @@
+/* output.h - what a run of `isolate` found, in sentences, tables, figures and files. Rank 0 only. */
+#ifndef BENCH_MEASURE_ISOLATE_OUTPUT_H
+#define BENCH_MEASURE_ISOLATE_OUTPUT_H
+
+#include "base/figures.h"
+#include "isolate/diagnosis.h"
+#include "isolate/isolate.h"
+
+struct member {
+    int rank, host;
+    char host_name[HOST_TEXT];
+    char name[HOST_TEXT + 24]; /* "host NAME", or "rank R on NAME" */
+};
+
+/* What was found so far. */
+struct outcome {
+    const struct diagnosis *diagnosis;
+    const struct member *member; /* [members] */
+    int members;
+    double resolve;       /* 0.05 is 5 % */
+    size_t bytes;         /* of a message */
+    double seconds;       /* since the first round */
+    struct estimate load; /* time of messages under load / alone (measure_load); n 0: not known */
+    struct fault *fault;
+    size_t faults;
+    enum member_state *state; /* [members] */
+    size_t count[3];          /* number of members in each state */
+};
+
+/* Fills the members from `fault` on from those before. Release with outcome_destroy. */
+void outcome_create(struct outcome *outcome);
+void outcome_destroy(struct outcome *outcome);
+
+/* Returns the verdict: slow if there is a fault, else undecided if a series is, else healthy. */
+enum isolate_status outcome_status(const struct outcome *outcome);
+
+/* Adds to a summary the answer, the table of members and the faults; and their figures to a list. */
+void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_list *figures);
+
+/* Writes good.txt and bad.txt, the names of the hosts that are healthy and slow, and matrix.csv, all messages that were
+ * measured, to a directory. Returns 0; or -1, reported. */
+int outcome_write_files(const struct outcome *outcome, const char *directory);
+
+/* Writes the members as test cases to the file given to --junit ("": none). Returns 0; or -1, reported. */
+#define OUTCOME_JUNIT_MARK "<testsuites name=\"ddpbench isolate\""
+int outcome_write_junit(const struct outcome *outcome, const char *path);
+
+#endif

@@ -1,0 +1,91 @@
+/* pairing.c - the rounds of the ring, and partners for suspects. */
+#include "isolate/pairing.h"
+
+#include "kernels/error.h"
+
+#include <stdlib.h>
+
+int pairing_ring_rounds(int members)
+{
+    return 2 + members % 2;
+}
+
+int pairing_ring(int members, int round, int member)
+{
+    int last = members - 1;
+    if (round == 0) /* 0-1 2-3 ...; of an odd number the last rests */
+        return (member ^ 1) < members ? member ^ 1 : -1;
+    if (member % members == 0 || (members % 2 == 0 && member == last)) /* 0 and the last; 0 rests in an odd round 1 */
+        return members % 2 && round == 1 ? -1 : last - member;
+    if (round == 2 && member >= last - 1)
+        return member == last ? 0 : -1;
+    return member % 2 ? member + 1 : member - 1;
+}
+
+static int is_new(int *const *earlier, int rounds, int member, int partner)
+{
+    for (int r = 0; r < rounds; r++)
+        if (earlier[r][member] == partner)
+            return 0;
+    return 1;
+}
+
+void pairing_bisection(int members, int *partner)
+{
+    int half = members / 2;
+    for (int m = 0; m < members; m++)
+        partner[m] = m < half ? m + half : m < 2 * half ? m - half : -1;
+}
+
+struct choice {
+    int members, rounds;
+    const char *suspect;
+    int *const *earlier, *partner;
+};
+
+/* Returns the free member farthest from m in the ring, of those with this value of suspect, with which m was not paired
+ * before; -1: none. */
+static int farthest(const struct choice *c, int m, char suspect)
+{
+    for (int distance = c->members / 2; distance > 0; distance--)
+        for (int side = 0; side < 2; side++) {
+            int p = (m + (side ? c->members - distance : distance)) % c->members;
+            if (c->partner[p] < 0 && c->suspect[p] == suspect && is_new(c->earlier, c->rounds, m, p))
+                return p;
+        }
+    return -1;
+}
+
+/* Pairs suspects that are free; returns the number of suspects that were. */
+static int pair_with(const struct choice *c, char suspect)
+{
+    int paired = 0;
+    for (int m = 0; m < c->members; m++) {
+        int p = c->suspect[m] && c->partner[m] < 0 ? farthest(c, m, suspect) : -1;
+        if (p < 0)
+            continue;
+        c->partner[m] = p;
+        c->partner[p] = m;
+        paired += 1 + suspect;
+    }
+    return paired;
+}
+
+int pairing_suspects(int members, const char *suspect, int *const *earlier, int rounds, int *partner)
+{
+    struct choice c = {members, rounds, suspect, earlier, partner};
+    int *left = allocate((size_t)members, sizeof *left), n = 0, paired;
+    for (int m = 0; m < members; m++)
+        partner[m] = -1;
+    paired = pair_with(&c, 0);
+    paired += pair_with(&c, 1);
+    for (int m = 0; m < members; m++)
+        if (partner[m] < 0)
+            left[n++] = m;
+    for (int i = 0; i < n / 2; i++) {
+        partner[left[i]] = left[i + n / 2];
+        partner[left[i + n / 2]] = left[i];
+    }
+    free(left);
+    return paired;
+}

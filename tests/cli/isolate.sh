@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# isolate.sh - ddpbench isolate on the command line: its answer, files and exit status agree, it finds a rank that sends
+# slowly (a preloaded library makes it sleep), and it refuses too few members. Whether this machine is healthy is not tested.
+# awk expands its own fields:
+# shellcheck disable=SC2016
+set -euo pipefail
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# isolate RANKS OPTION...: runs isolate on that many ranks, each a member, into the new directory `out`; sets status.
+isolate() {
+    local ranks=$1
+    shift
+    rm -rf out
+    try "${mpirun[@]}" -n "$ranks" "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --output out "$@"
+}
+
+# verdict: prints the exit status that the printed answer stands for.
+verdict() {
+    if grep -qE 'x +95 % interval' printed; then
+        echo 3
+    elif grep -q '^Undecided after ' printed; then
+        echo 4
+    elif grep -qE '^All [0-9]+ members are healthy within ' printed; then
+        echo 0
+    fi
+}
+# cases PATTERN: prints how many lines of the file for JUnit match.
+cases() { grep -c "$1" junit.xml || true; }
+
+# ---- any machine ----
+
+isolate 4 --max-minutes 0.05 --junit junit.xml
+is "the exit status is that of the printed answer" "$status" "$(verdict)"
+is "a search writes the expected files" "$(cd out && echo *)" "bad.txt good.txt matrix.csv rank_0_metrics.jsonl \
+rank_1_metrics.jsonl rank_2_metrics.jsonl rank_3_metrics.jsonl run.json summary.csv summary.json summary.prom summary.txt"
+succeeds "a search writes valid files" valid out/*.json
+succeeds "summary.txt equals the printed result" cmp printed out/summary.txt
+is "the table has a row for each rank" "$(grep -cE '^rank [0-3] on .* (healthy|slow|undecided)' printed)" 4
+is "the matrix begins with the messages of the ring, in both directions" "$(sed -E '1d; s/rank ([0-9]) on [^,]*/\1/g; s/^(.),(.),.*/\1\2/; 9q' out/matrix.csv | tr '\n' ' ')" \
+    "01 10 23 32 03 12 21 30 "
+is "good.txt and bad.txt name this host at most once" "$(cat out/good.txt out/bad.txt | sort | uniq -d)" ""
+is "JUnit's file has a case for each rank" "$(cases '<testcase ')" 4
+is "summary.csv has the figures of each rank" "$(awk -F, '$2 ~ /^rank [0-3] on / { print $3 }' out/summary.csv | sort | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" \
+    "4copy 4product 4receive 4round_trip 4send "
+mv out before
+isolate 4 --max-minutes 0.05
+is "a second run ends with its verdict, too" "$status" "$(verdict)"
+try "$program" compare before --candidate out
+is "compare judges two runs" "$(grep -c . said) $([[ $status = [034] ]] && echo judged)" "0 judged"
+try "$program" report out
+is "report reads a run" "$status" 0
+isolate 5 --max-minutes 0.05
+is "an odd number of ranks: the exit status is that of the answer" "$status" "$(verdict)"
+
+# ---- a rank that sends slowly ----
+
+# slow RANK [TO]: searches while all ranks sleep for 10 ms before each message, and that rank for 40 ms (to rank TO). A
+# search ends when all is decided: messages are after about 5 s, products and copies may never be.
+slow() {
+    local to=(${2:+SLOW_SENDS_TO=$2})
+    rm -rf out
+    limit=300 try env LD_PRELOAD=slow_sends.so SLOW_SENDS_ALL_MS=10 SLOW_SENDS_RANK="$1" SLOW_SENDS_MS=30 "${to[@]}" \
+        "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --max-minutes 1.5 \
+        --output out --junit junit.xml
+}
+slow 2
+is "a slow sender: exit status" "$status" 3
+succeeds "a slow sender is named, with its rate" grep -qE '^Rank 2 on [^ ]+ sends at [0-9.e+-]+ % of its peers. rate \[[0-9.e+-]+, [0-9.e+-]+\] \(n = [0-9]+\)[.]$' \
+    <(texts out/summary.json)
+is "a slow sender is the only fault of sending or receiving" "$(grep -cE '^(sends|receives|pair) ' printed)" 1
+is "the host of a slow sender is in bad.txt, and not in good.txt" "$(cat out/bad.txt) $(wc -l <out/good.txt)" "$(hostname) 0"
+succeeds "JUnit's file has a slow sender as a failure" grep -qE 'name="rank 2 on [^"]*"[^<]*<failure type="slow" ' <(tr -d '\n' <junit.xml)
+succeeds "the matrix has a slow sender's messages" awk -F, '$1 ~ /^rank 2 / { n++; good += $3 > 0.03 && $5 > 1.25 } END { exit n < 2 || good < n }' out/matrix.csv
+
+slow 1 2
+is "a slow pair: exit status" "$status" 3
+succeeds "a slow pair is named, with its direction" grep -qE '^Messages from rank 1 on [^ ]+ to rank 2 on [^ ]+ move at ' <(texts out/summary.json)
+
+# ---- an interrupted run ----
+
+interrupt INT out2/summary.json "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 0.1 --max-minutes 10 --output out2
+succeeds "an interrupted run ends with a failure" [ "$status" != 0 ]
+succeeds "an interrupted run keeps what it found" valid out2/summary.json
+succeeds "an interrupted run's summary states that" grep -qE '^Interrupted, or still running: [0-9]+ of at least [0-9]+ rounds[.]$' <(texts out2/summary.json)
+is "an interrupted run leaves no process" "$(gone out2)" ""
+
+# ---- hosts ----
+
+if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nhostname "host$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} / 2))"\nexec "$@"\n' >as_host
+    chmod +x as_host
+    rm -rf out
+    try "${mpirun[@]}" -n 6 unshare --uts "$temporary/as_host" "$program" isolate --device cpu --bytes 64K --resolve 50% --max-minutes 0.05 --output out
+    is "hosts: the exit status is that of the answer" "$status" "$(verdict)"
+    is "hosts: each is a member, by its first rank" "$(grep -oE '^host host[0-9]+' printed | sort | tr '\n' ' ')" "host host0 host host1 host host2 "
+    is "hosts: good.txt and bad.txt name hosts" "$(cat out/good.txt out/bad.txt | grep -cvxE 'host[0-2]')" 0
+else
+    echo "skip - members on different hosts: needs root"
+fi
+
+# ---- refused ----
+
+isolate 2
+check 2 "refused: two ranks" 'isolate compares 3 members or more with each other, and --per rank has 2: start 3 ranks or more$'
+try "${mpirun[@]}" -n 3 "$program" isolate --device cpu --output refused
+check 1 "refused: one host" 'this job has 1 host: use --per rank, .* or ddpbench allreduce'
+is "refused: no results" "$(echo out* refused*)" "out2 refused*"
+isolate 3 --resolve 60%
+check 2 "refused: --resolve 60%" '--resolve 60%: expected '
+isolate 3 --per node
+check 2 "refused: --per node" "--per 'node'|--per node"
+isolate 3 --junit /dev/full
+check 1 "refused: a JUnit file that cannot be written" '--junit /dev/full'
+try "$program" isolate --per rank --dry-run 16
+is "--dry-run prints what would be done" "$status $(grep -c '^Work: messages of 1 MiB between pairs ' printed)" "0 1"
+check_sentences
+exit $failed

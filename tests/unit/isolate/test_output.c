@@ -1,0 +1,222 @@
+/* test_output.c - what `isolate` states of made-up members with a planted fault: sentences, tables, figures, files. */
+#include "isolate/output.h"
+
+#include "base/json.h"
+#include "kernels/error.h"
+#include "selfbench/members.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 7, BYTES = 1 << 20 };
+
+static struct member member[N];
+static struct diagnosis *diagnosis;
+static struct outcome outcome;
+static struct figure_list figures;
+static cJSON *summary;
+
+/* Members 2 i and 2 i + 1 are ranks of host i if per_rank is 1; otherwise each is a host. */
+static void name_members(int per_rank)
+{
+    for (int m = 0; m < N; m++) {
+        int host = per_rank ? m / 2 : m;
+        member[m] = (struct member){.rank = m, .host = host};
+        snprintf(member[m].host_name, sizeof member[m].host_name, "n%d", host);
+        snprintf(member[m].name, sizeof member[m].name, per_rank ? "rank %d on n%d" : "host n%d", per_rank ? m : host,
+                 host);
+    }
+}
+
+/* Searches among members with this fault (ratio 0: none), for `most` rounds, and fills the outcome and the summary. */
+static void find(struct fault planted, size_t most)
+{
+    struct members members = {.n = N, .message = MEMBERS_MESSAGE, .planted = {planted}, .faults = planted.ratio > 0};
+    diagnosis = members_search(&members, 0.05, most);
+    outcome = (struct outcome){
+        .diagnosis = diagnosis, .member = member, .members = N, .resolve = 0.05, .bytes = BYTES, .seconds = 12};
+    outcome_create(&outcome);
+    summary = results_summary_create("isolate", "", 1, 1, "rounds");
+    outcome_add(&outcome, summary, &figures);
+}
+
+static void tear_down(void)
+{
+    outcome_destroy(&outcome);
+    diagnosis_destroy(diagnosis);
+    figures_destroy(&figures);
+    cJSON_Delete(summary);
+    scratch_remove_all();
+}
+
+static const char *answer(int i)
+{
+    return cJSON_GetStringValue(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(summary, "answers"), i));
+}
+
+static void assert_begins(const char *text, const char *expected)
+{
+    ck_assert_msg(text && !strncmp(text, expected, strlen(expected)), "'%s' does not begin with '%s'", text, expected);
+}
+
+/* Returns the content of a file, which is valid until the next call. */
+static const char *content(const char *directory, const char *name)
+{
+    static char text[20000];
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static size_t count(const char *text, const char *word)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
+static const struct {
+    struct fault fault;
+    const char *sentence, *state, *bad; /* bad: bad.txt */
+} kinds[FAULTS] = {
+    {{FAULT_SENDS, 3, -1, .ratio = 2}, "Host n3 sends at 50 % of its peers' rate [50, 50] (n = ", "sends", "n3\n"},
+    {{FAULT_RECEIVES, 3, -1, .ratio = 2}, "Host n3 receives at 50 % of its peers' rate [", "receives", "n3\n"},
+    {{FAULT_ANSWERS, 3, -1, .ratio = 3},
+     "Round trips with host n3 take 3 times as long as its peers' [3, 3] (n = ",
+     "answers",
+     "n3\n"},
+    {{FAULT_COMPUTES, 3, -1, .ratio = 1.25},
+     "Host n3 computes matrix products at 80 % of its peers' rate [",
+     "computes",
+     "n3\n"},
+    {{FAULT_COPIES, 3, -1, .ratio = 1.25}, "Host n3 copies memory at 80 % of its peers' rate [", "copies", "n3\n"},
+    {{FAULT_PAIR, 3, 4, .ratio = 2},
+     "Messages from host n3 to host n4 move at 50 % of other pairs' rate [50, 50] (n = ",
+     "pair",
+     "n3\nn4\n"},
+    {{FAULT_PAIR_ANSWERS, 3, 4, .ratio = 3},
+     "Round trips between host n3 and host n4 take 3 times as long as those of other pairs [3, 3] (n = ",
+     "pair_answers",
+     "n3\nn4\n"}};
+
+TEST_EACH(every_fault_has_a_sentence, FAULTS)
+{
+    const char *directory = scratch_make();
+    char state[40];
+    name_members(0);
+    find(kinds[_i].fault, 1000);
+    ck_assert_int_eq(outcome_status(&outcome), ISOLATE_SLOW);
+    assert_begins(answer(0), kinds[_i].sentence);
+    ck_assert_ptr_null(answer(1));
+    const cJSON *tables = cJSON_GetObjectItemCaseSensitive(summary, "tables");
+    const cJSON *members = cJSON_GetArrayItem(tables, 0), *rows = cJSON_GetObjectItemCaseSensitive(members, "rows");
+    snprintf(state, sizeof state, "  slow: %s", kinds[_i].state);
+    ck_assert_str_eq(json_string(cJSON_GetArrayItem(rows, 3), "state"), state);
+    ck_assert_str_eq(json_string(cJSON_GetArrayItem(rows, 0), "state"), "  healthy");
+    rows = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(tables, 1), "rows");
+    ck_assert_int_eq(cJSON_GetArraySize(rows), 1);
+    ck_assert_str_eq(json_string(rows->child, "member"), "host n3");
+    ck_assert_str_eq(json_string(rows->child, "fault"), kinds[_i].state);
+    ck_assert_double_eq_tol(json_number(rows->child, "ratio"), kinds[_i].fault.ratio, 1e-3);
+    ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
+    ck_assert_str_eq(content(directory, "bad.txt"), kinds[_i].bad);
+    ck_assert_uint_eq(count(content(directory, "good.txt"), "\n"), N - count(kinds[_i].bad, "\n"));
+}
+
+/* A healthy member's figures are those of its peers, a slow one's are higher; a rate is bytes / seconds. */
+TEST(figures_are_of_members)
+{
+    name_members(0);
+    find(kinds[FAULT_SENDS].fault, 1000);
+    const struct figure *slow = figures_find(&figures, "host n3", "send", BYTES);
+    const struct figure *healthy = figures_find(&figures, "host n2", "send", BYTES);
+    ck_assert(slow && healthy && slow->judged);
+    ck_assert_double_eq_tol(healthy->value, MEMBERS_MESSAGE, 1e-5);
+    ck_assert_double_eq_tol(slow->value, 2 * MEMBERS_MESSAGE, 1e-5);
+    ck_assert_double_eq_tol(slow->low, 2 * MEMBERS_MESSAGE, 1e-5);
+    const cJSON *table = cJSON_GetObjectItemCaseSensitive(summary, "tables")->child;
+    const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(table, "rows"), 3);
+    ck_assert_double_eq_tol(json_number(row, "send_rate"), BYTES / (2 * MEMBERS_MESSAGE), 1e4);
+    ck_assert_double_eq_tol(json_number(row, "send_ratio"), 2, 1e-3);
+    ck_assert_double_eq(figures_find(&figures, "all", "slow_members", 0)->value, 1);
+    ck_assert_double_eq(figures_find(&figures, "all", "healthy_members", 0)->value, N - 1);
+}
+
+/* What a healthy member receives is not slow because one of its two partners sends slowly. */
+TEST(figures_are_those_with_the_best_partner)
+{
+    name_members(0);
+    find(kinds[FAULT_SENDS].fault, 30);
+    ck_assert_double_eq_tol(figures_find(&figures, "host n2", "receive", BYTES)->value, MEMBERS_MESSAGE, 1e-5);
+    ck_assert_double_eq_tol(figures_find(&figures, "host n3", "send", BYTES)->value, 2 * MEMBERS_MESSAGE, 1e-5);
+}
+
+TEST(healthy_members_are_stated)
+{
+    const char *directory = scratch_make();
+    name_members(0);
+    find((struct fault){0}, 1000);
+    ck_assert_int_eq(outcome_status(&outcome), ISOLATE_HEALTHY);
+    assert_begins(answer(0), "All 7 members are healthy within 5 %: ");
+    ck_assert_ptr_null(answer(1));
+    ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
+    ck_assert_str_eq(content(directory, "bad.txt"), "");
+    ck_assert_str_eq(content(directory, "good.txt"), "n0\nn1\nn2\nn3\nn4\nn5\nn6\n");
+    ck_assert_uint_eq(count(content(directory, "matrix.csv"), "\n"), 1 + 2 * N);
+}
+
+/* After too few rounds, the members and what would decide are named; their hosts are in no file. */
+TEST(undecided_members_are_stated)
+{
+    const char *directory = scratch_make();
+    name_members(0);
+    find(kinds[FAULT_SENDS].fault, 4);
+    ck_assert_int_eq(outcome_status(&outcome), ISOLATE_UNDECIDED);
+    ck_assert_str_eq(
+        answer(0),
+        "Undecided after 12 s, 7 of 7 members: host n0, host n1, host n2, host n3, host n4, host n5, host n6. A "
+        "longer --max-minutes would decide, or a larger --resolve than 5 %.");
+    ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
+    ck_assert_str_eq(content(directory, "bad.txt"), "");
+    ck_assert_str_eq(content(directory, "good.txt"), "");
+}
+
+/* With a member for each rank, files name each host once: slow if one of its ranks is. */
+TEST(files_name_hosts_of_ranks)
+{
+    const char *directory = scratch_make();
+    name_members(1);
+    find(kinds[FAULT_SENDS].fault, 1000);
+    assert_begins(answer(0), "Rank 3 on n1 sends at 50 % of its peers' rate [");
+    ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
+    ck_assert_str_eq(content(directory, "bad.txt"), "n1\n");
+    ck_assert_str_eq(content(directory, "good.txt"), "n0\nn2\nn3\n");
+    assert_begins(content(directory, "matrix.csv"),
+                  "from,to,seconds,bytes_per_second,ratio\nrank 0 on n0,rank 1 on n0,0.0");
+}
+
+TEST(junit_has_a_case_for_each_member)
+{
+    const char *directory = scratch_make();
+    char path[300];
+    name_members(0);
+    find(kinds[FAULT_SENDS].fault, 1000);
+    snprintf(path, sizeof path, "%s/isolate.xml", directory);
+    ck_assert_int_eq(outcome_write_junit(&outcome, path), 0);
+    const char *xml = content(directory, "isolate.xml");
+    ck_assert_uint_eq(count(xml, "<testcase "), N);
+    ck_assert_uint_eq(count(xml, "<failure "), 1);
+    ck_assert_uint_eq(count(xml, "<failure type=\"slow\" message=\"Host n3 sends at 50 % "), 1);
+    ck_assert_uint_eq(count(xml, OUTCOME_JUNIT_MARK), 1);
+    ck_assert_int_eq(outcome_write_junit(&outcome, path), 0); /* its own file may be replaced */
+}
+
+SUITE("isolate/output", NULL, tear_down)
