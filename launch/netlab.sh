@@ -9,7 +9,12 @@
 #   run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, by default with one pinned rank per node; RANKS
 #                                            is at most the number of nodes, or a multiple of it for several per node
 #   rate RATE                                changes the rate of the links and measures again
-#   show                                     prints nodes and links; exit status 1 if there are none
+#   fault --node K [--direction send|receive] [--rate RATE] [--delay TIME]
+#                                            makes node K send or receive (default: both) at RATE only, or delays what it
+#                                            receives by TIME, and measures that; faults of several calls add up
+#   fault --node K --to J --rate RATE        makes node K send slowly to node J only
+#   heal                                     removes all faults, as do rate and down
+#   show                                     prints nodes, links and faults; exit status 1 if there are none
 #   down                                     removes everything, including leftovers of a killed command
 # RATE is 1mbit to 100gbit in each direction, such as 10mbit or 2.5gbit; TIME is 10us to 1s in one direction, such as 500us.
 set -euo pipefail
@@ -26,7 +31,8 @@ state=/run/${prefix}netlab
 # ---- the state of the lab ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
 
-# read_state: sets nodes, bits (per second), rate, delay and measured (one line per link); fails if the lab is not up.
+# read_state: sets nodes, bits (per second), rate, delay and measured (one line per link and per fault); fails if the lab is
+# not up.
 read_state() {
     local text=''
     [ -e "$state" ] || return 1
@@ -86,43 +92,82 @@ check_delay() { delay_ns "$2" >/dev/null; }
 burst_bytes() { echo $(($1 < 1000000000 ? 128 << 10 : $1 < 5000000000 ? 256 << 10 : 1 << 20)); }
 
 # ---- links ----
-# shape_links BITS: sets the rate of both ends of all links. On a link delayed by netem, tbf becomes a child of netem.
+# shape_link K send|receive BITS: sets the rate at which node K sends, at its own end of the link, or receives, at the bridge's.
+# A qdisc below tbf, which delays packets or slows a pair, remains.
+shape_link() {
+    local end=("$bridge" qdisc replace dev "p$1")
+    [ "$2" = receive ] || end=("${prefix}n$1" qdisc replace dev eth0)
+    tc -n "${end[@]}" root handle 10: tbf rate "${3}bit" burst "$(burst_bytes "$3")" latency 100ms
+}
+
+# shape_links BITS: sets the rate of both ends of all links.
 shape_links() {
-    local k burst where
-    burst=$(burst_bytes "$1")
+    local k
     for ((k = 1; k <= nodes; k++)); do
-        where=(root)
-        [[ $delay != *netem ]] || where=(parent '1:1')
-        tc -n "$bridge" qdisc replace dev "p$k" "${where[@]}" handle 10: tbf rate "${1}bit" burst "$burst" latency 100ms
-        tc -n "${prefix}n$k" qdisc replace dev eth0 root handle 10: tbf rate "${1}bit" burst "$burst" latency 100ms
+        shape_link $k send "$1"
+        shape_link $k receive "$1"
     done
 }
 
-# delay_links TIME: delays packets with netem if the kernel has it; otherwise the receiver takes packets only once per TIME.
-delay_links() {
-    local k ns
-    ns=$(delay_ns "$1")
-    if tc -n "$bridge" qdisc replace dev p1 root handle 1: netem delay "$1" limit 1000000 2>/dev/null; then
-        for ((k = 2; k <= nodes; k++)); do
-            tc -n "$bridge" qdisc replace dev "p$k" root handle 1: netem delay "$1" limit 1000000
-        done
-        delay="$1, by netem"
-        return
-    fi
+# shape_pair K J BITS: sets the rate at which node K sends to node J, by a class of htb below tbf. htb sends the packets of no
+# class at once. The class of node J is 20:J.
+shape_pair() {
+    local tc=(tc -n "${prefix}n$1") burst
+    burst=$(burst_bytes "$3")
+    [[ $("${tc[@]}" qdisc show dev eth0) == *htb* ]] ||
+        "${tc[@]}" qdisc add dev eth0 parent 10:1 handle 20: htb 2>/dev/null ||
+        die "this kernel has no htb, without which no pair of nodes can be slow"
+    "${tc[@]}" class replace dev eth0 parent 20: classid "20:$2" htb rate "${3}bit" burst "$burst" cburst "$burst" quantum 60000
+    "${tc[@]}" filter replace dev eth0 parent 20: protocol ip prio "$2" u32 match ip dst "$subnet.$2/32" flowid "20:$2" 2>/dev/null ||
+        die "this kernel has no u32 filters, without which no pair of nodes can be slow"
+}
+
+# hold_packets K NS: makes node K take the packets that it received only once per NS nanoseconds; 0: at once.
+hold_packets() {
+    local switch=(off on)
+    [ "$2" != 0 ] || switch=(on off)
+    ip netns exec "$bridge" ethtool -K "p$1" tso "${switch[0]}"
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    ip netns exec "${prefix}n$1" bash -euc '
+        ethtool -K eth0 gro "$1"
+        echo $(($2 > 0 ? 2147483647 : 0)) >/sys/class/net/eth0/napi_defer_hard_irqs
+        echo "$2" >/sys/class/net/eth0/gro_flush_timeout' delay "${switch[1]}" "$2"
+}
+
+# delay_node K TIME: delays the packets that node K receives, with netem if the kernel has it; otherwise the node takes packets
+# only once per TIME. Sets `delayed` to the delay in words.
+delay_node() {
+    local ns
+    ns=$(delay_ns "$2")
+    delayed="$2, by netem"
+    ! tc -n "$bridge" qdisc replace dev "p$1" parent 10:1 handle 1: netem delay "$2" limit 1000000 2>/dev/null || return 0
+    delayed="0 to $2, by held packets"
     command -v ethtool >/dev/null || die "this kernel has no netem, and delaying without it needs ethtool: apt-get install ethtool"
     # Delayed packets wait in the receive ring, which holds 256 packets.
     awk -v b="$bits" -v ns="$ns" 'BEGIN { exit !(b * ns / 1e9 / (8 * 1514) < 200) }' ||
-        die "this kernel has no netem, and without it a link cannot hold $rate for $1; reduce the rate or the delay"
+        die "this kernel has no netem, and without it a link cannot hold $rate for $2; reduce the rate or the delay"
+    hold_packets "$1" "$ns" || die "this kernel has no netem and cannot hold back packets either; leave --delay out"
+}
+
+# delay_links TIME: delays the packets that all nodes receive.
+delay_links() {
+    local k
     for ((k = 1; k <= nodes; k++)); do
-        ip netns exec "$bridge" ethtool -K "p$k" tso off
-        # shellcheck disable=SC2016 # expanded by the inner shell
-        ip netns exec "${prefix}n$k" bash -euc '
-            ethtool -K eth0 gro on
-            echo 2147483647 >/sys/class/net/eth0/napi_defer_hard_irqs
-            echo "$1" >/sys/class/net/eth0/gro_flush_timeout' delay "$ns" ||
-            die "this kernel has no netem and cannot hold back packets either; leave --delay out"
+        delay_node $k "$1"
     done
-    delay="0 to $1, by held packets"
+    delay=$delayed
+}
+
+# restore_links: makes all that shapes and delays the links anew, without faults.
+restore_links() {
+    local k wish=${delay#0 to }
+    for ((k = 1; k <= nodes; k++)); do
+        tc -n "$bridge" qdisc del dev "p$k" root
+        tc -n "${prefix}n$k" qdisc del dev eth0 root
+        [ "$(ip netns exec "${prefix}n$k" cat /sys/class/net/eth0/gro_flush_timeout)" = 0 ] || hold_packets $k 0
+    done
+    shape_links "$bits"
+    [ "$delay" = none ] || delay_links "${wish%, by*}"
 }
 
 # peer: a Perl program that sends to ADDRESS (source) or receives (sink). The source first times one-byte round trips
@@ -177,23 +222,29 @@ measure_link() {
     [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2: $(paste -sd ' ' "$state.why")"
 }
 
+# measure_limited FROM TO BITS: measures a link whose rate is limited to BITS; sets what measure_link sets and `carries`, a
+# line for the user.
+measure_limited() {
+    local most try
+    # The rate counts frames of 1,514 bytes, which carry 1,448 bytes of payload.
+    most=$(awk -v b="$3" 'BEGIN { printf "%.4g", b / 8e6 * 1448 / 1514 }')
+    for ((try = 0; try < 3; try++)); do # a receiver that waits for a core measures too high a rate
+        measure_link "$1" "$2"
+        awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m <= 1.04 * most && m > 0) }' && break
+    done
+    [ "$try" -lt 3 ] || die "the rate limit does not work: $mb_per_second MB/s from node $1 to $2, of at most $most; $undone"
+    ! awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m < 0.8 * most) }' ||
+        say "warning: node $1 to $2 carries $mb_per_second of $most MB/s: the limit is this machine or a delay, not the rate"
+    carries="node $1 to $2: $mb_per_second MB/s (at most $most), round trip $round_trip_ms ms"
+}
+
 # measure_links: measures from each node to the next, so that each sends once and receives once; saves and prints the lab's state.
 measure_links() {
-    local k next most try lines=''
+    local k lines='' undone='the lab is not up'
     rm -f "$state"
-    # The rate counts frames of 1,514 bytes, which carry 1,448 bytes of payload.
-    most=$(awk -v b="$bits" 'BEGIN { printf "%.4g", b / 8e6 * 1448 / 1514 }')
     for ((k = 1; k <= nodes; k++)); do
-        next=$((k % nodes + 1))
-        for ((try = 0; try < 3; try++)); do # a receiver that waits for a core measures too high a rate
-            measure_link $k $next
-            awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m <= 1.04 * most && m > 0) }' && break
-        done
-        [ "$try" -lt 3 ] ||
-            die "the rate limit does not work: $mb_per_second MB/s from node $k to $next, at $rate at most $most; the lab is not up"
-        awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m < 0.8 * most) }' &&
-            say "warning: node $k to $next carries $mb_per_second of $most MB/s: the limit is this machine or the delay, not the rate $rate"
-        lines+="node $k to $next: $mb_per_second MB/s (at most $most), round trip $round_trip_ms ms"$'\n'
+        measure_limited $k $((k % nodes + 1)) "$bits"
+        lines+=$carries$'\n'
     done
     printf '%s %s %s %s\n%s' "$nodes" "$bits" "$rate" "$delay" "$lines" >"$state.new"
     mv "$state.new" "$state"
@@ -204,8 +255,6 @@ measure_links() {
 # ---- commands ----
 remove_all() {
     local name try pid
-    for pid in $(jobs -p); do kill -TERM "$pid" 2>/dev/null || true; done
-    wait # until these jobs have ended, then remove their files
     rm -f "$state" "$state".*
     for name in $(namespaces); do
         # Processes keep a namespace and its links alive, so end them first.
@@ -219,12 +268,15 @@ remove_all() {
     [ -z "$(namespaces)" ] || die "these namespaces could not be removed: $(namespaces | tr '\n' ' ')"
 }
 
-# clean_up: removes the lab; the EXIT trap.
+# clean_up COMMAND: ends a measurement, and runs COMMAND; the EXIT trap.
 # shellcheck disable=SC2317 # called by the trap
 clean_up() {
+    local pid
     [ "$BASHPID" = $$ ] || return 0 # a child that gets a signal before its exec also runs this trap
     trap '' HUP INT TERM
-    remove_all
+    for pid in $(jobs -p); do kill -TERM "$pid" 2>/dev/null || true; done
+    wait # until these jobs have ended
+    "$1"
 }
 
 up() {
@@ -238,7 +290,7 @@ up() {
     need_root
     lock
     ! read_state || die "already up with $nodes nodes at $rate; change the rate with 'rate', or remove the lab with 'down'"
-    trap clean_up EXIT
+    trap 'clean_up remove_all' EXIT
     trap_signals
     remove_all # removes what a killed command left
     ip netns add "$bridge" || die "root may not make network namespaces here (a container without CAP_SYS_ADMIN?)"
@@ -257,8 +309,8 @@ up() {
         ip netns exec "${prefix}n$k" sh -c 'echo reno >/proc/sys/net/ipv4/tcp_congestion_control' ||
             say "warning: node $k has the host's TCP congestion control; large messages may stall now and then"
     done
-    [ -z "$wish" ] || delay_links "$wish"
     shape_links "$bits"
+    [ -z "$wish" ] || delay_links "$wish"
     measure_links
 }
 
@@ -270,11 +322,68 @@ change_rate() {
     local wish=$bits
     read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate $1"
     bits=$wish rate=$1
-    trap clean_up EXIT # removes the lab on an error, because the rate of its links is unknown then
+    trap 'clean_up remove_all' EXIT # removes the lab on an error, because the rate of its links is unknown then
     trap_signals
     rm -f "$state"
-    shape_links "$bits"
+    restore_links
     measure_links
+}
+
+# remove_faults: removes all faults from the links and from the lab's state.
+remove_faults() {
+    restore_links
+    sed -i '/^fault: /d' "$state"
+}
+
+# record_fault TEXT FROM TO BITS: measures a link, and adds the fault TEXT and what the link carries to the lab's state.
+record_fault() {
+    measure_limited "$2" "$3" "$4"
+    echo "fault: node $node $1; $carries" >>"$state"
+}
+
+fault() {
+    local node='' direction='' to='' slow='' wish='' limit delayed k undone='all faults are removed'
+    option_rows=("--node node check_integer 1 64" "--direction direction check_choice send receive" "--to to check_integer 1 64"
+        "--rate slow check_rate" "--delay wish check_delay")
+    read_options "$@"
+    [ -n "$node" ] || usage_error "fault: --node is missing; give for example --node 2"
+    [ -n "$slow$wish" ] || usage_error "fault: --rate and --delay are missing; give one of them, for example --rate 5mbit"
+    [ -n "$slow" ] || [ -z "$direction$to" ] || usage_error "fault: --direction and --to need --rate"
+    [ -z "$to" ] || [[ -z $wish && $direction != receive && $to != "$node" ]] ||
+        usage_error "fault: --to needs another node, to which node $node sends at --rate; without --delay and --direction receive"
+    need_root
+    lock
+    read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate 100mbit"
+    for k in $node $to; do
+        [ "$k" -le "$nodes" ] || usage_error "fault: there is no node $k: the lab has $nodes nodes"
+    done
+    limit=$(rate_bits "${slow:-$rate}")
+    [ "$limit" -le "$bits" ] || usage_error "fault: --rate $slow is more than the $rate of the lab"
+    k=$((node % nodes + 1)) # measured with node K
+    trap 'clean_up remove_faults' EXIT
+    trap_signals
+    if [ -n "$to" ]; then
+        shape_pair "$node" "$to" "$limit"
+        record_fault "sends at $slow to node $to" "$node" "$to" "$limit"
+    elif [ -n "$slow" ]; then
+        [ "$direction" = receive ] || { shape_link "$node" send "$limit"; record_fault "sends at $slow" "$node" $k "$limit"; }
+        [ "$direction" = send ] || { shape_link "$node" receive "$limit"; record_fault "receives at $slow" $k "$node" "$limit"; }
+    fi
+    [ -z "$wish" ] || { delay_node "$node" "$wish"; record_fault "receives after $delayed" $k "$node" "$bits"; }
+    trap - EXIT HUP INT TERM
+    show
+}
+
+heal() {
+    [ $# = 0 ] || usage_error "heal: unexpected argument '$1'"
+    need_root
+    lock
+    read_state || die "the lab is not up"
+    trap 'clean_up remove_all' EXIT # removes the lab on an error, as `rate` does
+    trap_signals
+    remove_faults
+    trap - EXIT HUP INT TERM
+    show
 }
 
 show() {
@@ -304,6 +413,7 @@ run() {
     [ "$mpi" = mpich ] || die "the lab needs MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
     local link="emulated $rate"
     [ "$delay" = none ] || link+=", delay ${delay%, by*}"
+    [[ $measured != *fault:* ]] || link+=", with faults"
     hosts=$(seq -s, -f "$subnet.%g" 1 $((ranks < nodes ? ranks : nodes)))
     ln -sfn "$(realpath "$0")" "$state.ssh" # a link, whose path has no blank: Hydra's proxies hang if -launcher-exec contains a blank
     # UCX_TLS keeps UCX from using shared memory between the nodes.
@@ -327,14 +437,16 @@ case ${1:-} in
 up) shift; up "$@" ;;
 run) shift; run "$@" ;;
 rate) shift; change_rate "$@" ;;
+fault) shift; fault "$@" ;;
+heal) shift; heal "$@" ;;
 show) shift; show "$@" ;;
 down)
     [ $# = 1 ] || usage_error "down: unexpected argument '$2'"
     need_root
     lock
-    clean_up
+    clean_up remove_all
     ;;
 -x) run_on_node "$@" ;;
 --help) usage ;;
-*) usage_error "unknown command '${1:-}'; expected up, run, rate, show or down; see --help" ;;
+*) usage_error "unknown command '${1:-}'; expected up, run, rate, fault, heal, show or down; see --help" ;;
 esac

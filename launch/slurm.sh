@@ -33,6 +33,7 @@
 #   --nodes LIST          numbers of nodes, such as 1,2,4
 #   --cpu                 runs on CPUs, without GPUs; the runs are called cpu_2node and so on
 #   --requeue             Slurm may restart a job whose node failed; the job continues where it stopped
+#   --isolate             first finds slow nodes (ddpbench isolate), and leaves them out; only with 3 nodes or more
 #   --nsys                records the profile's steps also with Nsight Systems, in nsys/
 #   --no-analyze          does not submit the job that collects and analyzes
 #
@@ -94,27 +95,28 @@ add_job_options() {
 # print_array NAME VALUE...: prints a bash assignment of the values to an array.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: sorts the options into the arrays benchmark, profile and allreduce. A job adds the options that
-# select the fastest strategy to the array `profile`.
+# share_options OPTION...: sorts the options into the arrays benchmark, profile, allreduce and isolate. A job adds the options
+# that select the fastest strategy to the array `profile`.
 share_options() {
     check_lengths "$@"
     local rows option word section value
     declare -A sections=() values=()
-    rows=$({ "$program" --help rows && "$program" allreduce --help rows | sed 's/^\([A-Z].*\):$/allreduce, \1:/'; } 2>&1) ||
-        die "$program --help: $rows"
+    rows=$({ "$program" --help rows && for word in allreduce ${isolate_first:+isolate}; do
+        "$program" "$word" --help rows | sed "s/^\([A-Z].*\):$/$word, \1:/"
+    done; } 2>&1) || die "$program --help: $rows"
     while IFS=$'\t' read -r section option value; do
         sections[$option]+="$section|" values[$option]=$value
     done < <(awk -F '\t' '
-        /^[A-Z].*:$/ || /^allreduce, / { section = $0 }
+        /^[A-Z].*:$/ || /^(allreduce|isolate), / { section = $0 }
         /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
-    benchmark=() profile=() allreduce=()
+    benchmark=() profile=() allreduce=() isolate=()
     while [ $# -gt 0 ]; do
         option=${1%%=*}
         word=${option#--}
         word=${word//_/-}
         section=${sections[${word:-none}]:-}
         [[ $1 == --* && -n $section ]] ||
-            usage_error "option '$1' after --: neither ddpbench nor ddpbench allreduce has it"
+            usage_error "option '$1' after --: neither ddpbench nor ddpbench allreduce${isolate_first:+ nor ddpbench isolate} has it"
         case $word in
         output | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
             cuda-profiler-range | dry-run | help | version)
@@ -129,9 +131,11 @@ share_options() {
             shift
         fi
         shift
+        [[ ! $section =~ 'isolate, '(Device|Communication): ]] || isolate+=("${value[@]}")
         case $section in
         *Profile:*) profile+=("${value[@]}") ;;
         allreduce,*) allreduce+=("${value[@]}") ;;
+        isolate,*) isolate+=("${value[@]}") ;;
         *)
             benchmark+=("${value[@]}")
             case $word in
@@ -144,7 +148,7 @@ share_options() {
             ;;
         esac
     done
-    [ -z "$cpu" ] || { benchmark+=(--device cpu) profile+=(--device cpu) allreduce+=(--device cpu); }
+    [ -z "$cpu" ] || { benchmark+=(--device cpu) profile+=(--device cpu) allreduce+=(--device cpu) isolate+=(--device cpu); }
 }
 
 # check_part NODES COMMAND OPTION...: ends the script if the program would reject these options in a job.
@@ -164,6 +168,7 @@ check_parts() {
     done
     check_part "$fewest" '' --profile "${profile[@]}"
     check_part "$fewest" allreduce "${allreduce[@]}"
+    [ -z "$isolate_first" ] || check_part 3 isolate "${isolate[@]}"
 }
 
 # write_script NODES: prints the batch script of the job on NODES nodes.
@@ -181,13 +186,14 @@ write_script() {
     echo '#!/bin/bash'
     printf '#SBATCH "%s"\n' "${options[@]}" # sbatch removes the quotes
     printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" \
-        scripts "$here" mpi "${conf[mpi]}" nsys "$nsys" notice "$notice"
+        scripts "$here" mpi "${conf[mpi]}" nsys "$nsys" notice "$notice" isolate_first "$isolate_first"
     # shellcheck disable=SC2086 # module names separated by blanks
     print_array modules ${conf[modules]}
     print_array monitors "${monitors[@]}"
     print_array benchmark_options "${benchmark[@]}"
     print_array profile_options "${profile[@]}"
     print_array allreduce_options "${allreduce[@]}"
+    print_array isolate_options "${isolate[@]}"
     echo
     cat "$here/slurm.sbatch"
 }
@@ -226,6 +232,8 @@ check_nodes() {
     local n
     [ -n "$nodes" ] || usage_error "--nodes is missing, such as --nodes 1,2,4"
     IFS=, read -r -a of_nodes <<<"$nodes"
+    [ -z "$isolate_first" ] || [ "$(printf '%s\n' "${of_nodes[@]}" | sort -n | tail -n 1)" -ge 3 ] ||
+        usage_error "--isolate: needs a job of 3 nodes or more, because with fewer no node is known to be good"
     read_partition "${conf[partition]}"
     for n in "${of_nodes[@]}"; do
         [ "$n" -le "${of_partition[1]}" ] ||
@@ -241,7 +249,7 @@ check_names() {
 
 submit() {
     local n scenario submission job error numbers='' failed=0 of_nodes of_partition
-    local benchmark profile allreduce
+    local benchmark profile allreduce isolate
     [ -z "${SLURM_JOB_ID:-}" ] ||
         usage_error "this is inside job $SLURM_JOB_ID, and new jobs would inherit its settings; submit from outside"
     need_slurm
@@ -274,7 +282,7 @@ submit() {
 }
 
 # ---- options ----
-nodes='' cpu='' requeue='' nsys='' no_analyze='' submission='' command=${1:-}
+nodes='' cpu='' requeue='' isolate_first='' nsys='' no_analyze='' submission='' command=${1:-}
 option_rows=("--output output check_any" "--program program check_any")
 case $command in
 --help) usage; exit 0 ;;
@@ -282,8 +290,8 @@ configure)
     for key in "${keys[@]//_/-}"; do option_rows+=("--$key - set_setting"); done
     ;;
 submit)
-    option_rows+=("--nodes nodes check_counts" "--cpu cpu flag" "--requeue requeue flag" "--nsys nsys flag"
-        "--no-analyze no_analyze flag")
+    option_rows+=("--nodes nodes check_counts" "--cpu cpu flag" "--requeue requeue flag" "--isolate isolate_first flag"
+        "--nsys nsys flag" "--no-analyze no_analyze flag")
     takes_dashes=1
     ;;
 status | wait | cancel | collect | analyze) most_arguments=1 ;;

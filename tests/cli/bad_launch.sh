@@ -175,6 +175,21 @@ bad 2 "$netlab" 'up: --rate is missing' up --nodes 2
 bad 2 "$netlab" 'up: --nodes is missing' up --rate 10mbit
 bad 2 "$netlab" 'rate: expected one rate' rate
 bad 2 "$netlab" 'rate: expected one rate' rate 10mbit 20mbit
+for option in node to; do
+    for word in "${odd[@]}" 0 65 -1 2x "$nines"; do bad 2 "$netlab" "$option .* from 1 to 64" fault --$option "$word" --rate 10mbit; done
+done
+bad 2 "$netlab" 'rate' fault --node 2 --rate 0.5mbit
+bad 2 "$netlab" 'delay' fault --node 2 --delay 2s
+bad 2 "$netlab" '--direction both: expected one of send receive' fault --node 2 --direction both
+bad 2 "$netlab" 'fault: --node is missing' fault --rate 10mbit
+bad 2 "$netlab" '--rate and --delay are missing' fault --node 2
+bad 2 "$netlab" '--direction and --to need --rate' fault --node 2 --direction send --delay 1ms
+bad 2 "$netlab" '--direction and --to need --rate' fault --node 2 --to 1 --delay 1ms
+for word in '--to 2' '--to 1 --delay 1ms' '--to 1 --direction receive'; do
+    # shellcheck disable=SC2086 # several words
+    bad 2 "$netlab" '--to needs another node' fault --node 2 --rate 10mbit $word
+done
+bad 2 "$netlab" 'heal: unexpected argument' heal 2
 bad 2 "$netlab" 'show: unexpected argument' show all
 bad 2 "$netlab" 'down: unexpected argument' down now
 for word in "${no_numbers[@]}" 0 100 ''; do bad 2 "$netlab" '^netlab.sh: -n ' run -n "$word" -- true; done
@@ -380,20 +395,24 @@ group "nsys.sh and ncu.sh"
 
 # ---- the other scripts of launch/ ----
 
-for name in run netlab slurm sweep paper nsys ncu gate overlap same_twice setup corpus bench_gpu install pack; do
+for name in run netlab slurm sweep paper nsys ncu gate overlap same_twice isolate_check setup corpus bench_gpu install pack; do
     unknown "$launch/$name.sh"
 done
 group "unknown options of all scripts"
 
-for option in gate:--tries:1:9999 gate:--runs:3:9999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
+for option in gate:--tries:1:9999 gate:--runs:3:9999 isolate_check:--seeds:1:9999 isolate_check:--load:0:999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
     IFS=: read -r name option least most <<<"$option"
     numbers "$launch/$name.sh" "$option" "$least" "$most"
 done
-for name in gate overlap same_twice; do bad 2 "$launch/$name.sh" "unexpected argument 'word'" word; done
-for name in gate overlap; do without_value "$launch/$name.sh" --output; done
-for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$launch/overlap.sh" 'rate' --rate "$word"; done
+for name in gate overlap same_twice isolate_check; do bad 2 "$launch/$name.sh" "unexpected argument 'word'" word; done
+for name in gate overlap isolate_check; do without_value "$launch/$name.sh" --output; done
+for name in overlap isolate_check; do
+    for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$launch/$name.sh" 'rate' --rate "$word"; done
+done
+for word in "${odd[@]}" 3 65 4,4 4,,5; do bad 2 "$launch/isolate_check.sh" '--nodes' --nodes "$word"; done
+for word in "${odd[@]}" pairs none,none; do bad 2 "$launch/isolate_check.sh" '--kinds' --kinds "$word"; done
 for word in "${odd[@]}" bogus a=ddp ddp,ddp; do bad 2 "$launch/same_twice.sh" '--strategy' --strategy "$word"; done
-group "gate.sh, overlap.sh and same_twice.sh"
+group "gate.sh, overlap.sh, isolate_check.sh and same_twice.sh"
 
 for word in "${odd[@]}" MPICH -; do
     bad 2 "$launch/setup.sh" '--mpi .*expected' --mpi "$word"

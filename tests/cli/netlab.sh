@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# netlab.sh - launch/netlab.sh: an emulated network (the lab) of two nodes, from up to down, which leaves no namespace, file or process.
+# netlab.sh - launch/netlab.sh: an emulated network (the lab) of two nodes, from up to down, which leaves no namespace, file or
+# process; and one of three nodes with faults.
 
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
@@ -60,8 +61,8 @@ for test in mpi/parity mpi/comm; do # each rank on its own node, over TCP
     fi
 done
 
-# Makes node 2 send more slowly than node 1.
-tc -n ddpb-n2 qdisc replace dev eth0 root handle 10: tbf rate 10mbit burst 128kb latency 100ms
+# ---- faults ----
+lab "fault makes a node send slowly" 0 '^fault: node 2 sends at 10mbit; node 2 to 1: [01][.]' fault --node 2 --direction send --rate 10mbit
 lab "a profile finds a slow link" 0 '^ *slow link' \
     run -- "$program" --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --context-length 16 --batch-size 4 \
     --vocab-size 256 --rounds 0 --profile --profile-implementation ddp --profile-output-dir "$temporary/uplink"
@@ -81,6 +82,52 @@ kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
 lab "show reports no lab after a killed up" 1 '^the lab is not up' show
 lab "down succeeds after a killed up" 0 '' down
+
+# figure PATTERN UNIT: prints the number before UNIT in the last line of output that matches.
+figure() { grep -E -- "$1" printed | sed -nE "s,.* ([0-9.]+) $2.*,\1,p" | tail -n 1 || true; }
+
+# A lab of three nodes, where a fault is measured with nodes that have none.
+lab "fault is refused if no lab is up" 1 'the lab is not up' fault --node 2 --rate 10mbit
+lab "heal is refused if no lab is up" 1 'the lab is not up' heal
+lab "up with three nodes succeeds" 0 'node 3 to 1: ' up --nodes 3 --rate 20mbit
+healthy=$(figure '^node 3 to 1' MB/s)
+lab "a fault of a node that the lab lacks is refused" 2 'there is no node 4: the lab has 3 nodes' fault --node 1 --to 4 --rate 10mbit
+lab "a fault that makes a link faster is refused" 2 'rate 30mbit is more than the 20mbit of the lab' fault --node 1 --rate 30mbit
+# is_share WORDS NOW BEFORE LEAST MOST: checks NOW / BEFORE.
+is_share() {
+    echo "$2 of $3, expected $4 to $5" >>said
+    succeeds "$1" awk -v now="$2" -v before="$3" -v least="$4" -v most="$5" 'BEGIN { exit !(now >= least * before && now <= most * before) }'
+}
+lab "fault makes a pair slow in one direction" 0 '^fault: node 1 sends at 10mbit to node 2; ' fault --node 1 --to 2 --rate 10mbit
+is_share "the slow pair has half the rate of a link" "$(figure 'fault: .* to node 2;' MB/s)" "$healthy" 0.35 0.65
+lab "fault with the rate of the lab measures other links of the slow pair's nodes" 0 '' fault --node 3 --direction receive --rate 20mbit
+is_share "the other link of the slow pair's sender has the full rate" "$(figure 'receives at 20mbit' MB/s)" "$healthy" 0.8 1.25
+lab "fault makes a node send slowly, beside other faults" 0 '^fault: node 2 sends at 10mbit; ' fault --node 2 --direction send --rate 10mbit
+is_share "the slow sender has half the rate" "$(figure 'node 2 sends at' MB/s)" "$healthy" 0.35 0.65
+lab "fault makes a node receive slowly, beside other faults" 0 '^fault: node 3 receives at 10mbit; ' fault --node 3 --direction receive --rate 10mbit
+is_share "the slow receiver has half the rate" "$(figure 'node 3 receives at 10mbit' MB/s)" "$healthy" 0.35 0.65
+lab "show lists all faults" 0 '^fault: node 1 .* node 2; ' show
+is "show lists each fault once" "$(grep -c '^fault: ' printed)" 4
+# shellcheck disable=SC2016 # expanded by the shell on the node
+lab "run sets DDPBENCH_LINK to a link with faults" 0 '^emulated 20mbit, with faults$' run -n 1 -- sh -c 'echo "$DDPBENCH_LINK"'
+lab "heal removes all faults" 0 '^3 nodes' heal
+is "heal leaves no fault" "$(grep -c '^fault: ' printed || true)" 0
+for fault in '1 send' '3 receive'; do # node 1 to 2 and node 1 to 3
+    # shellcheck disable=SC2086 # two words
+    set -- $fault
+    lab "fault measures a healed link ($*)" 0 '' fault --node "$1" --direction "$2" --rate 20mbit
+    is_share "a healed link has the full rate ($*)" "$(figure "node $1 ${2}s at" MB/s)" "$healthy" 0.8 1.25
+done
+"$root/launch/netlab.sh" fault --node 2 --delay 50ms >printed 2>said </dev/null 8<&- && delays=yes || delays=no
+if [ "$delays" = yes ]; then
+    is_share "a delay of 50 ms is measured" "$(figure 'node 2 receives after' ms)" 50 0.3 1.5
+    lab "rate removes all faults" 0 '^3 nodes, links of 10mbit' rate 10mbit
+    is "no fault remains" "$(grep -c '^fault: ' printed || true)" 0
+    is_share "the delay is removed" "$(figure '^node 1 to 2' ms)" 50 0 0.3
+else
+    is "fault reports why nothing can be delayed, and removes all faults" "$(grep -c 'netem' said) $(netlab show | grep -c '^fault: ' || true)" "1 0"
+fi
+lab "down succeeds with faults" 0 '' down
 lab "down succeeds a second time" 0 '' down
 is "down leaves no namespace and no file" "$(nodes || true; find /run -maxdepth 1 -name 'ddpb-*')" ""
 exit "$failed"

@@ -144,6 +144,41 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
 done
 succeeds "the joint report contains all runs" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
 
+# A fake isolate, which finds the node of rank 1 slow.
+cat >isolates <<END
+#!/bin/sh
+[ "\$1" = isolate ] || exec $(quote_words "$program") "\$@"
+case "\$*" in
+*--help*) printf 'Device:\\n\\tdevice\\t\\tNAME\\n' ;;
+*--dry-run*) ;;
+*)
+    [ "\$SLURM_PROCID" = 1 ] || exit 3
+    while [ "\$1" != --output ]; do shift; done
+    mkdir -p "\$2"
+    hostname >"\$2/bad.txt"
+    exit 3
+    ;;
+esac
+END
+chmod +x isolates
+for name in isolated few; do
+    mkdir -p $name && cp conf $name/slurm.conf
+done
+jobs submit isolated --nodes 1,2 --isolate --program "$PWD/isolates" -- "${tiny[@]}"
+check 2 "--isolate without a job of 3 nodes is refused" '--isolate: needs a job of 3 nodes or more'
+jobs submit isolated --nodes 4 --isolate --no-analyze --program "$PWD/isolates" -- "${tiny[@]/%4/12}"
+jobs submit few --nodes 4 --isolate --no-analyze --program "$PWD/isolates" -- "${tiny[@]}"
+jobs wait isolated
+run=$(run_of isolated 4node)
+slow_node=$(cat "$run/isolate/bad.txt")
+is "--isolate leaves a slow node out, and runs the other parts on the others" "$status $(noted "$run" isolate_status) $(noted "$run" left_out) \
+$(find "$run/benchmark" -name 'rank_*_metrics.jsonl' | wc -l) $(find "$run"/{benchmark,allreduce} -name "cpu_monitor_$slow_node.csv" | wc -l) $(sed -n 's/^isolate_options=//p' isolated/run_*/4node.sbatch)" \
+    "0 3 $slow_node 3 0 (--device cpu)"
+jobs wait few
+run=$(run_of few 4node)
+words="without the slow nodes $(noted "$run" left_out), 3 of 4 nodes are too few: .*a batch of 4 cannot be divided evenly among 3 ranks"
+is "a job that needs all its nodes ends if one is slow" "$status $(grep -cE "^4node .* FAILED .*$words" printed) $(find "$run/benchmark" 2>/dev/null | wc -l)" "4 1 0"
+
 mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=150,phase=backward_pass
 jobs wait late
@@ -210,7 +245,7 @@ PATH=$PWD/tools:$PATH jobs submit traced --nodes 1 --cpu --nsys --no-analyze -- 
 jobs wait traced
 run=$(run_of traced cpu_1node)
 is "--cpu --nsys: there is an nsys report, and the profile gets the options that its strategy needs" "$status $(cd "$run/nsys" && echo *.nsys-rep) \
-$(noted "$run" best) $(grep -c -- '--device cpu' traced/run_*/cpu_1node.sbatch)" "0 rank_0.nsys-rep --profile-implementation ddp_individual_v2 --wire-dtype bf16 3"
+$(noted "$run" best) $(grep -c -- '--device cpu' traced/run_*/cpu_1node.sbatch)" "0 rank_0.nsys-rep --profile-implementation ddp_individual_v2 --wire-dtype bf16 4"
 
 mkdir -p ended && cp conf ended/slurm.conf
 jobs submit ended --nodes 2 -- "${slow[@]}" --rounds 10000
