@@ -16,23 +16,25 @@ static size_t edge_of(const struct device *device)
     return device->asynchronous ? 1024 : 256;
 }
 
-/* Returns the seconds of one product, of several that are timed together. */
-static double time_products(const struct measure *m)
+static void multiply(const struct measure *m)
 {
     size_t edge = edge_of(m->device);
-    int64_t begin = clock_now_ns();
-    for (size_t i = 0; i < m->products; i++)
-        m->device->linear_forward(m->matrix[0], m->matrix[1], m->matrix[2], edge, edge, edge);
-    m->device->synchronize();
-    return 1e-9 * (double)(clock_now_ns() - begin) / (double)m->products;
+    m->device->linear_forward(m->matrix[0], m->matrix[1], m->matrix[2], edge, edge, edge);
 }
 
-static double time_copy(const struct measure *m)
+static void copy(const struct measure *m)
+{
+    m->device->copy(m->to, m->from, MEASURE_COPY_BYTES / sizeof(float));
+}
+
+/* Returns the seconds of one product or copy, of n that are timed together. */
+static double time_of(const struct measure *m, void (*work)(const struct measure *m), size_t n)
 {
     int64_t begin = clock_now_ns();
-    m->device->copy(m->to, m->from, MEASURE_COPY_BYTES / sizeof(float));
+    for (size_t i = 0; i < n; i++)
+        work(m);
     m->device->synchronize();
-    return 1e-9 * (double)(clock_now_ns() - begin);
+    return 1e-9 * (double)(clock_now_ns() - begin) / (double)n;
 }
 
 /* Fills the two factors with random numbers: a GPU uses less power, and so runs faster, if all bits are 0. */
@@ -52,13 +54,13 @@ static void fill_matrices(const struct measure *m)
     free(random);
 }
 
-/* Sets the number of products, on every rank the same, to as many as take rank 0 about a millisecond. */
-static void choose_products(struct measure *m)
+/* Returns how many products or copies to time together, on every rank the same: as many as take rank 0 about 10 ms, some
+ * time slices of the scheduler, so that ranks that share a core take equally long. */
+static size_t choose_number(const struct measure *m, void (*work)(const struct measure *m))
 {
-    const double about_s = 1e-3;
-    m->products = 1;
-    time_products(m);
-    m->products = (size_t)job_from_first(m->job, (int)fmax(1, fmin(1000, about_s / time_products(m))), 0);
+    const double about_s = 1e-2;
+    time_of(m, work, 1);
+    return (size_t)job_from_first(m->job, (int)fmax(1, fmin(1000, about_s / time_of(m, work, 1))), 0);
 }
 
 void measure_create(struct measure *m, const struct job *job, const struct device *device, struct comm *comm,
@@ -81,7 +83,8 @@ void measure_create(struct measure *m, const struct job *job, const struct devic
         m->times = allocate((size_t)job->size, sizeof *m->times);
     }
     fill_matrices(m);
-    choose_products(m);
+    m->products = choose_number(m, multiply);
+    m->copies = choose_number(m, copy);
 }
 
 void measure_destroy(struct measure *m)
@@ -125,8 +128,8 @@ int measure_round(struct measure *m, const int *partner, struct member_times *ti
     mine.round_trip = (float)link.round_trip;
     job_barrier(m->job);
     if (m->member) {
-        mine.product = (float)time_products(m);
-        mine.copy = (float)time_copy(m);
+        mine.product = (float)time_of(m, multiply, m->products);
+        mine.copy = (float)time_of(m, copy, m->copies);
     }
     job_gather_first(m->job, &mine, sizeof mine, m->times);
     for (int i = 0; i < m->members && m->job->rank == 0; i++)

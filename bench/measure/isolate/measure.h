@@ -19,7 +19,7 @@ struct measure {
     void *message;    /* [bytes], memory of the comm */
     void *matrix[3];  /* y, x and w of the product y = x w^T, in the device's compute type */
     float *from, *to; /* [MEASURE_COPY_BYTES] each */
-    size_t products;  /* matrix products that are timed together */
+    size_t products, copies; /* that are timed together */
     /* on rank 0 only */
     int members;
     int *rank;                  /* [members] rank of each member */
