@@ -85,20 +85,26 @@ void links_time(const struct job *job, struct comm *comm, int partner, void *mes
     }
 }
 
+/* ---- the ring ---- */
+
+int links_ring_rounds(int n)
+{
+    return 2 + n % 2;
+}
+
+int links_ring_partner(int n, int round, int i)
+{
+    int last = n - 1;
+    if (round == 0) /* 0-1 2-3 ...; of an odd number the last rests */
+        return (i ^ 1) < n ? i ^ 1 : -1;
+    if (i == 0 || (n % 2 == 0 && i == last)) /* 0 and the last; 0 rests in an odd round 1 */
+        return n % 2 && round == 1 ? -1 : last - i;
+    if (round == 2 && i >= last - 1)
+        return i == last ? 0 : -1;
+    return i % 2 ? i + 1 : i - 1;
+}
+
 /* ---- the rates of hosts ---- */
-
-/* Hosts exchange messages with the next and the previous one, in rounds: 0-1 2-3 ... and 1-2 3-4 ...; an odd number of
- * hosts needs a third round, for the last and the first. Returns the round in which a host is paired with the next. */
-static int round_of(int hosts, int host)
-{
-    return hosts % 2 && host == hosts - 1 ? 2 : host % 2;
-}
-
-static int partner_in(int round, int hosts, int host)
-{
-    int next = (host + 1) % hosts, previous = (host + hosts - 1) % hosts;
-    return round_of(hosts, host) == round ? next : round_of(hosts, previous) == round ? previous : -1;
-}
 
 void links_measure(const struct job *job, struct comm *comm, struct link_rates *rates)
 {
@@ -107,7 +113,7 @@ void links_measure(const struct job *job, struct comm *comm, struct link_rates *
         int host, leads;
         double rate[MOST_ROUNDS];
     } mine = {job->host, job->local_rank == 0, {0}}, *all = allocate((size_t)job->size, sizeof *all);
-    int hosts = job->hosts, rounds = hosts == 2 ? 1 : 2 + hosts % 2;
+    int hosts = job->hosts, rounds = links_ring_rounds(hosts);
     void *message = comm->allocate(comm, MESSAGE);
     job_gather(job, &mine, sizeof mine, all);
     for (int r = 0; r < job->size; r++)
@@ -115,14 +121,14 @@ void links_measure(const struct job *job, struct comm *comm, struct link_rates *
             rates[all[r].host] = (struct link_rates){.rank = r};
     for (int i = 0; i < rounds * REPEATS; i++) {
         struct link_times times;
-        int peer = mine.leads ? partner_in(i % rounds, hosts, job->host) : -1;
+        int peer = mine.leads ? links_ring_partner(hosts, i % rounds, job->host) : -1;
         links_time(job, comm, peer < 0 ? -1 : rates[peer].rank, message, MESSAGE, &times);
         mine.rate[i % rounds] = fmax(mine.rate[i % rounds], MESSAGE / times.send);
     }
     comm->release(comm, message);
     job_gather(job, &mine, sizeof mine, all);
     for (int i = 0; i < rounds * hosts; i++) {
-        int host = i % hosts, round = i / hosts, peer = partner_in(round, hosts, host);
+        int host = i % hosts, round = i / hosts, peer = links_ring_partner(hosts, round, host);
         double rate = all[rates[host].rank].rate[round];
         if (peer < 0)
             continue;

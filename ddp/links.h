@@ -19,6 +19,12 @@ enum { LINKS_LEAST = 8 };
 void links_time(const struct job *job, struct comm *comm, int partner, void *message, size_t bytes,
                 struct link_times *times);
 
+/* Rounds of the ring pair each of n >= 2 with both neighbours: 0-1 2-3 ... and 1-2 3-4 ...; an odd n needs a third
+ * round, for the last and the first, in which the others are paired as in the second round, so that the network carries
+ * as much as before. Return the number of rounds; the partner of i in a round, -1: i rests. */
+int links_ring_rounds(int n);
+int links_ring_partner(int n, int round, int i);
+
 /* The best rates of a host over its peers, in bytes per second: a host that is slow with every peer is slow itself. */
 struct link_rates {
     int rank; /* the first rank of the host */

@@ -1,8 +1,9 @@
 /* diagnosis.c - the course of the search, and the faults that explain what is slow. */
 #include "isolate/diagnosis.h"
 
+#include "base/ratios.h"
+#include "ddp/links.h"
 #include "isolate/pairing.h"
-#include "isolate/ratios.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -119,12 +120,12 @@ struct diagnosis *diagnosis_create(int members, double resolve)
 {
     struct diagnosis *d = allocate(1, sizeof *d);
     d->members = members;
-    d->ring = d->pairings = pairing_ring_rounds(members);
+    d->ring = d->pairings = links_ring_rounds(members);
     d->resolve = resolve;
     for (int i = 0; i < d->ring; i++) {
         d->partner[i] = allocate((size_t)members, sizeof *d->partner[i]);
         for (int m = 0; m < members; m++)
-            d->partner[i][m] = pairing_ring(members, i, m);
+            d->partner[i][m] = links_ring_partner(members, i, m);
     }
     add_stage(d, 0, d->ring, NULL);
     /* as many series again for suspects: a pairing has at most 3 for 2 members, and each is suspected at most twice */

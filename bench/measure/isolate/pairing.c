@@ -1,26 +1,9 @@
-/* pairing.c - the rounds of the ring, and partners for suspects. */
+/* pairing.c - partners for suspects, and across the network. */
 #include "isolate/pairing.h"
 
 #include "kernels/error.h"
 
 #include <stdlib.h>
-
-int pairing_ring_rounds(int members)
-{
-    return 2 + members % 2;
-}
-
-int pairing_ring(int members, int round, int member)
-{
-    int last = members - 1;
-    if (round == 0) /* 0-1 2-3 ...; of an odd number the last rests */
-        return (member ^ 1) < members ? member ^ 1 : -1;
-    if (member % members == 0 || (members % 2 == 0 && member == last)) /* 0 and the last; 0 rests in an odd round 1 */
-        return members % 2 && round == 1 ? -1 : last - member;
-    if (round == 2 && member >= last - 1)
-        return member == last ? 0 : -1;
-    return member % 2 ? member + 1 : member - 1;
-}
 
 static int is_new(int *const *earlier, int rounds, int member, int partner)
 {

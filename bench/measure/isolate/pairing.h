@@ -1,20 +1,10 @@
 /* pairing.h - who is paired with whom in a round of `isolate`. Members are the hosts of a job, or its ranks, numbered
- * from 0. A pairing is an array partner[members]: partner[partner[m]] == m; -1: m rests. Pure functions.
- *
- * Rounds of the ring pair neighbours, so that each member is tested with two partners: 0-1 2-3 ... and 1-2 3-4 ...; an
- * odd number of members needs a third round, for the last and the first. In it the others are paired as in the second
- * round, so that the network carries as much as before. */
+ * from 0. A pairing is an array partner[members]: partner[partner[m]] == m; -1: m rests. Pure functions. */
 #ifndef BENCH_MEASURE_ISOLATE_PAIRING_H
 #define BENCH_MEASURE_ISOLATE_PAIRING_H
 
 /* The fewest members that can be told apart: with fewer, a slow member has no partner that others vouch for. */
 enum { PAIRING_LEAST = 3 };
-
-/* Returns the number of rounds of the ring: 2, or 3 if the number of members is odd. */
-int pairing_ring_rounds(int members);
-
-/* Returns the partner of a member in a round of the ring, or -1. Takes O(1) time and memory. */
-int pairing_ring(int members, int round, int member);
 
 /* Pairs each suspect (suspect[m] 1) with a member that is not suspected, as far away as possible in the ring and not
  * its partner in earlier[rounds][members]; if there is none, with another suspect that was not its partner. The members

@@ -3,6 +3,7 @@
  * Simulations have fixed seeds, and a tenth of their repetitions unless TEST_LONG is set. */
 #include "isolate/diagnosis.h"
 
+#include "ddp/links.h"
 #include "isolate/pairing.h"
 #include "kernels/error.h"
 #include "selfbench/members.h"
@@ -92,7 +93,7 @@ TEST(healthy_members_have_no_faults)
         struct members members = make_members(n, 0, (struct fault){0}, (struct fault){0});
         search(&members, 0.05);
         assert_found(&members);
-        ck_assert_int_eq(diagnosis_progress(diagnosis).pairings, pairing_ring_rounds(n));
+        ck_assert_int_eq(diagnosis_progress(diagnosis).pairings, links_ring_rounds(n));
     }
 }
 

@@ -1,6 +1,7 @@
 /* test_pairing.c - each member meets two partners in the ring; suspects meet new partners that are not suspected. */
 #include "isolate/pairing.h"
 
+#include "ddp/links.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -22,12 +23,12 @@ static void assert_is_pairing(const int *partner, int members)
 /* Writes the rounds of the ring; returns their number. */
 static int make_ring(int members, int partner[][MOST], int **earlier)
 {
-    for (int round = 0; round < pairing_ring_rounds(members); round++) {
+    for (int round = 0; round < links_ring_rounds(members); round++) {
         for (int m = 0; m < members; m++)
-            partner[round][m] = pairing_ring(members, round, m);
+            partner[round][m] = links_ring_partner(members, round, m);
         earlier[round] = partner[round];
     }
-    return pairing_ring_rounds(members);
+    return links_ring_rounds(members);
 }
 
 /* Returns in how many rounds a and b are paired. */

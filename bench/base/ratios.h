@@ -9,8 +9,8 @@
  * twice as many repetitions. So memory is bounded, every repetition counts, and the medians go on becoming more
  * precise. When rows are joined depends on their number alone, not on their values, which sequential intervals permit.
  */
-#ifndef BENCH_MEASURE_ISOLATE_RATIOS_H
-#define BENCH_MEASURE_ISOLATE_RATIOS_H
+#ifndef BENCH_BASE_RATIOS_H
+#define BENCH_BASE_RATIOS_H
 
 #include "base/stats.h"
 
