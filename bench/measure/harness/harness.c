@@ -142,6 +142,11 @@ void harness_add_findings(const struct harness *h, cJSON *summary)
 {
     enum { MOST = 24 };
     const struct other_processes *o = &h->other_processes;
+    if (h->job->cores < h->threads)
+        results_add_sentence(summary, "notes",
+                             "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
+                             "include scheduling delays, which differ between ranks.",
+                             h->threads, text_plural((size_t)h->threads), h->job->cores);
     if (o->busy_seconds > 0 && !h->options->monitor.cpu)
         results_add_sentence(summary, "notes",
                              "Note: other processes used %g cores or more in %.1f of %.1f s, %.1f at most.",

@@ -246,11 +246,6 @@ static void add_checkpoint_note(const struct trainer *trainer, cJSON *summary)
 
 static void add_machine_notes(const struct harness *h, const struct block_counts *counts, cJSON *summary)
 {
-    if (h->job->cores < h->threads)
-        results_add_sentence(summary, "notes",
-                             "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
-                             "include scheduling delays.",
-                             h->threads, text_plural((size_t)h->threads), h->job->cores);
     json_add_number(summary, "blocks", (double)counts->blocks);
     harness_add_findings(h, summary);
 }
