@@ -164,9 +164,10 @@ static size_t order(size_t n, double alpha)
 static void decide(struct ratios *r, size_t column, size_t below, size_t above, size_t most)
 {
     unsigned short *from = &r->slow_from[column];
-    if (below >= most)
+    if (below >= most) {
         *from = 0;
-    else if (!*from)
+        r->state[column] = SERIES_UNDECIDED;
+    } else if (!*from)
         *from = (unsigned short)r->n;
     if (*from && r->n >= 2 * (size_t)*from)
         r->state[column] = SERIES_SLOW;
@@ -194,7 +195,7 @@ size_t ratios_decide(struct ratios *r, double alpha)
     if (most)
         count(r, below, above);
     for (size_t c = 0; c < r->columns; c++) {
-        if (r->state[c] == SERIES_UNDECIDED)
+        if (r->state[c] == SERIES_UNDECIDED || r->state[c] == SERIES_SLOW)
             decide(r, c, below[c], above[c], most);
         undecided += r->state[c] == SERIES_UNDECIDED;
     }

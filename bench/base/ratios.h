@@ -48,13 +48,13 @@ void ratios_destroy(struct ratios *ratios);
 /* Adds a repetition: seconds[columns], NAN: not measured. A column that is NAN in the first one becomes SERIES_NONE. */
 void ratios_add(struct ratios *ratios, const float *seconds);
 
-/* Decides series that are undecided, at level 1 - alpha: slow if the median is above 1 + resolve / 2, else healthy if
- * it is below 1 + resolve, each by stats_paired_anytime's interval. A decision is final, which its intervals permit,
- * since they hold for all n together. They take repetitions to be independent; so that what disturbs a member for a
- * while is no fault, a series is slow only if it still is after twice as many repetitions as at first. Returns the
- * number of series that remain undecided. With few columns the lower median lies below the typical time of a healthy
- * column. So in a group of at most 64, the ratio of a healthy column is not 1 but the lower median (or the lowest) of
- * the columns' own medians. */
+/* Decides series that are not healthy, at level 1 - alpha: slow if the median is above 1 + resolve / 2, else healthy if
+ * it is below 1 + resolve, each by stats_paired_anytime's interval. That a series is healthy is final, which its
+ * intervals permit, since they hold for all n together. They take repetitions to be independent; so that what disturbs
+ * a member for a while is no fault, a series is slow only if it still is after twice as many repetitions as at first,
+ * and only as long as it is. Returns the number of series that are undecided. With few columns the lower median lies
+ * below the typical time of a healthy column. So in a group of at most 64, the ratio of a healthy column is not 1 but
+ * the lower median (or the lowest) of the columns' own medians. */
 size_t ratios_decide(struct ratios *ratios, double alpha);
 
 /* Writes the rows' geometric means over column[k], relative to a healthy column, to pooled[ratios->n]. */

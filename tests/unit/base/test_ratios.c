@@ -57,8 +57,8 @@ TEST(one_column_has_no_peers)
     ck_assert_int_eq(ratios.state[0], SERIES_NONE);
 }
 
-/* Returns the state of an undecided column that stats_paired_anytime's interval asks for, and updates the n from which
- * on the column has been slow. */
+/* Returns the state of a column that is not healthy yet, as stats_paired_anytime's interval asks for, and updates the n
+ * from which on the column has been slow. */
 static int expected_state(size_t column, const double *ratio, double alpha, size_t *slow_from)
 {
     struct paired p = stats_paired_anytime(ratio, NULL, ratios.n, 1 - alpha);
@@ -70,7 +70,7 @@ static int expected_state(size_t column, const double *ratio, double alpha, size
     return p.ci_high < healthy * 1.1 ? SERIES_HEALTHY : SERIES_UNDECIDED;
 }
 
-/* Decisions are those of the interval, and final. */
+/* Decisions are those of the interval; that a series is healthy is final. */
 TEST(decisions_agree_with_the_interval)
 {
     enum { COLUMNS = 9, N = 200 };
@@ -91,7 +91,7 @@ TEST(decisions_agree_with_the_interval)
             ratios_decide(&ratios, alpha);
             for (size_t c = 0; c < COLUMNS; c++) {
                 ratio[c][n] = ratios.row[n][c];
-                if (state[c] == SERIES_UNDECIDED)
+                if (state[c] != SERIES_HEALTHY)
                     decided[state[c] = expected_state(c, ratio[c], alpha, &slow_from[c])]++;
                 ck_assert_int_eq(ratios.state[c], state[c]);
             }
@@ -113,6 +113,19 @@ TEST(disturbance_that_passes_is_no_fault)
             ck_assert_uint_gt(ratios.slow_from[2], 0);
     }
     ck_assert_uint_eq(ratios.slow_from[2], 0);
+    ck_assert_int_eq(ratios.state[2], SERIES_HEALTHY);
+}
+
+/* A column that was slow, and then no more, is not reported as slow for ever. */
+TEST(slow_column_may_recover)
+{
+    create(5, 0x100000);
+    for (int n = 0; n < 200; n++) {
+        ratios_add(&ratios, (float[]){1, 1, n < 40 ? 2 : 1, 1, 1});
+        ratios_decide(&ratios, 0.01);
+        if (n == 39)
+            ck_assert_int_eq(ratios.state[2], SERIES_SLOW);
+    }
     ck_assert_int_eq(ratios.state[2], SERIES_HEALTHY);
 }
 
