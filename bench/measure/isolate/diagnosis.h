@@ -82,7 +82,8 @@ struct diagnosis_progress {
 };
 struct diagnosis_progress diagnosis_progress(const struct diagnosis *diagnosis);
 
-/* Returns the partner of a member in a pairing (0 <= pairing < diagnosis_progress().pairings); -1: it rests. */
+/* Returns the partner of a member in a pairing (0 <= pairing < diagnosis_progress().pairings); -1: it rests, or both
+ * were paired earlier. */
 int diagnosis_partner(const struct diagnosis *diagnosis, int pairing, int member);
 
 /* Returns the faults that explain the slow series, by member; *n is their number. The caller frees the array. */

@@ -1,0 +1,49 @@
+/* search.h - the state of a search, for diagnosis.c, which leads it, and faults.c, which explains it. */
+#ifndef BENCH_MEASURE_ISOLATE_SEARCH_H
+#define BENCH_MEASURE_ISOLATE_SEARCH_H
+
+#include "base/ratios.h"
+#include "isolate/diagnosis.h"
+
+enum { SEARCH_MOST_PAIRINGS = 8 };
+
+/* What is timed. */
+enum sort { SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT, SORT_COPY, SORTS };
+
+/* Pairings that are repeated together: those of the ring, or one of suspects. */
+struct stage {
+    int first, rounds, done;    /* pairings [first, first + rounds), of which `done` are in the current repetition */
+    float *seconds;          /* [columns] of the current repetition */
+    struct ratios ratios;    /* columns: see search_column */
+    size_t undecided;
+};
+
+struct diagnosis {
+    int members;
+    double alpha, resolve; /* alpha: of one series */
+    int pairings, ring;
+    int *partner[SEARCH_MOST_PAIRINGS]; /* [pairings][members] */
+    int stages, current;
+    struct stage stage[SEARCH_MOST_PAIRINGS]; /* the first is the ring's */
+    size_t rounds;
+};
+
+/* Returns the column of a sort in a round of a stage: of the message from a member to another, of the round trips of
+ * both, or of the product or copy of `from`, which has one column for all rounds of the ring, and none in other stages.
+ */
+size_t search_column(const struct diagnosis *diagnosis, const struct stage *stage, int round, enum sort sort, int from,
+                     int to);
+
+static inline enum series_state search_state(const struct diagnosis *d, const struct stage *stage, int round,
+                                             enum sort sort, int from, int to)
+{
+    return (enum series_state)stage->ratios.state[search_column(d, stage, round, sort, from, to)];
+}
+
+/* Returns the partners[members] in a round of a stage. */
+static inline const int *search_partners(const struct diagnosis *d, const struct stage *stage, int round)
+{
+    return d->partner[stage->first + round];
+}
+
+#endif
