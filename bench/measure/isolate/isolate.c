@@ -98,13 +98,11 @@ struct isolate {
     int members;
     struct diagnosis *diagnosis;
     struct progress progress;
-    int64_t begin_ns, written_ns; /* when the first round began; when the summary was last written */
-    double spent_s;               /* before the next round */
-    const int **pairing;          /* [pairings] that were measured, as diagnosis_next returned them */
-    int pairings;
-    struct estimate load; /* measure_load; n 0: not measured */
-    int complete;         /* 1: no further round follows */
-    int status;           /* -1: a file could not be written */
+    int64_t begin_ns, write_ns; /* when the first round began; when the summary is written next */
+    double spent_s;             /* before the next round */
+    struct estimate load;       /* measure_load; n 0: not measured */
+    int complete;               /* 1: no further round follows */
+    int status;                 /* -1: a file could not be written */
     enum isolate_status verdict;
 };
 
@@ -205,7 +203,6 @@ static int write_outcome(struct isolate *a)
                               .seconds = a->spent_s};
     outcome_create(&outcome);
     a->verdict = outcome_status(&outcome);
-    a->written_ns = clock_now_ns();
     cJSON *summary = results_summary_create("isolate", o->harness.results.label, (double)p.rounds,
                                             (double)p.rounds + !a->complete, "rounds");
     add_heading(a, summary);
@@ -220,16 +217,19 @@ static int write_outcome(struct isolate *a)
 
 /* ---- the course ---- */
 
-/* Rank 0: shows the progress, and keeps what was found on disk, at most once a second. */
+/* Rank 0: shows the progress, and writes what was found so far each second, but for at most a tenth of the time. */
 static void show_progress(struct isolate *a)
 {
     char words[120];
     size_t done = (size_t)(1e3 * a->spent_s) + 1;
+    int64_t now = clock_now_ns();
     struct diagnosis_progress p = diagnosis_progress(a->diagnosis);
     snprintf(words, sizeof words, "%zu rounds, %zu of %zu series undecided", p.rounds, p.undecided, p.series);
     progress_show(&a->progress, done < a->progress.total ? done : a->progress.total, words);
-    if (seconds_since(a->written_ns) > 1 && write_outcome(a))
-        a->status = -1;
+    if (now < a->write_ns)
+        return;
+    a->status = write_outcome(a);
+    a->write_ns = now + 1000000000 + 10 * (clock_now_ns() - now);
 }
 
 /* Rank 0: returns the partners of the next round; NULL: the search or its time is over, or a file cannot be written. */
@@ -238,17 +238,6 @@ static const int *next_round(struct isolate *a)
     a->spent_s = seconds_since(a->begin_ns);
     double share = a->spent_s / (60 * a->options->max_minutes);
     return a->status || share > 1 ? NULL : diagnosis_next(a->diagnosis, share > 0.5);
-}
-
-/* Returns 1 if a pairing was not measured before, and adds it to those that were. */
-static int is_new(struct isolate *a, const int *partner)
-{
-    for (int i = 0; i < a->pairings; i++)
-        if (a->pairing[i] == partner)
-            return 0;
-    a->pairing = allocate_more(a->pairing, (size_t)a->pairings, sizeof *a->pairing);
-    a->pairing[a->pairings++] = partner;
-    return 1;
 }
 
 /* Measures a round (measure_round), and watches other processes. All ranks call it. */
@@ -260,14 +249,12 @@ static int take_round(struct isolate *a, const int *partner, struct member_times
     return taken;
 }
 
-/* Rank 0: measures rounds until the search ends. A pairing's first round is not counted, because the first messages
- * between two ranks connect them. */
+/* Rank 0: measures rounds until the search ends. In a pairing's first round the ranks connect, which is one slow
+ * repetition of many. */
 static void search(struct isolate *a)
 {
     struct member_times *times = allocate((size_t)a->members, sizeof *times);
     for (const int *partner; (partner = next_round(a));) {
-        if (is_new(a, partner))
-            take_round(a, partner, times);
         take_round(a, partner, times);
         diagnosis_add(a->diagnosis, times);
         show_progress(a);
@@ -317,7 +304,7 @@ static int run(struct isolate *a)
         progress_begin(&a->progress, (size_t)(6e4 * a->options->max_minutes) + 1);
     }
     watchdog_doing(job->watchdog, "the search");
-    a->begin_ns = a->written_ns = clock_now_ns();
+    a->begin_ns = a->write_ns = clock_now_ns();
     if (leads) {
         search(a);
         progress_end(&a->progress);
@@ -343,7 +330,6 @@ static int isolate_run(void *line, const struct job *job, const struct command *
     measure_destroy(&a.measure);
     diagnosis_destroy(a.diagnosis);
     free(a.member);
-    free(a.pairing);
     return status;
 }
 

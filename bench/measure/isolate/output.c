@@ -16,6 +16,8 @@
 static const char *const state_name[] = {
     [MEMBER_HEALTHY] = "healthy", [MEMBER_SLOW] = "slow", [MEMBER_UNDECIDED] = "undecided"};
 
+static const int severity[] = {[MEMBER_HEALTHY] = 0, [MEMBER_UNDECIDED] = 1, [MEMBER_SLOW] = 2};
+
 void outcome_create(struct outcome *o)
 {
     o->fault = diagnosis_faults(o->diagnosis, &o->faults);
@@ -39,41 +41,31 @@ enum isolate_status outcome_status(const struct outcome *o)
 
 /* ---- sentences ---- */
 
-enum { WORDS = 2 * HOST_TEXT + 240, MUCH = 120 };
+enum { WORDS = 2 * HOST_TEXT + 240 };
 
-/* Writes a ratio of times as the share of the peers' rate in percent, such as "at 48 % of its peers' rate [46, 50]". */
-static void write_share(char text[MUCH], const struct fault *f, const char *whose)
-{
-    snprintf(text, MUCH, "at %.3g %% of %s rate [%.3g, %.3g]", 100 / f->ratio, whose, 100 / f->high, 100 / f->low);
-}
-
-static void write_times(char text[MUCH], const struct fault *f, const char *whose)
-{
-    snprintf(text, MUCH, "take %.3g times as long as %s [%.3g, %.3g]", f->ratio, whose, f->low, f->high);
-}
+static const struct words {
+    const char *before, *between, *verb, *peers;
+    int is_rate; /* the inverse of a time: what is slow is a share of the peers' */
+} fault_word[FAULTS] = {[FAULT_SENDS] = {"", "", "sends", "its peers'", 1},
+                        [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1},
+                        [FAULT_ANSWERS] = {"round trips with ", "", "take", "its peers'", 0},
+                        [FAULT_COMPUTES] = {"", "", "computes matrix products", "its peers'", 1},
+                        [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1},
+                        [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1},
+                        [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0}};
 
 /* Writes and returns a sentence on a fault. */
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
-    static const char *const verb[FAULTS] = {[FAULT_SENDS] = "sends",
-                                             [FAULT_RECEIVES] = "receives",
-                                             [FAULT_COMPUTES] = "computes matrix products",
-                                             [FAULT_COPIES] = "copies memory"};
-    const char *name = o->member[f->member].name, *other = f->other < 0 ? "" : o->member[f->other].name;
-    char much[MUCH];
-    int of_pair = f->kind == FAULT_PAIR || f->kind == FAULT_PAIR_ANSWERS;
-    if (f->kind == FAULT_ANSWERS || f->kind == FAULT_PAIR_ANSWERS)
-        write_times(much, f, of_pair ? "those of other pairs" : "its peers'");
+    const struct words *w = &fault_word[f->kind];
+    int at = snprintf(text, WORDS, "%s%s%s%s %s ", w->before, o->member[f->member].name, w->between,
+                      f->other < 0 ? "" : o->member[f->other].name, w->verb);
+    if (w->is_rate)
+        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu).", 100 / f->ratio,
+                 w->peers, 100 / f->high, 100 / f->low, f->n);
     else
-        write_share(much, f, of_pair ? "other pairs'" : "its peers'");
-    if (f->kind == FAULT_PAIR)
-        snprintf(text, WORDS, "messages from %s to %s move %s (n = %zu).", name, other, much, f->n);
-    else if (f->kind == FAULT_PAIR_ANSWERS)
-        snprintf(text, WORDS, "round trips between %s and %s %s (n = %zu).", name, other, much, f->n);
-    else if (f->kind == FAULT_ANSWERS)
-        snprintf(text, WORDS, "round trips with %s %s (n = %zu).", name, much, f->n);
-    else
-        snprintf(text, WORDS, "%s %s %s (n = %zu).", name, verb[f->kind], much, f->n);
+        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu).", f->ratio, w->peers,
+                 f->low, f->high, f->n);
     *text = (char)toupper((unsigned char)*text);
     return text;
 }
@@ -129,7 +121,7 @@ static void add_answers(const struct outcome *o, cJSON *summary)
 static const struct kind_row {
     enum fault_kind kind;
     const char *figure;
-    int judged; /* by `compare` */
+    int judged; /* by ddpbench compare */
 } kinds[] = {{FAULT_SENDS, "send", 1},
              {FAULT_RECEIVES, "receive", 1},
              {FAULT_ANSWERS, "round_trip", 0},
@@ -171,14 +163,12 @@ static int by_severity(const void *a, const void *b)
  * member that is slow itself is slow with every partner. */
 static struct fault with_best_partner(const struct outcome *o, enum fault_kind kind, int member)
 {
-    int pairings = diagnosis_progress(o->diagnosis).pairings;
+    int pairings = kind <= FAULT_ANSWERS ? diagnosis_progress(o->diagnosis).pairings : 0;
     struct fault best = diagnosis_typical(o->diagnosis, kind, member, -1);
-    for (int i = 0; i < pairings && kind <= FAULT_ANSWERS; i++) {
+    for (int i = 0; i < pairings; i++) {
         int partner = diagnosis_partner(o->diagnosis, i, member);
-        struct fault f = {.n = 0};
-        if (partner >= 0)
-            f = diagnosis_typical(o->diagnosis, kind, member, partner);
-        if (f.n && f.ratio < best.ratio)
+        struct fault f = diagnosis_typical(o->diagnosis, kind, member, partner);
+        if (partner >= 0 && f.ratio < best.ratio) /* not if NAN */
             best = f;
     }
     return best;
@@ -192,33 +182,38 @@ static void write_state(char text[64], const struct outcome *o, int member)
             at += (size_t)snprintf(text + at, 64 - at, "%s%s", n++ ? ", " : ": ", fault_name[o->fault[i].kind]);
 }
 
-/* Adds the table, and each member's figures, whose subject is its name. */
+/* Fills the columns of a kind, and adds its figure, whose subject is the member's name. */
+static void add_kind(const struct outcome *o, int member, int kind, struct member_row *row, struct figure_list *figures)
+{
+    const int is_message = kinds[kind].kind <= FAULT_RECEIVES;
+    const double amount = is_message ? (double)o->bytes : kinds[kind].kind == FAULT_COPIES ? MEASURE_COPY_BYTES : 0;
+    struct fault f = with_best_partner(o, kinds[kind].kind, member);
+    double peers = f.seconds / f.ratio;
+    struct figure figure = {.unit = "s",
+                            .bytes = is_message ? amount : 0,
+                            .value = f.seconds,
+                            .low = f.low * peers,
+                            .high = f.high * peers,
+                            .n = f.n,
+                            .judged = kinds[kind].judged};
+    snprintf(figure.subject, sizeof figure.subject, "%.100s", row->name);
+    snprintf(figure.name, sizeof figure.name, "%s", kinds[kind].figure);
+    figures_add(figures, &figure);
+    row->value[kind] = amount > 0 ? amount / f.seconds : f.seconds;
+    row->ratio[kind] = f.ratio;
+    row->worst = fmax(row->worst, f.ratio);
+}
+
 static void add_members(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     enum { SHOWN = 40 };
-    const double amount[KINDS] = {(double)o->bytes, (double)o->bytes, 0, 0, MEASURE_COPY_BYTES};
     struct member_row *row = allocate((size_t)o->members, sizeof *row);
     for (int m = 0; m < o->members; m++) {
         row[m].name = o->member[m].name;
-        row[m].severity = o->state[m] == MEMBER_SLOW ? 2 : o->state[m] == MEMBER_UNDECIDED;
+        row[m].severity = severity[o->state[m]];
         write_state(row[m].state, o, m);
-        for (int k = 0; k < KINDS; k++) {
-            struct fault f = with_best_partner(o, kinds[k].kind, m);
-            double unit = f.seconds / f.ratio; /* what its peers take */
-            row[m].value[k] = amount[k] > 0 ? amount[k] / f.seconds : f.seconds;
-            row[m].ratio[k] = f.ratio;
-            row[m].worst = fmax(row[m].worst, f.ratio);
-            struct figure figure = {.unit = "s",
-                                    .bytes = k < 2 ? (double)o->bytes : 0,
-                                    .value = f.seconds,
-                                    .low = f.low * unit,
-                                    .high = f.high * unit,
-                                    .n = f.n,
-                                    .judged = kinds[k].judged};
-            snprintf(figure.subject, sizeof figure.subject, "%.100s", o->member[m].name);
-            snprintf(figure.name, sizeof figure.name, "%s", kinds[k].figure);
-            figures_add(figures, &figure);
-        }
+        for (int kind = 0; kind < KINDS; kind++)
+            add_kind(o, m, kind, &row[m], figures);
     }
     results_add_table(
         summary,
@@ -294,41 +289,22 @@ static int write_text(const char *directory, const char *name, FILE *out, char *
     return status;
 }
 
-/* Returns the state of a member's host: the worst of its members' (slow, then undecided). */
-static enum member_state state_of_host(const struct outcome *o, int member)
-{
-    enum member_state state = MEMBER_HEALTHY;
-    for (int m = 0; m < o->members; m++)
-        if (o->member[m].host == o->member[member].host && o->state[m] != MEMBER_HEALTHY && state != MEMBER_SLOW)
-            state = o->state[m];
-    return state;
-}
-
-/* Writes the names of the hosts in a state, one a line. */
+/* Writes the names of the hosts in a state, one a line: a host's state is the worst of its members' (slow, then
+ * undecided). Hosts are numbered in the order of their first ranks. */
 static int write_hosts(const struct outcome *o, const char *directory, const char *name, enum member_state state)
 {
     char *text;
     size_t length;
-    int next = 0; /* hosts are numbered in the order of their first ranks */
+    int *worst = allocate((size_t)o->members, sizeof *worst), next = 0;
     FILE *out = text_begin(&text, &length);
-    for (int m = 0; m < o->members; m++) {
-        if (o->member[m].host != next)
-            continue;
-        next++;
-        if (state_of_host(o, m) == state)
+    for (int m = 0; m < o->members; m++)
+        if (severity[o->state[m]] > worst[o->member[m].host])
+            worst[o->member[m].host] = severity[o->state[m]];
+    for (int m = 0; m < o->members; m++)
+        if (o->member[m].host == next && worst[next++] == severity[state])
             fprintf(out, "%s\n", o->member[m].host_name);
-    }
+    free(worst);
     return write_text(directory, name, out, &text);
-}
-
-/* Whether a member had the same partner in an earlier pairing. */
-static int was_paired(const struct outcome *o, int pairing, int member)
-{
-    int partner = diagnosis_partner(o->diagnosis, pairing, member);
-    while (pairing-- > 0)
-        if (diagnosis_partner(o->diagnosis, pairing, member) == partner)
-            return 1;
-    return 0;
 }
 
 static int write_matrix(const struct outcome *o, const char *directory)
@@ -342,7 +318,7 @@ static int write_matrix(const struct outcome *o, const char *directory)
         int pairing = i / o->members, from = i % o->members;
         int to = diagnosis_partner(o->diagnosis, pairing, from);
         struct fault f = {0};
-        if (to >= 0 && !was_paired(o, pairing, from))
+        if (to >= 0)
             f = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
         if (!f.n)
             continue;

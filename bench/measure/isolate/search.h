@@ -12,7 +12,7 @@ enum sort { SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT, SORT_COPY, SORTS };
 
 /* Pairings that are repeated together: those of the ring, or one of suspects. */
 struct stage {
-    int first, rounds, done;    /* pairings [first, first + rounds), of which `done` are in the current repetition */
+    int first, rounds, done; /* pairings [first, first + rounds), of which `done` are in the current repetition */
     float *seconds;          /* [columns] of the current repetition */
     struct ratios ratios;    /* columns: see search_column */
     size_t undecided;
