@@ -10,18 +10,13 @@
 
 enum { TRIPS = 9 }; /* round trips of a pair */
 
-static double seconds_since(int64_t ns)
-{
-    return 1e-9 * (double)(clock_now_ns() - ns);
-}
-
 /* Returns the seconds from sending `bytes` bytes until the partner's answer arrives. */
 static double exchange(struct comm *comm, int partner, void *message, size_t bytes)
 {
     int64_t begin = clock_now_ns();
     comm->transfer(comm, message, bytes, partner, 0);
     comm->transfer(comm, message, LINKS_LEAST, partner, 1);
-    return seconds_since(begin);
+    return clock_seconds_since(begin);
 }
 
 static void answer(struct comm *comm, int partner, void *message, size_t bytes)

@@ -56,11 +56,6 @@ static void sleep_until_stopped(struct watchdog *w, double seconds)
     pthread_cond_timedwait(&w->wake, &w->lock, &until);
 }
 
-static double seconds_since(int64_t ns)
-{
-    return 1e-9 * (double)(clock_now_ns() - ns);
-}
-
 /* Returns what this rank waits for: what watchdog_wait began, or else a collective of the comm. */
 static struct watched find_wait(struct watchdog *w)
 {
@@ -116,7 +111,7 @@ static void add(char *text, size_t size, const char *format, ...)
  * the job. */
 static double seconds_stopped(const struct shown *shown)
 {
-    double seconds = seconds_since(atomic_load(&shown->beat_ns));
+    double seconds = clock_seconds_since(atomic_load(&shown->beat_ns));
     return seconds > 2 * OFTEN_S && !atomic_load(&shown->ending) ? seconds : 0;
 }
 
@@ -206,7 +201,8 @@ static void print_position(const struct watchdog *w, const struct watched *now)
     describe_activity(w->mine, doing, sizeof doing);
     list_missing_ranks(w, now->number, who, sizeof who);
     fprintf(stderr, "ddpbench: rank %d on %s has waited for %.0f s in %s%s%s%s%s\n", w->rank, host,
-            seconds_since(now->since_ns), doing, *doing && *now->words ? ": " : "", now->words, *who ? "; " : "", who);
+            clock_seconds_since(now->since_ns), doing, *doing && *now->words ? ": " : "", now->words, *who ? "; " : "",
+            who);
 }
 
 /* ---- the thread ---- */
@@ -224,7 +220,7 @@ static void report_and_end(struct watchdog *w, const struct watched *stuck)
         fatal(NULL, 0, "%s, in %s", stuck->broken, stuck->words);
     struct watched now = find_wait(w);
     if (!w->stop && now.since_ns == stuck->since_ns)
-        fatal(NULL, 0, "--timeout: no progress for %.0f s", seconds_since(now.since_ns));
+        fatal(NULL, 0, "--timeout: no progress for %.0f s", clock_seconds_since(now.since_ns));
     atomic_store(&w->mine->ending, 0);
 }
 
@@ -248,7 +244,7 @@ static void *watch_progress(void *argument)
         struct watched now = find_wait(w);
         double left = OFTEN_S;
         if (now.since_ns != INT64_MAX && w->timeout_s > 0)
-            left = w->timeout_s - seconds_since(now.since_ns);
+            left = w->timeout_s - clock_seconds_since(now.since_ns);
         if (*now.broken || left <= 0) {
             report_and_end(w, &now);
             continue;

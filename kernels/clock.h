@@ -15,6 +15,11 @@ static inline int64_t clock_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static inline double clock_seconds_since(int64_t ns)
+{
+    return 1e-9 * (double)(clock_now_ns() - ns);
+}
+
 /* Sleeps until clock_now_ns returns at least `ns`. */
 static inline void clock_sleep_until(int64_t ns)
 {

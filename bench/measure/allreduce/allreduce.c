@@ -120,8 +120,7 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
 {
     const struct allreduce_options *o = a->options;
     const struct harness *h = &a->harness;
-    const char *machine = h->opened.on_gpu ? h->opened.gpu.name : h->host.cpu[0] ? h->host.cpu : h->host.name;
-    harness_add_heading(h, " allreduce", machine, a->endpoint.comm,
+    harness_add_heading(h, " allreduce", NULL, a->endpoint.comm,
                         blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, o->timing.blocking)],
                         summary);
     add_choice(o, summary);

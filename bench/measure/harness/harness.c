@@ -131,6 +131,8 @@ void harness_add_heading(const struct harness *h, const char *mode, const char *
 {
     const struct job *job = h->job;
     char how[200];
+    if (!machine)
+        machine = h->opened.on_gpu ? h->opened.gpu.name : h->host.cpu[0] ? h->host.cpu : h->host.name;
     snprintf(how, sizeof how, comm->on_device ? " (%s)" : calls ? "" : ", progress %s", comm->progress);
     results_add_sentence(
         summary, "heading", "ddpbench %s%s on %d rank%s x %d thread%s on %d host%s (%s), comm %s%s%s%s", version_text(),

@@ -82,8 +82,9 @@ int harness_close(struct harness *harness, int status, int print_directory);
 
 /* ---- the parts of a summary that all modes have ---- */
 
-/* Adds the first line of the heading: version, `mode` ("" or a space and a word), ranks, threads, hosts, `machine`, the
- * communication backend, and `calls`: how collectives are issued (NULL: how MPI makes progress). */
+/* Adds the first line of the heading: version, `mode` ("" or a space and a word), ranks, threads, hosts, `machine`
+ * (NULL: the name of the GPU or CPU), the communication backend, and `calls`: how collectives are issued (NULL: how MPI
+ * makes progress). */
 void harness_add_heading(const struct harness *harness, const char *mode, const char *machine, const struct comm *comm,
                          const char *calls, cJSON *summary);
 

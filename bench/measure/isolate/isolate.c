@@ -106,48 +106,38 @@ struct isolate {
     enum isolate_status verdict;
 };
 
-/* Fills the members on rank 0. All ranks call it. */
-static void find_members(struct isolate *a, const struct job *job)
+/* Fills the members on rank 0: `mine` of each rank that is one. All ranks call it. */
+static void find_members(struct isolate *a, const struct job *job, int is_member)
 {
-    struct place {
-        int host, leads;
-        char name[HOST_TEXT];
-    } mine = {job->host, job->local_rank == 0, ""}, *all = NULL;
-    int per_rank = a->options->per == PER_RANK;
-    snprintf(mine.name, sizeof mine.name, "%s", a->harness.host.name);
+    struct member mine = {.rank = is_member ? job->rank : -1, .host = job->host};
     if (job->rank == 0)
-        all = allocate((size_t)job->size, sizeof *all);
-    job_gather_first(job, &mine, sizeof mine, all);
-    for (int r = 0; r < job->size && all; r++) {
-        if (!all[r].leads && !per_rank)
-            continue;
-        a->member = allocate_more(a->member, (size_t)a->members, sizeof *a->member);
-        struct member *m = &a->member[a->members++];
-        *m = (struct member){.rank = r, .host = all[r].host};
-        snprintf(m->host_name, sizeof m->host_name, "%s", all[r].name);
-        if (per_rank)
-            snprintf(m->name, sizeof m->name, "rank %d on %s", r, all[r].name);
-        else
-            snprintf(m->name, sizeof m->name, "host %s", all[r].name);
-    }
-    free(all);
+        a->member = allocate((size_t)job->size, sizeof *a->member);
+    snprintf(mine.host_name, sizeof mine.host_name, "%s", a->harness.host.name);
+    if (a->options->per == PER_RANK)
+        snprintf(mine.name, sizeof mine.name, "rank %d on %s", job->rank, mine.host_name);
+    else
+        snprintf(mine.name, sizeof mine.name, "host %s", mine.host_name);
+    job_gather_first(job, &mine, sizeof mine, a->member);
+    for (int r = 0; r < job->size && a->member; r++)
+        if (a->member[r].rank >= 0)
+            a->member[a->members++] = a->member[r];
 }
 
 static int set_up_measure(struct isolate *a, const struct job *job)
 {
     struct harness *h = &a->harness;
-    const struct isolate_options *o = a->options;
-    struct comm *comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
-    if (!comm)
+    int is_member = a->options->per == PER_RANK || job->local_rank == 0;
+    a->measure =
+        (struct measure){.job = job, .device = h->opened.device, .bytes = a->options->bytes, .is_member = is_member};
+    a->measure.comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
+    if (!a->measure.comm)
         return -1;
-    find_members(a, job);
-    int *rank = job->rank ? NULL : allocate((size_t)a->members, sizeof *rank);
-    for (int m = 0; m < a->members && rank; m++)
-        rank[m] = a->member[m].rank;
+    find_members(a, job, is_member);
+    measure_create(&a->measure, a->members);
+    for (int m = 0; m < a->members; m++)
+        a->measure.rank[m] = a->member[m].rank;
     if (job->rank == 0)
-        a->diagnosis = diagnosis_create(a->members, o->resolve / 100);
-    measure_create(&a->measure, job, h->opened.device, comm, o->bytes, o->per == PER_RANK || job->local_rank == 0,
-                   a->members, rank);
+        a->diagnosis = diagnosis_create(a->members, a->options->resolve / 100);
     return 0;
 }
 
@@ -168,20 +158,10 @@ static int set_up(struct isolate *a, const struct job *job, const struct command
 
 /* ---- the summary ---- */
 
-static double seconds_since(int64_t ns)
-{
-    return 1e-9 * (double)(clock_now_ns() - ns);
-}
-
 static void add_heading(const struct isolate *a, cJSON *summary)
 {
-    const struct harness *h = &a->harness;
     char size[CELL];
-    harness_add_heading(h, " isolate",
-                        h->opened.on_gpu ? h->opened.gpu.name
-                        : h->host.cpu[0] ? h->host.cpu
-                                         : h->host.name,
-                        a->measure.comm, "messages between pairs", summary);
+    harness_add_heading(&a->harness, " isolate", NULL, a->measure.comm, "messages between pairs", summary);
     results_add_sentence(summary, "heading", "%d members, one a %s; messages of %s; resolution %g %%", a->members,
                          per_name[a->options->per], text_bytes(size, (double)a->options->bytes), a->options->resolve);
 }
@@ -235,7 +215,7 @@ static void show_progress(struct isolate *a)
 /* Rank 0: returns the partners of the next round; NULL: the search or its time is over, or a file cannot be written. */
 static const int *next_round(struct isolate *a)
 {
-    a->spent_s = seconds_since(a->begin_ns);
+    a->spent_s = clock_seconds_since(a->begin_ns);
     double share = a->spent_s / (60 * a->options->max_minutes);
     return a->status || share > 1 ? NULL : diagnosis_next(a->diagnosis, share > 0.5);
 }
@@ -262,18 +242,11 @@ static void search(struct isolate *a)
     free(times);
 }
 
-/* Rank 0: measures a round of all pairs (i, i + members / 2), or alone 1: only that of a member. Returns the seconds of
- * the two messages of this member's pair. partner[members] and times[members] are for its use. */
-static double measure_across(struct isolate *a, int member, int alone, int *partner, struct member_times *times)
+/* Rank 0: measures a round, and returns the seconds of both messages of a pair. */
+static double time_pair(struct isolate *a, const int *partner, int member, struct member_times *times)
 {
-    int other;
-    pairing_bisection(a->members, partner);
-    other = partner[member];
-    for (int m = 0; m < a->members && alone; m++)
-        if (m != member && m != other)
-            partner[m] = -1;
     take_round(a, partner, times);
-    return (double)times[member].send + (double)times[other].send;
+    return (double)times[member].send + (double)times[partner[member]].send;
 }
 
 /* Rank 0: measures how many times as long a pair's messages take while all pairs (i, i + members / 2) send, which cross
@@ -281,15 +254,19 @@ static double measure_across(struct isolate *a, int member, int alone, int *part
 static void measure_load(struct isolate *a)
 {
     enum { REPEATS = 13 };
-    int half = a->members / 2, *partner = allocate((size_t)a->members, sizeof *partner);
+    int half = a->members / 2, *all = allocate(2 * (size_t)a->members, sizeof *all), *alone = all + a->members;
     struct member_times *times = allocate((size_t)a->members, sizeof *times);
     double ratio[REPEATS];
+    pairing_across(a->members, all);
     for (int i = 0; i < REPEATS && half > 1; i++) {
-        double all = measure_across(a, i % half, 0, partner, times);
-        ratio[i] = all / measure_across(a, i % half, 1, partner, times);
+        int member = i % half, other = all[member];
+        for (int m = 0; m < a->members; m++)
+            alone[m] = m == member || m == other ? all[m] : -1;
+        ratio[i] = time_pair(a, all, member, times);
+        ratio[i] /= time_pair(a, alone, member, times);
     }
     a->load = stats_estimate(ratio + 1, half > 1 ? REPEATS - 1 : 0); /* the first messages connect the ranks */
-    free(partner);
+    free(all);
     free(times);
 }
 

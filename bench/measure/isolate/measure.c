@@ -34,7 +34,7 @@ static double time_of(const struct measure *m, void (*work)(const struct measure
     for (size_t i = 0; i < n; i++)
         work(m);
     m->device->synchronize();
-    return 1e-9 * (double)(clock_now_ns() - begin) / (double)n;
+    return clock_seconds_since(begin) / (double)n;
 }
 
 /* Fills the two factors with random numbers: a GPU uses less power, and so runs faster, if all bits are 0. */
@@ -63,24 +63,18 @@ static size_t choose_number(const struct measure *m, void (*work)(const struct m
     return (size_t)job_from_first(m->job, (int)fmax(1, fmin(1000, about_s / time_of(m, work, 1))), 0);
 }
 
-void measure_create(struct measure *m, const struct job *job, const struct device *device, struct comm *comm,
-                    size_t bytes, int member, int members, int *rank)
+void measure_create(struct measure *m, int members)
 {
-    *m = (struct measure){.job = job,
-                          .device = device,
-                          .comm = comm,
-                          .member = member,
-                          .bytes = bytes,
-                          .message = comm->allocate(comm, bytes),
-                          .from = device->allocate(MEASURE_COPY_BYTES),
-                          .to = device->allocate(MEASURE_COPY_BYTES),
-                          .members = members,
-                          .rank = rank};
+    m->message = m->comm->allocate(m->comm, m->bytes);
+    m->from = m->device->allocate(MEASURE_COPY_BYTES);
+    m->to = m->device->allocate(MEASURE_COPY_BYTES);
     for (int i = 0; i < 3; i++)
-        m->matrix[i] = device->allocate(edge_of(device) * edge_of(device) * device->compute_bytes);
-    if (job->rank == 0) {
-        m->sent = allocate((size_t)job->size, sizeof *m->sent);
-        m->times = allocate((size_t)job->size, sizeof *m->times);
+        m->matrix[i] = m->device->allocate(edge_of(m->device) * edge_of(m->device) * m->device->compute_bytes);
+    m->members = members;
+    if (m->job->rank == 0) {
+        m->rank = allocate((size_t)members, sizeof *m->rank);
+        m->sent = allocate((size_t)m->job->size, sizeof *m->sent);
+        m->times = allocate((size_t)m->job->size, sizeof *m->times);
     }
     fill_matrices(m);
     m->products = choose_number(m, multiply);

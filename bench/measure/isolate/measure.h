@@ -11,26 +11,26 @@
 enum { MEASURE_COPY_BYTES = 1 << 24 };
 
 struct measure {
+    /* set by the caller */
     const struct job *job;
     const struct device *device;
-    struct comm *comm;
-    int member; /* 1: this rank is a member */
-    size_t bytes;
+    struct comm *comm; /* for messages; owned */
+    size_t bytes;      /* of a message */
+    int is_member;     /* 1: this rank is a member */
+    /* set by measure_create */
     void *message;    /* [bytes], memory of the comm */
     void *matrix[3];  /* y, x and w of the product y = x w^T, in the device's compute type */
     float *from, *to; /* [MEASURE_COPY_BYTES] each */
     size_t products, copies; /* that are timed together */
     /* on rank 0 only */
     int members;
-    int *rank;                  /* [members] rank of each member */
+    int *rank;                  /* [members] rank of each member, set by the caller after measure_create */
     int *sent;                  /* [ranks] room for what each rank is sent */
     struct member_times *times; /* [ranks] the last round's times of each rank */
 };
 
-/* Creates the measurements of messages of `bytes` bytes by a comm, which it owns. rank[members]: the members' ranks,
- * used on rank 0, which owns it; member: whether this rank is one. All ranks call it and the functions below. */
-void measure_create(struct measure *measure, const struct job *job, const struct device *device, struct comm *comm,
-                    size_t bytes, int member, int members, int *rank);
+/* Creates what is measured; members counts on rank 0 only. All ranks call it and the functions below. */
+void measure_create(struct measure *measure, int members);
 void measure_destroy(struct measure *measure); /* a zeroed one is fine */
 
 /* Measures a round in which partner[members] are paired, and fills times[members], both on rank 0. partner NULL: there

@@ -13,7 +13,7 @@ static int is_new(int *const *earlier, int rounds, int member, int partner)
     return 1;
 }
 
-void pairing_bisection(int members, int *partner)
+void pairing_across(int members, int *partner)
 {
     int half = members / 2;
     for (int m = 0; m < members; m++)

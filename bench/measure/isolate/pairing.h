@@ -13,6 +13,6 @@ enum { PAIRING_LEAST = 3 };
 int pairing_suspects(int members, const char *suspect, int *const *earlier, int rounds, int *partner);
 
 /* Pairs i with i + members / 2: the messages of all pairs cross the middle of the fabric. */
-void pairing_bisection(int members, int *partner);
+void pairing_across(int members, int *partner);
 
 #endif

@@ -148,11 +148,6 @@ static void plan_more(struct run *run, const struct job *job, const struct run_h
     run->planned = (size_t)job_max(job, job->rank ? 0 : fmax(fmin(*needed, fit), (double)made));
 }
 
-static double seconds_since(int64_t start_ns)
-{
-    return 1e-9 * (double)(clock_now_ns() - start_ns);
-}
-
 /* Runs the planned rounds. Returns 0; or -1 on every rank, reported, if results could not be written. */
 static int run_rounds(struct run *run, struct harness *h, struct engine *engine, const struct run_hooks *hooks)
 {
@@ -184,10 +179,10 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
         if (status)
             break;
         if (hooks->plan)
-            hooks->plan(hooks->context, seconds_since(start_ns));
+            hooks->plan(hooks->context, clock_seconds_since(start_ns));
         if (o->resolve > 0)
-            plan_more(run, job, hooks, seconds_since(start_ns) / 60, &needed);
-        int is_due = run->measurements.rounds < run->planned && seconds_since(written_ns) > summary_every_s;
+            plan_more(run, job, hooks, clock_seconds_since(start_ns) / 60, &needed);
+        int is_due = run->measurements.rounds < run->planned && clock_seconds_since(written_ns) > summary_every_s;
         if (job_max(job, is_due) > 0) {
             status = job_agree(job, hooks->summary(hooks->context));
             written_ns = clock_now_ns();

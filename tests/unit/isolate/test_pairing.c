@@ -122,7 +122,7 @@ TEST(bisection_pairs_across_the_middle)
 {
     for (int members = PAIRING_LEAST; members <= MOST; members++) {
         int partner[MOST];
-        pairing_bisection(members, partner);
+        pairing_across(members, partner);
         assert_is_pairing(partner, members);
         for (int m = 0; m < members / 2; m++)
             ck_assert_int_eq(partner[m], m + members / 2);
