@@ -20,14 +20,6 @@ size_t search_column(const struct diagnosis *d, const struct stage *stage, int r
 
 /* ---- stages ---- */
 
-static int was_paired(const struct diagnosis *d, int pairing, int member, int partner)
-{
-    while (pairing-- > 0)
-        if (d->partner[pairing][member] == partner)
-            return 1;
-    return 0;
-}
-
 /* Makes a group of each part, since all pairs of a round may have a longer way than those of another. Only of 3 members
  * are the round trips of all rounds one group, as a round has just one; one member that answers slowly slows 2 of 3. */
 static void set_groups(const struct diagnosis *d, struct stage *stage)
@@ -48,7 +40,8 @@ static void set_series(const struct diagnosis *d, struct stage *stage, const cha
     for (int m = 0; m < d->members; m++) {
         for (int i = 0; i < stage->rounds; i++) {
             int p = search_partners(d, stage, i)[m];
-            int is_series = p >= 0 && (!suspect || suspect[m] || suspect[p]) && !was_paired(d, stage->first + i, m, p);
+            int is_series =
+                p >= 0 && (!suspect || suspect[m] || suspect[p]) && !pairing_met(d->partner, stage->first + i, m, p);
             if (!is_series)
                 continue;
             state[search_column(d, stage, i, SORT_MESSAGE, m, p)] = SERIES_UNDECIDED;
@@ -181,13 +174,13 @@ static int add_suspects(struct diagnosis *d)
     return found;
 }
 
-/* Returns the stage to repeat next; -1: none. */
+/* Returns the stage to repeat next; -1: none. When it is late, the ring takes turns with suspects. */
 static int next_stage(struct diagnosis *d, int late)
 {
-    int last = d->stages - 1, ring = d->stage[0].undecided > 0;
-    if (ring && !late)
+    int last = d->stages - 1, ring = d->stage[0].undecided > 0, suspects = last && d->stage[last].undecided;
+    if (ring && (!late || (suspects && d->current)))
         return 0;
-    if (last && d->stage[last].undecided)
+    if (suspects)
         return last;
     if (add_suspects(d))
         return d->stages - 1;
@@ -221,5 +214,5 @@ struct diagnosis_progress diagnosis_progress(const struct diagnosis *d)
 int diagnosis_partner(const struct diagnosis *d, int pairing, int member)
 {
     int partner = d->partner[pairing][member];
-    return partner >= 0 && was_paired(d, pairing, member, partner) ? -1 : partner;
+    return partner >= 0 && pairing_met(d->partner, pairing, member, partner) ? -1 : partner;
 }

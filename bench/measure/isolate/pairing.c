@@ -5,12 +5,12 @@
 
 #include <stdlib.h>
 
-static int is_new(int *const *earlier, int rounds, int member, int partner)
+int pairing_met(int *const *partner, int rounds, int member, int other)
 {
-    for (int r = 0; r < rounds; r++)
-        if (earlier[r][member] == partner)
-            return 0;
-    return 1;
+    while (rounds-- > 0)
+        if (partner[rounds][member] == other)
+            return 1;
+    return 0;
 }
 
 void pairing_across(int members, int *partner)
@@ -33,7 +33,7 @@ static int farthest(const struct choice *c, int m, char suspect)
     for (int distance = c->members / 2; distance > 0; distance--)
         for (int side = 0; side < 2; side++) {
             int p = (m + (side ? c->members - distance : distance)) % c->members;
-            if (c->partner[p] < 0 && c->suspect[p] == suspect && is_new(c->earlier, c->rounds, m, p))
+            if (c->partner[p] < 0 && c->suspect[p] == suspect && !pairing_met(c->earlier, c->rounds, m, p))
                 return p;
         }
     return -1;

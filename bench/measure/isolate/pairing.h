@@ -6,6 +6,9 @@
 /* The fewest members that can be told apart: with fewer, a slow member has no partner that others vouch for. */
 enum { PAIRING_LEAST = 3 };
 
+/* Returns whether two members are paired in partner[rounds][members]. */
+int pairing_met(int *const *partner, int rounds, int member, int other);
+
 /* Pairs each suspect (suspect[m] 1) with a member that is not suspected, as far away as possible in the ring and not
  * its partner in earlier[rounds][members]; if there is none, with another suspect that was not its partner. The members
  * left are paired with each other, so that the network carries as much as before. Returns the number of suspects that

@@ -272,6 +272,26 @@ TEST(suspects_are_paired_when_time_is_short)
     ck_assert_int_eq(diagnosis_partner(diagnosis, 2, diagnosis_partner(diagnosis, 2, 3)), 3);
 }
 
+/* A series of suspects that is never decided does not keep the ring from being decided. */
+TEST(ring_takes_turns_with_suspects)
+{
+    struct member_times times[8];
+    struct members members = make_members(8, 0, planted(FAULT_SENDS, 3, -1, 1.2), (struct fault){0});
+    const int *partner;
+    tear_down();
+    diagnosis = diagnosis_create(8, 0.05);
+    for (int round = 0; round < 600 && (partner = diagnosis_next(diagnosis, round >= 100)); round++) {
+        members_measure(&members, partner, times);
+        if (partner[0] != 1 && partner[0] != 7)
+            times[3].send = round % 2 ? 1.0f : 1e-3f;
+        else if (round < 150)
+            times[6].product = round / 2 % 2 ? 1.0f : 1e-3f;
+        diagnosis_add(diagnosis, times);
+    }
+    ck_assert_int_eq(diagnosis_member(diagnosis, NULL, 0, 3), MEMBER_UNDECIDED);
+    ck_assert_int_eq(diagnosis_member(diagnosis, NULL, 0, 6), MEMBER_HEALTHY);
+}
+
 /* ---- noise ---- */
 
 /* Searches with the faults of a scenario at random members; returns whether what was planted was found. */
