@@ -54,8 +54,8 @@ static void fill_matrices(const struct measure *m)
     free(random);
 }
 
-/* Returns how many products or copies to time together, on every rank the same: as many as take rank 0 about 10 ms, some
- * time slices of the scheduler, so that ranks that share a core take equally long. */
+/* Returns how many products or copies to time together, on every rank the same: as many as take rank 0 about 10 ms,
+ * some time slices of the scheduler, so that ranks that share a core take equally long. */
 static size_t choose_number(const struct measure *m, void (*work)(const struct measure *m))
 {
     const double about_s = 1e-2;
@@ -121,7 +121,7 @@ int measure_round(struct measure *m, const int *partner, struct member_times *ti
     mine.send = (float)link.send;
     mine.round_trip = (float)link.round_trip;
     job_barrier(m->job);
-    if (m->member) {
+    if (m->is_member) {
         mine.product = (float)time_of(m, multiply, m->products);
         mine.copy = (float)time_of(m, copy, m->copies);
     }

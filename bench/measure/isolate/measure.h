@@ -18,9 +18,9 @@ struct measure {
     size_t bytes;      /* of a message */
     int is_member;     /* 1: this rank is a member */
     /* set by measure_create */
-    void *message;    /* [bytes], memory of the comm */
-    void *matrix[3];  /* y, x and w of the product y = x w^T, in the device's compute type */
-    float *from, *to; /* [MEASURE_COPY_BYTES] each */
+    void *message;           /* [bytes], memory of the comm */
+    void *matrix[3];         /* y, x and w of the product y = x w^T, in the device's compute type */
+    float *from, *to;        /* [MEASURE_COPY_BYTES] each */
     size_t products, copies; /* that are timed together */
     /* on rank 0 only */
     int members;
