@@ -73,6 +73,8 @@ is "a slow sender is the only fault of sending or receiving" "$(grep -cE '^(send
 is "the host of a slow sender is in bad.txt, and not in good.txt" "$(cat out/bad.txt) $(wc -l <out/good.txt)" "$(hostname) 0"
 succeeds "JUnit's file has a slow sender as a failure" grep -qE 'name="rank 2 on [^"]*"[^<]*<failure type="slow" ' <(tr -d '\n' <junit.xml)
 succeeds "the matrix has a slow sender's messages" awk -F, '$1 ~ /^rank 2 / { n++; good += $3 > 0.03 && $5 > 1.25 } END { exit n < 2 || good < n }' out/matrix.csv
+try "$program" report out
+succeeds "report lists a slow sender as the main bottleneck" grep -qE 'Main bottleneck: sends in .*Rank 2 on' <(tr -d '\n' <printed)
 
 slow 1 2
 is "a slow pair: exit status" "$status" 3

@@ -200,13 +200,23 @@ const int *diagnosis_next(struct diagnosis *d, int late)
     return search_partners(d, stage, stage->done);
 }
 
+/* Returns the sort of a column (search_column). */
+static enum sort sort_of(const struct diagnosis *d, const struct stage *stage, size_t column)
+{
+    int part = (int)(column / (size_t)d->members), pairs = 2 * stage->rounds;
+    return part < pairs ? (enum sort)(part % 2) : (enum sort)(SORT_PRODUCT + part - pairs);
+}
+
 struct diagnosis_progress diagnosis_progress(const struct diagnosis *d)
 {
     struct diagnosis_progress progress = {.rounds = d->rounds, .pairings = d->pairings, .ring = d->ring};
+    size_t *const undecided[SORTS] = {&progress.messages, &progress.round_trips, &progress.products, &progress.copies};
     for (const struct stage *stage = d->stage; stage < d->stage + d->stages; stage++) {
         progress.undecided += stage->undecided;
-        for (size_t c = 0; c < stage->ratios.columns; c++)
+        for (size_t c = 0; c < stage->ratios.columns; c++) {
             progress.series += stage->ratios.state[c] != SERIES_NONE;
+            *undecided[sort_of(d, stage, c)] += stage->ratios.state[c] == SERIES_UNDECIDED;
+        }
     }
     return progress;
 }

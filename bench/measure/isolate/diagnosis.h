@@ -78,7 +78,8 @@ void diagnosis_add(struct diagnosis *diagnosis, const struct member_times *times
 struct diagnosis_progress {
     size_t rounds;            /* measured */
     int pairings, ring;       /* different pairings, of which `ring` are of the ring */
-    size_t series, undecided; /* undecided: as of the last complete repetition of each pairing */
+    size_t series, undecided; /* undecided: as of the last complete repetition of each pairing; of these: */
+    size_t messages, round_trips, products, copies;
 };
 struct diagnosis_progress diagnosis_progress(const struct diagnosis *diagnosis);
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
+#include "results/findings.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -46,13 +47,21 @@ enum { WORDS = 2 * HOST_TEXT + 240 };
 static const struct words {
     const char *before, *between, *verb, *peers;
     int is_rate; /* the inverse of a time: what is slow is a share of the peers' */
-} fault_word[FAULTS] = {[FAULT_SENDS] = {"", "", "sends", "its peers'", 1},
-                        [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1},
-                        [FAULT_ANSWERS] = {"round trips with ", "", "take", "its peers'", 0},
-                        [FAULT_COMPUTES] = {"", "", "computes matrix products", "its peers'", 1},
-                        [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1},
-                        [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1},
-                        [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0}};
+    const char *advice;
+} fault_word[FAULTS] = {
+    [FAULT_SENDS] = {"", "", "sends", "its peers'", 1,
+                     "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"},
+    [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1,
+                        "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"},
+    [FAULT_ANSWERS] = {"round trips with ", "", "take", "its peers'", 0,
+                       "look for power saving, interrupts and a longer path"},
+    [FAULT_COMPUTES] = {"", "", "computes matrix products", "its peers'", 1,
+                        "look at its clocks and temperature, and for other processes (--monitor-cpu, --monitor-gpu)"},
+    [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
+    [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1,
+                    "look at the path between them: a link of several switches, a route"},
+    [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0,
+                            "look at the path between them: a link of several switches, a route"}};
 
 /* Writes and returns a sentence on a fault. */
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
@@ -89,11 +98,13 @@ static void add_undecided(const struct outcome *o, cJSON *summary)
     FILE *out = text_begin(&names, &length);
     print_names(out, o, MEMBER_UNDECIDED);
     text_end(out);
-    results_add_sentence(summary, "answers",
-                         "Undecided after %s, %zu of %d members: %s. A longer --max-minutes would decide, or a larger "
-                         "--resolve than %g %%.",
-                         text_duration(spent, o->seconds), o->count[MEMBER_UNDECIDED], o->members, names,
-                         100 * o->resolve);
+    struct diagnosis_progress p = diagnosis_progress(o->diagnosis);
+    results_add_sentence(
+        summary, "answers",
+        "Undecided after %s, %zu of %d members: %s; %zu messages, %zu round trips, %zu products and %zu "
+        "copies are. A longer --max-minutes may decide, or a larger --resolve than %g %%.",
+        text_duration(spent, o->seconds), o->count[MEMBER_UNDECIDED], o->members, names, p.messages, p.round_trips,
+        p.products, p.copies, 100 * o->resolve);
     free(names);
 }
 
@@ -217,10 +228,12 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
     }
     results_add_table(
         summary,
-        &(struct table){"members", NULL, TABLE_COLUMNS(member_columns), TABLE_ROWS(row, (size_t)o->members), SHOWN,
-                        .note = {"x: its time / the median of its peers': 1.00 is typical, 2.00 takes twice as long. "
-                                 "Messages and round trips are those with the partner that takes least."},
-                        .order = by_severity});
+        &(struct table){
+            "members", NULL, TABLE_COLUMNS(member_columns), TABLE_ROWS(row, (size_t)o->members), SHOWN,
+            .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as long. Messages and "
+                     "round trips are those with the partner that takes least. slow: known to take longer "
+                     "by more than half of --resolve; healthy: by less than --resolve."},
+            .order = by_severity});
     free(row);
 }
 
@@ -255,6 +268,24 @@ static void add_faults(const struct outcome *o, cJSON *summary)
     free(row);
 }
 
+/* Adds the faults as findings, which `report` lists with those of profiles. */
+static void add_findings(const struct outcome *o, cJSON *summary)
+{
+    char text[WORDS];
+    cJSON *list = cJSON_AddArrayToObject(summary, "findings");
+    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++) {
+        struct finding finding = {.level = LEVEL_HIGH,
+                                  .percent = 100 * (f->ratio - 1),
+                                  .threshold = 100 * o->resolve,
+                                  .loss = {NAN, NAN, NAN},
+                                  .share = NAN};
+        snprintf(finding.name, sizeof finding.name, "%s", fault_name[f->kind]);
+        finding_append(&finding, "%.*s", (int)strlen(fault_words(text, o, f)) - 1, text); /* without its full stop */
+        snprintf(finding.advice, sizeof finding.advice, "%s", fault_word[f->kind].advice);
+        finding_write(list, &finding);
+    }
+}
+
 static void add_load(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     if (!o->load.n)
@@ -272,6 +303,7 @@ void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *fi
     add_answers(o, summary);
     add_members(o, summary, figures);
     add_faults(o, summary);
+    add_findings(o, summary);
     add_load(o, summary, figures);
     for (int s = 0; s < 3; s++)
         figures_add_value(figures, "all", counted[s], "1", (double)o->count[s], (size_t)o->members,
@@ -342,10 +374,13 @@ static void add_case(struct junit *junit, const struct outcome *o, int member)
 {
     static const enum junit_outcome outcome[] = {
         [MEMBER_HEALTHY] = JUNIT_PASSED, [MEMBER_SLOW] = JUNIT_FAILED, [MEMBER_UNDECIDED] = JUNIT_SKIPPED};
-    char message[WORDS] = "neither known to be slow nor to be healthy";
-    for (size_t i = o->faults; i-- > 0;)
-        if (o->fault[i].member == member || o->fault[i].other == member)
-            fault_words(message, o, &o->fault[i]);
+    char words[WORDS], message[4 * WORDS] = "";
+    size_t at = 0;
+    for (const struct fault *f = o->fault; f < o->fault + o->faults && at < sizeof message; f++)
+        if (f->member == member || f->other == member)
+            at += (size_t)snprintf(message + at, sizeof message - at, "%s%s", at ? " " : "", fault_words(words, o, f));
+    if (!at)
+        strcpy(message, "neither known to be slow nor to be healthy");
     junit_add(junit, &(struct junit_case){"ddpbench.isolate", o->member[member].name, NAN, outcome[o->state[member]],
                                           state_name[o->state[member]], message});
 }

@@ -182,8 +182,9 @@ TEST(undecided_members_are_stated)
     ck_assert_int_eq(outcome_status(&outcome), ISOLATE_UNDECIDED);
     ck_assert_str_eq(
         answer(0),
-        "Undecided after 12 s, 7 of 7 members: host n0, host n1, host n2, host n3, host n4, host n5, host n6. A "
-        "longer --max-minutes would decide, or a larger --resolve than 5 %.");
+        "Undecided after 12 s, 7 of 7 members: host n0, host n1, host n2, host n3, host n4, host n5, host n6; 14 "
+        "messages, 7 round trips, 7 products and 7 copies are. A longer --max-minutes may decide, or a larger "
+        "--resolve than 5 %.");
     ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
     ck_assert_str_eq(content(directory, "bad.txt"), "");
     ck_assert_str_eq(content(directory, "good.txt"), "");
