@@ -8,6 +8,7 @@
  * that the sum over ranks and micro-batches is the mean over the global batch. */
 #include "ddp/step.h"
 
+#include "ddp/ring.h"
 #include "kernels/core_wait.h"
 
 const char *const phase_name[PHASES + 1] = {

@@ -2,6 +2,7 @@
 #include "ddp/strategy.h"
 
 #include "ddp/exchange.h"
+#include "ddp/ring.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
@@ -56,28 +57,6 @@ size_t strategy_collectives(const struct strategy *strategy, size_t micro_batche
     return (size_t)strategy->collectives + (strategy->releases ? micro_batches - 1 : 0);
 }
 
-/* Returns the number of buffers for a plan's buckets. */
-static int ring_buffers(const struct plan *plan)
-{
-    return plan->n < RING_BUFFERS ? plan->n : RING_BUFFERS;
-}
-
-size_t strategy_ring(const struct strategy *strategy, const struct model *model, const struct bucket_caps *caps)
-{
-    struct plan plan;
-    size_t most = 0;
-    if (!strategy->releases)
-        return 0;
-    strategy->plan(&plan, model->tensor, model->tensors, caps);
-    for (int i = 0; i < plan.n; i++) {
-        size_t floats = plan_end(&plan, i, model->arena) - plan.bucket[i].offset;
-        most = floats > most ? floats : most;
-    }
-    most *= (size_t)ring_buffers(&plan);
-    plan_destroy(&plan);
-    return most;
-}
-
 void *reducer_allocate(struct reducer *reducer, size_t floats)
 {
     void *memory = reducer->comm->allocate(reducer->comm, floats * sizeof(float));
@@ -108,12 +87,8 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         strategy->own(reducer);
     if (strategy->exchanges)
         exchange_create(reducer);
-    if (strategy->releases) {
-        size_t floats = strategy_ring(strategy, model, caps);
-        reducer->ring_buffers = ring_buffers(&reducer->plan);
-        reducer->ring_floats = floats / (size_t)reducer->ring_buffers;
-        reducer->ring = reducer_allocate(reducer, floats);
-    }
+    if (strategy->releases)
+        ring_create(reducer, caps);
     reducer_restart(reducer);
 }
 
@@ -156,44 +131,6 @@ void reducer_begin(struct reducer *reducer, size_t micro_batch)
     reducer->step++;
     reducer->updated = 0;
     memset(reducer->taken, 0, sizeof reducer->taken); /* the last step has waited for all of its reductions */
-}
-
-/* Returns 1 if the gradients of another bucket are the next to be written, beginning with `tensor`. */
-static int begins_bucket(const struct reducer *reducer, int tensor)
-{
-    return reducer->model->tensor[tensor].offset == reducer->plan.bucket[reducer_bucket_of(reducer, tensor)].offset;
-}
-
-/* Returns the number of the buffer in which a bucket lies. */
-static int buffer_of(const struct reducer *reducer, int bucket)
-{
-    return (reducer->turn + bucket) % reducer->ring_buffers;
-}
-
-int reducer_waits(const struct reducer *reducer, int tensor)
-{
-    return reducer->ring && begins_bucket(reducer, tensor) &&
-           reducer->taken[buffer_of(reducer, reducer_bucket_of(reducer, tensor))];
-}
-
-void reducer_join_buffer(struct reducer *reducer, int tensor)
-{
-    reducer->comm->join(reducer->comm, reducer->taken[buffer_of(reducer, reducer_bucket_of(reducer, tensor))]);
-}
-
-float *reducer_place(struct reducer *reducer, int tensor)
-{
-    const struct model *model = reducer->model;
-    int bucket = reducer_bucket_of(reducer, tensor);
-    const struct bucket *b = &reducer->plan.bucket[bucket];
-    float *gradient = reducer_gradient(reducer, bucket);
-    if (reducer->ring && begins_bucket(reducer, tensor)) {
-        const struct owned_range *own = reducer_range_of(reducer, bucket);
-        model->device->zero(gradient, b->count);
-        if (reducer->turn)
-            model->device->copy(gradient + (own->offset - b->offset), own->gradient, own->count);
-    }
-    return gradient + (model->tensor[tensor].offset - b->offset);
 }
 
 int reducer_reductions(const struct reducer *reducer)
@@ -285,9 +222,8 @@ int reducer_bucket_of(const struct reducer *reducer, int tensor)
 
 float *reducer_gradient(const struct reducer *reducer, int bucket)
 {
-    if (reducer->ring)
-        return reducer->ring + (size_t)buffer_of(reducer, bucket) * reducer->ring_floats;
-    return reducer->model->gradient + reducer->plan.bucket[bucket].offset;
+    return reducer->ring ? ring_buffer(reducer, bucket)
+                         : reducer->model->gradient + reducer->plan.bucket[bucket].offset;
 }
 
 const struct owned_range *reducer_range_of(const struct reducer *reducer, int bucket)
@@ -332,7 +268,7 @@ void reducer_start(struct reducer *reducer, int bucket, int i)
     device->annotation_end();
     reducer->started += i == 0;
     if (reducer->ring && i == 0)
-        reducer->taken[buffer_of(reducer, bucket)] = reducer->ticket;
+        ring_take(reducer, bucket);
 }
 
 void reducer_run(struct reducer *reducer, int bucket, int i)

@@ -163,9 +163,6 @@ int strategy_parts(const struct strategy *strategy, int ranks, int local_size);
 /* Returns the most collectives per bucket and step, with so many micro-batches in a step. */
 size_t strategy_collectives(const struct strategy *strategy, size_t micro_batches);
 
-/* Returns the floats of the ring that a reducer of a strategy that releases gradients has; 0 for other strategies. */
-size_t strategy_ring(const struct strategy *strategy, const struct model *model, const struct bucket_caps *caps);
-
 /* Creates a reducer. caps are those of strategies with buckets; for the others it may be NULL. `number` is used by
  * strategies with a number. The comm must outlive the reducer and have capacity for strategy->collectives collectives
  * per bucket. */
@@ -188,16 +185,6 @@ double reducer_share(const struct reducer *reducer);
 
 /* Begins a micro-batch, numbered from 0 in each step; call it before backward. */
 void reducer_begin(struct reducer *reducer, size_t micro_batch);
-
-/* Before backward places the gradient of the matrix that begins with `tensor` in the arena, reducer_waits returns 1 if
- * the buffer for its bucket may still be read by a collective, which reducer_join_buffer makes later device work wait
- * for. Then reducer_place returns where the gradient is written, or added if micro_batch is above 0: in
- * model->gradient, unless the strategy releases gradients. Of those, a buffer is zero between matrices; after the first
- * micro-batch it begins with the sum so far in this rank's part and zeros elsewhere, so that the next reduction sums
- * over the micro-batches, too. */
-int reducer_waits(const struct reducer *reducer, int tensor);
-void reducer_join_buffer(struct reducer *reducer, int tensor);
-float *reducer_place(struct reducer *reducer, int tensor);
 
 /* Returns how often a step reduces each bucket: once, or in each micro-batch if the strategy releases gradients. */
 int reducer_reductions(const struct reducer *reducer);

@@ -2,6 +2,7 @@
 #include "training/memory.h"
 
 #include "base/text.h"
+#include "ddp/ring.h"
 #include "kernels/error.h"
 #include "spans/spans.h"
 #include "training/samples.h"
@@ -71,7 +72,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     for (int i = 0; i < o->n; i++) {
         const struct strategy *strategy = o->implementation[i].strategy;
         int parts = strategy_parts(strategy, c->ranks, c->local_size);
-        bytes[MEMORY_GRADIENTS] += strategy_ring(strategy, model, &o->implementation[i].size.caps) * sizeof(float);
+        bytes[MEMORY_GRADIENTS] += ring_floats(strategy, model, &o->implementation[i].size.caps) * sizeof(float);
         if (strategy->stages)
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(strategy->wire);
         else if (strategy->exchanges)

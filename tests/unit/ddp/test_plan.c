@@ -1,4 +1,5 @@
 /* test_plan.c - buckets tile the gradient, and strategies send each element exactly once, at the right time. */
+#include "ddp/ring.h"
 #include "ddp/step.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
