@@ -101,7 +101,9 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
         text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
         releases ? ", and in it for a free buffer" : "",
-        gathers ? " gather: time that forward waited for weights that other ranks had updated." : "",
+        gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
+                  "all-gathers counts as optimizer."
+                : "",
         to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "",
         errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "",
         other ? " loss: in the last step of a block; ddp_powersgd and ddp_local train with other arithmetic, so they "
