@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
-#include "results/findings.h"
+#include "results/results.h"
 
 #include <ctype.h>
 #include <math.h>
