@@ -182,21 +182,21 @@ static void mpi_call(void *state, const struct collective *c)
     divide_average(s, c);
 }
 
-/* Tests the request with the pauses of comm_thread's join, so that ranks which share a core take turns. */
+/* Uses the request of the first slot, since no collective is in flight. Tests it with the pauses of comm_thread's join,
+ * so that ranks which share a core take turns. */
 static void mpi_transfer(void *state, void *buffer, size_t bytes, int peer, int receive)
 {
     const struct mpi_state *s = state;
-    MPI_Request request;
+    MPI_Request *request = &s->slot[0].request[0];
     unsigned pauses = 0;
-    int done = 0;
     if (bytes > INT_MAX)
         FATAL("%zu bytes are too many for one message", bytes);
     if (receive)
-        MPI_CHECK(MPI_Irecv(buffer, (int)bytes, MPI_BYTE, peer, 0, s->comm[0], &request));
+        MPI_CHECK(MPI_Irecv(buffer, (int)bytes, MPI_BYTE, peer, 0, s->comm[0], request));
     else
-        MPI_CHECK(MPI_Isend(buffer, (int)bytes, MPI_BYTE, peer, 0, s->comm[0], &request));
-    for (;;) {
-        MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        MPI_CHECK(MPI_Isend(buffer, (int)bytes, MPI_BYTE, peer, 0, s->comm[0], request));
+    for (int done = 0;;) {
+        MPI_CHECK(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done)
             return;
         backoff_pause(s->crowded, &pauses);

@@ -45,7 +45,7 @@ static struct cost isolate(struct members *m)
     struct diagnosis_progress progress = diagnosis_progress(diagnosis);
     size_t n;
     struct fault *fault = diagnosis_faults(diagnosis, &n);
-    struct cost cost = {progress.pairings, (double)progress.rounds, (double)progress.rounds * (m->n / 2 * 2),
+    struct cost cost = {progress.pairings, (double)progress.rounds, (double)progress.rounds * (m->n - m->n % 2),
                         members_found(m, fault, n)};
     free(fault);
     diagnosis_destroy(diagnosis);
@@ -103,7 +103,7 @@ static struct cost all_pairs(struct members *m)
         if (2 * sent[slow[i].from] <= m->n - 1 && 2 * received[slow[i].to] <= m->n - 1)
             fault[found++] = (struct fault){.kind = FAULT_PAIR, .member = slow[i].from, .other = slow[i].to};
     double pairings = m->n - 1 + m->n % 2, rounds = MESSAGES * pairings;
-    struct cost cost = {pairings, rounds, rounds * (m->n / 2 * 2), n < most && members_found(m, fault, found)};
+    struct cost cost = {pairings, rounds, rounds * (m->n - m->n % 2), n < most && members_found(m, fault, found)};
     free(sent);
     free(slow);
     free(fault);

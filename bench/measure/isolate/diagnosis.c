@@ -153,7 +153,7 @@ static int mark_suspects(const struct diagnosis *d, char *suspect)
                 (search_state(d, d->stage, i, SORT_MESSAGE, m, p) == SERIES_SLOW ||
                  search_state(d, d->stage, i, SORT_MESSAGE, p, m) == SERIES_SLOW ||
                  search_state(d, d->stage, i, SORT_ROUND_TRIP, m, p) == SERIES_SLOW))
-                any = suspect[m] = 1;
+                suspect[m] = 1, any = 1;
         }
     return any;
 }

@@ -315,7 +315,7 @@ TEST_EACH(faults_are_found_in_noise, MEMBERS_SCENARIOS)
     int repetitions = noise_repetitions(20), right = 0, runs = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int seed = 0; seed < repetitions; seed++, runs++)
-            right += finds(_i, sizes[i], (uint64_t)(1000 * _i + seed), 0.05);
+            right += finds(_i, sizes[i], 1000 * (uint64_t)_i + (uint64_t)seed, 0.05);
     ck_assert_msg(right >= 0.95 * runs, "%s: %d of %d", members_scenario_name[_i], right, runs);
 }
 
