@@ -15,8 +15,7 @@
 #   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and of tests/cli allreduce.sh,
 #           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh, profile_faults.sh and report.sh
 #   --rest  all tests that are worth repeating in a plain build after --cpu: leaves out tests/unit/document and
-#           tests/unit/results, and of tests/cli allreduce.sh, benchmark.sh, compare.sh, help.sh, profile.sh,
-#           profile_faults.sh and report.sh
+#           tests/unit/results, and of tests/cli the same as --cpu runs
 #   --long  runs simulations with all repetitions, not with a tenth, and attention on an emulated GPU with all magnitudes of scores
 set -euo pipefail
 
@@ -194,7 +193,7 @@ run_scripts() {
     local name
     for name in "$@"; do
         [ "$only" != cpu ] || [[ $name == @(allreduce|benchmark|comm|compare|help|profile|profile_faults|report) ]] || continue
-        [ "$only" != rest ] || [[ $name != @(allreduce|benchmark|compare|help|profile|profile_faults|report) ]] || continue
+        [ "$only" != rest ] || [[ $name != @(allreduce|benchmark|comm|compare|help|profile|profile_faults|report) ]] || continue
         run_one lines "cli/$name.sh" "tests/cli/$name.sh" "$build"
     done
 }

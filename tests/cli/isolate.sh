@@ -62,7 +62,7 @@ slow() {
     local to=(${2:+SLOW_SENDS_TO=$2})
     rm -rf out
     limit=300 try env LD_PRELOAD=slow_sends.so SLOW_SENDS_ALL_MS=10 SLOW_SENDS_RANK="$1" SLOW_SENDS_MS=30 "${to[@]}" \
-        "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --max-minutes 1.5 \
+        "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --max-minutes 0.75 \
         --output out --junit junit.xml
 }
 slow 2
@@ -82,9 +82,10 @@ succeeds "a slow pair is named, with its direction" grep -qE '^Messages from ran
 
 # ---- an interrupted run ----
 
-interrupt INT out2/summary.json "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 0.1 --max-minutes 10 --output out2
+interrupt INT out2/summary.json "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 0.1 --max-minutes 10 --junit junit2.xml --output out2
 succeeds "an interrupted run ends with a failure" [ "$status" != 0 ]
 succeeds "an interrupted run keeps what it found" valid out2/summary.json
+is "an interrupted run keeps JUnit's file, with all members" "$(grep -c '<testcase ' junit2.xml)" 4
 succeeds "an interrupted run's summary states that" grep -qE '^Interrupted, or still running: [0-9]+ of at least [0-9]+ rounds[.]$' <(texts out2/summary.json)
 is "an interrupted run leaves no process" "$(gone out2)" ""
 

@@ -166,7 +166,7 @@ static void add_heading(const struct isolate *a, cJSON *summary)
                          per_name[a->options->per], text_bytes(size, (double)a->options->bytes), a->options->resolve);
 }
 
-/* Rank 0: writes what was found so far; once the search is complete, also --junit, and prints it. Returns 0; or -1,
+/* Rank 0: writes what was found so far, also to --junit; once the search is complete, prints it. Returns 0; or -1,
  * reported. */
 static int write_outcome(struct isolate *a)
 {
@@ -189,7 +189,7 @@ static int write_outcome(struct isolate *a)
     outcome_add(&outcome, summary, &figures);
     harness_add_findings(&a->harness, summary);
     int status = harness_write_summary(results, summary, &figures, a->complete);
-    if (outcome_write_files(&outcome, results->directory) || (a->complete && outcome_write_junit(&outcome, o->junit)))
+    if (outcome_write_files(&outcome, results->directory) || outcome_write_junit(&outcome, o->junit))
         status = -1;
     outcome_destroy(&outcome);
     return status;

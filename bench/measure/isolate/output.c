@@ -44,24 +44,23 @@ enum isolate_status outcome_status(const struct outcome *o)
 
 enum { WORDS = 2 * HOST_TEXT + 240 };
 
+/* clang-format off */
 static const struct words {
     const char *before, *between, *verb, *peers;
     int is_rate; /* the inverse of a time: what is slow is a share of the peers' */
     const char *advice;
 } fault_word[FAULTS] = {
-    [FAULT_SENDS] = {"", "", "sends", "its peers'", 1,
-                     "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"},
-    [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1,
-                        "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"},
-    [FAULT_ANSWERS] = {"round trips with ", "", "take", "its peers'", 0,
-                       "look for power saving, interrupts and a longer path"},
+#define AT_PORT "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"
+#define ON_PATH "look at the path between them: a link of several switches, a route"
+    [FAULT_SENDS] = {"", "", "sends", "its peers'", 1, AT_PORT},
+    [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1, AT_PORT},
+    [FAULT_ANSWERS] = {"round trips with ", "", "take", "its peers'", 0, "look for power saving, interrupts and a longer path"},
     [FAULT_COMPUTES] = {"", "", "computes matrix products", "its peers'", 1,
                         "look at its clocks and temperature, and for other processes (--monitor-cpu, --monitor-gpu)"},
     [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
-    [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1,
-                    "look at the path between them: a link of several switches, a route"},
-    [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0,
-                            "look at the path between them: a link of several switches, a route"}};
+    [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
+    [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
+/* clang-format on */
 
 /* Writes and returns a sentence on a fault. */
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
@@ -345,19 +344,26 @@ static int write_matrix(const struct outcome *o, const char *directory)
     size_t length;
     int pairings = diagnosis_progress(o->diagnosis).pairings;
     FILE *out = text_begin(&text, &length);
-    fputs("from,to,seconds,bytes_per_second,ratio\n", out);
+    fputs("from,to,seconds,bytes_per_second,ratio,ratio_low,ratio_high,n,round_trip_seconds\n", out);
     for (int i = 0; i < pairings * o->members; i++) {
         int pairing = i / o->members, from = i % o->members;
         int to = diagnosis_partner(o->diagnosis, pairing, from);
-        struct fault f = {0};
-        if (to >= 0)
-            f = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
+        struct fault f = to < 0 ? (struct fault){0} : diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
         if (!f.n)
             continue;
         text_print_csv(out, o->member[from].name);
         fputc(',', out);
         text_print_csv(out, o->member[to].name);
-        fprintf(out, ",%.9g,%.6g,%.6g\n", f.seconds, (double)o->bytes / f.seconds, f.ratio);
+        const double field[] = {f.seconds,
+                                (double)o->bytes / f.seconds,
+                                f.ratio,
+                                f.low,
+                                f.high,
+                                (double)f.n,
+                                diagnosis_typical(o->diagnosis, FAULT_ANSWERS, from, to).seconds};
+        for (size_t k = 0; k < sizeof field / sizeof *field; k++) /* an unknown number is an empty field */
+            fprintf(out, isfinite(field[k]) ? ",%.9g" : ",", field[k]);
+        fputc('\n', out);
     }
     return write_text(directory, "matrix.csv", out, &text);
 }

@@ -200,8 +200,8 @@ TEST(files_name_hosts_of_ranks)
     ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
     ck_assert_str_eq(content(directory, "bad.txt"), "n1\n");
     ck_assert_str_eq(content(directory, "good.txt"), "n0\nn2\nn3\n");
-    assert_begins(content(directory, "matrix.csv"),
-                  "from,to,seconds,bytes_per_second,ratio\nrank 0 on n0,rank 1 on n0,0.0");
+    assert_begins(content(directory, "matrix.csv"), "from,to,seconds,bytes_per_second,ratio,ratio_low,ratio_high,n,"
+                                                    "round_trip_seconds\nrank 0 on n0,rank 1 on n0,0.0");
 }
 
 TEST(junit_has_a_case_for_each_member)
