@@ -348,8 +348,8 @@ static int write_matrix(const struct outcome *o, const char *directory)
     for (int i = 0; i < pairings * o->members; i++) {
         int pairing = i / o->members, from = i % o->members;
         int to = diagnosis_partner(o->diagnosis, pairing, from);
-        struct fault f = to < 0 ? (struct fault){0} : diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
-        if (!f.n)
+        struct fault f = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to < 0 ? from : to);
+        if (!f.n) /* a member that rests was never paired with itself */
             continue;
         text_print_csv(out, o->member[from].name);
         fputc(',', out);
