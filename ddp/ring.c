@@ -7,28 +7,33 @@ static int buffers_for(const struct plan *plan)
     return plan->n < RING_BUFFERS ? plan->n : RING_BUFFERS;
 }
 
-size_t ring_floats(const struct strategy *strategy, const struct model *model, const struct bucket_caps *caps)
+/* Returns the floats of the largest bucket. */
+static size_t largest_bucket(const struct plan *plan, size_t arena)
 {
-    struct plan plan;
     size_t most = 0;
-    if (!strategy->releases)
-        return 0;
-    strategy->plan(&plan, model->tensor, model->tensors, caps);
-    for (int i = 0; i < plan.n; i++) {
-        size_t floats = plan_end(&plan, i, model->arena) - plan.bucket[i].offset;
+    for (int i = 0; i < plan->n; i++) {
+        size_t floats = plan_end(plan, i, arena) - plan->bucket[i].offset;
         most = floats > most ? floats : most;
     }
-    most *= (size_t)buffers_for(&plan);
-    plan_destroy(&plan);
     return most;
 }
 
-void ring_create(struct reducer *reducer, const struct bucket_caps *caps)
+size_t ring_floats(const struct strategy *strategy, const struct model *model, const struct bucket_caps *caps)
 {
-    size_t floats = ring_floats(reducer->strategy, reducer->model, caps);
+    struct plan plan;
+    if (!strategy->releases)
+        return 0;
+    strategy->plan(&plan, model->tensor, model->tensors, caps);
+    size_t floats = (size_t)buffers_for(&plan) * largest_bucket(&plan, model->arena);
+    plan_destroy(&plan);
+    return floats;
+}
+
+void ring_create(struct reducer *reducer)
+{
     reducer->ring_buffers = buffers_for(&reducer->plan);
-    reducer->ring_floats = floats / (size_t)reducer->ring_buffers;
-    reducer->ring = reducer_allocate(reducer, floats);
+    reducer->ring_floats = largest_bucket(&reducer->plan, reducer->model->arena);
+    reducer->ring = reducer_allocate(reducer, (size_t)reducer->ring_buffers * reducer->ring_floats);
 }
 
 /* Returns 1 if the gradients of another bucket are the next to be written, beginning with `tensor`. */

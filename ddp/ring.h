@@ -9,7 +9,7 @@
 size_t ring_floats(const struct strategy *strategy, const struct model *model, const struct bucket_caps *caps);
 
 /* Allocates a reducer's ring; reducer_destroy releases it. */
-void ring_create(struct reducer *reducer, const struct bucket_caps *caps);
+void ring_create(struct reducer *reducer);
 
 /* Returns the buffer of a bucket in this micro-batch. */
 float *ring_buffer(const struct reducer *reducer, int bucket);

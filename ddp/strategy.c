@@ -88,7 +88,7 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
     if (strategy->exchanges)
         exchange_create(reducer);
     if (strategy->releases)
-        ring_create(reducer, caps);
+        ring_create(reducer);
     reducer_restart(reducer);
 }
 

@@ -12,10 +12,8 @@
 # Exits with status 1 if a check failed, or a program crashed, was not built or checked nothing.
 #   --gpu   only tests on a real GPU, which must exist
 #   --mpi   only tests that depend on the MPI: tests/mpi, and comm.sh and run.sh of tests/cli
-#   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and of tests/cli allreduce.sh,
-#           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh, profile_faults.sh and report.sh
-#   --rest  all tests that are worth repeating in a plain build after --cpu: leaves out tests/unit/document and
-#           tests/unit/results, and of tests/cli the same as --cpu runs
+#   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and some of tests/cli (`sanitized`, below)
+#   --rest  all tests that are worth repeating in a plain build after --cpu: not its scripts, tests/unit/document, tests/unit/results
 #   --long  runs simulations with all repetitions, not with a tenth, and attention on an emulated GPU with all magnitudes of scores
 set -euo pipefail
 
@@ -188,12 +186,14 @@ run_mpi_tests() {
     done
 }
 
+sanitized='allreduce|benchmark|comm|compare|help|profile|profile_faults|report' # scripts that --cpu runs and --rest leaves out
+
 # run_scripts NAME...: runs those of the scripts tests/cli/NAME.sh that the options of this script select.
 run_scripts() {
     local name
     for name in "$@"; do
-        [ "$only" != cpu ] || [[ $name == @(allreduce|benchmark|comm|compare|help|profile|profile_faults|report) ]] || continue
-        [ "$only" != rest ] || [[ $name != @(allreduce|benchmark|comm|compare|help|profile|profile_faults|report) ]] || continue
+        [ "$only" != cpu ] || [[ $name == @($sanitized) ]] || continue
+        [ "$only" != rest ] || [[ $name != @($sanitized) ]] || continue
         run_one lines "cli/$name.sh" "tests/cli/$name.sh" "$build"
     done
 }

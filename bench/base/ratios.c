@@ -149,18 +149,7 @@ static double healthy_ratio(const struct ratios *r, size_t group)
     return k < 2 ? 1 : (double)reference_of(median, k, r->of[group].lowest);
 }
 
-/* Returns the number of samples that an interval of the median of n leaves out at each end, and 1 more; 0: n is too
- * small for an interval. A median is above x at level 1 - alpha if fewer than that number are at or below x. */
-static size_t order(size_t n, double alpha)
-{
-    size_t k = 0;
-    while (2 * k < n && stats_sign_p(n, k) <= alpha)
-        k++;
-    return k;
-}
-
-/* Decides a series, of which `below` samples are not above the limit for slow, and `above` not below that for healthy.
- */
+/* Decides a series: `below` samples are not above the limit for slow, and `above` not below that for healthy. */
 static void decide(struct ratios *r, size_t column, size_t below, size_t above, size_t most)
 {
     unsigned short *from = &r->slow_from[column];
@@ -188,7 +177,7 @@ static void count(const struct ratios *r, unsigned short *below, unsigned short 
 
 size_t ratios_decide(struct ratios *r, double alpha)
 {
-    size_t most = order(r->n, alpha), undecided = 0;
+    size_t most = stats_sign_outside(r->n, alpha), undecided = 0;
     unsigned short *below = allocate(2 * r->columns, sizeof *below), *above = below + r->columns;
     for (size_t g = 0; g < r->groups && r->n; g++)
         r->of[g].healthy = healthy_ratio(r, g);

@@ -6,9 +6,8 @@
  * the one at (k - 1) / 2, from 0, which is that of a healthy column even if half of all are slow.
  *
  * When `most` rows are kept, each two rows become one, of geometric means, and from then on each row is the mean of
- * twice as many repetitions. So memory is bounded, every repetition counts, and the medians go on becoming more
- * precise. When rows are joined depends on their number alone, not on their values, which sequential intervals permit.
- */
+ * twice as many repetitions. So memory is bounded, every repetition counts, and the medians become more precise. When
+ * rows are joined depends on their number alone, not on their values, which sequential intervals permit. */
 #ifndef BENCH_BASE_RATIOS_H
 #define BENCH_BASE_RATIOS_H
 

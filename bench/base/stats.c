@@ -250,13 +250,21 @@ double stats_sign_p(size_t n, size_t k)
     return fmin(1, exp(log(count + 1) + log_ways - count * log(2)));
 }
 
+size_t stats_sign_outside(size_t n, double alpha)
+{
+    size_t outside = 0;
+    while (2 * outside < n && stats_sign_p(n, outside) <= alpha)
+        outside++;
+    return outside;
+}
+
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level)
 {
     struct paired paired = {NAN, NAN, NAN, 1, n};
     if (n == 0)
         return paired;
     double *ratio = allocate(n, sizeof *ratio);
-    size_t below = 0, above = 0, outside = 0;
+    size_t below = 0, above = 0, outside = stats_sign_outside(n, 1 - level);
     for (size_t i = 0; i < n; i++) {
         ratio[i] = b ? a[i] / b[i] : a[i];
         below += ratio[i] < 1;
@@ -266,8 +274,6 @@ struct paired stats_paired_anytime(const double *a, const double *b, size_t n, d
     paired.ratio = sorted_quantile(ratio, n, 0.5);
     size_t most = below > above ? below : above;
     paired.p = stats_sign_p(n, n - most < n / 2 ? n - most : n / 2);
-    while (2 * outside < n && stats_sign_p(n, outside) <= 1 - level)
-        outside++;
     if (outside) {
         paired.ci_low = ratio[outside - 1];
         paired.ci_high = ratio[n - outside];

@@ -67,8 +67,11 @@ struct estimate stats_excess(const double *a, const double *b, size_t n, int med
  * Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
-/* Returns that p of n ratios, of which k are on the rarer side of 1: min(1, (n + 1) (n choose k) / 2^n). */
+/* stats_sign_p returns that p of n ratios, of which k are on the rarer side of 1: min(1, (n + 1) (n choose k) / 2^n).
+ * stats_sign_outside returns which of n sorted samples, counted from 1 at each end, are the ends of that interval at
+ * level 1 - alpha, so that the median is above x if fewer samples than that are at or below x; 0: n is too small. */
 double stats_sign_p(size_t n, size_t k);
+size_t stats_sign_outside(size_t n, double alpha);
 
 /* Compares a[n_a] with b[n_b] without pairs: difference = mean log a - mean log b. Its standard error `error` comes
  * from the pooled standard deviation, or from least_sd if that is larger, with df = n_a + n_b - 2 degrees of freedom.

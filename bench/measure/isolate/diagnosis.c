@@ -18,6 +18,13 @@ size_t search_column(const struct diagnosis *d, const struct stage *stage, int r
     return (size_t)part * (size_t)d->members + (size_t)(sort == SORT_ROUND_TRIP && to < from ? to : from);
 }
 
+/* Returns the sort of a part. */
+static enum sort sort_of(const struct stage *stage, size_t part)
+{
+    size_t pairs = 2 * (size_t)stage->rounds;
+    return (enum sort)(part < pairs ? part % 2 : SORT_PRODUCT + part - pairs);
+}
+
 /* ---- stages ---- */
 
 /* Makes a group of each part, since all pairs of a round may have a longer way than those of another. Only of 3 members
@@ -26,7 +33,7 @@ static void set_groups(const struct diagnosis *d, struct stage *stage)
 {
     struct ratios *r = &stage->ratios;
     for (size_t g = 0; g < r->groups; g++) {
-        int is_trip = g % 2 && (int)g < 2 * stage->rounds, few = is_trip && d->members == 3;
+        int is_trip = sort_of(stage, g) == SORT_ROUND_TRIP, few = is_trip && d->members == 3;
         r->of[g] = (struct ratios_group){is_trip ? fmax(d->resolve, ROUND_TRIP_RESOLVE) : d->resolve, few, 1};
         for (size_t m = 0; m < (size_t)d->members; m++)
             r->group[g * (size_t)d->members + m] = (unsigned char)(few ? SORT_ROUND_TRIP : g);
@@ -200,13 +207,6 @@ const int *diagnosis_next(struct diagnosis *d, int late)
     return search_partners(d, stage, stage->done);
 }
 
-/* Returns the sort of a column (search_column). */
-static enum sort sort_of(const struct diagnosis *d, const struct stage *stage, size_t column)
-{
-    int part = (int)(column / (size_t)d->members), pairs = 2 * stage->rounds;
-    return part < pairs ? (enum sort)(part % 2) : (enum sort)(SORT_PRODUCT + part - pairs);
-}
-
 struct diagnosis_progress diagnosis_progress(const struct diagnosis *d)
 {
     struct diagnosis_progress progress = {.rounds = d->rounds, .pairings = d->pairings, .ring = d->ring};
@@ -215,7 +215,7 @@ struct diagnosis_progress diagnosis_progress(const struct diagnosis *d)
         progress.undecided += stage->undecided;
         for (size_t c = 0; c < stage->ratios.columns; c++) {
             progress.series += stage->ratios.state[c] != SERIES_NONE;
-            *undecided[sort_of(d, stage, c)] += stage->ratios.state[c] == SERIES_UNDECIDED;
+            *undecided[sort_of(stage, c / (size_t)d->members)] += stage->ratios.state[c] == SERIES_UNDECIDED;
         }
     }
     return progress;

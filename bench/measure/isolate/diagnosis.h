@@ -76,10 +76,10 @@ void diagnosis_add(struct diagnosis *diagnosis, const struct member_times *times
 
 /* The course of the search so far. */
 struct diagnosis_progress {
-    size_t rounds;            /* measured */
-    int pairings, ring;       /* different pairings, of which `ring` are of the ring */
-    size_t series, undecided; /* undecided: as of the last complete repetition of each pairing; of these: */
-    size_t messages, round_trips, products, copies;
+    size_t rounds;                                  /* measured */
+    int pairings, ring;                             /* different pairings, of which `ring` are of the ring */
+    size_t series, undecided;                       /* undecided: as of the last complete repetition of each pairing */
+    size_t messages, round_trips, products, copies; /* undecided series of each sort */
 };
 struct diagnosis_progress diagnosis_progress(const struct diagnosis *diagnosis);
 

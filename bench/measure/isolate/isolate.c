@@ -172,7 +172,6 @@ static int write_outcome(struct isolate *a)
 {
     const struct isolate_options *o = a->options;
     struct results *results = &a->harness.results;
-    struct diagnosis_progress p = diagnosis_progress(a->diagnosis);
     struct figure_list figures = {0};
     struct outcome outcome = {.diagnosis = a->diagnosis,
                               .member = a->member,
@@ -183,8 +182,8 @@ static int write_outcome(struct isolate *a)
                               .seconds = a->spent_s};
     outcome_create(&outcome);
     a->verdict = outcome_status(&outcome);
-    cJSON *summary = results_summary_create("isolate", o->harness.results.label, (double)p.rounds,
-                                            (double)p.rounds + !a->complete, "rounds");
+    cJSON *summary = results_summary_create("isolate", o->harness.results.label, (double)outcome.progress.rounds,
+                                            (double)outcome.progress.rounds + !a->complete, "rounds");
     add_heading(a, summary);
     outcome_add(&outcome, summary, &figures);
     harness_add_findings(&a->harness, summary);

@@ -21,6 +21,7 @@ static const int severity[] = {[MEMBER_HEALTHY] = 0, [MEMBER_UNDECIDED] = 1, [ME
 
 void outcome_create(struct outcome *o)
 {
+    o->progress = diagnosis_progress(o->diagnosis);
     o->fault = diagnosis_faults(o->diagnosis, &o->faults);
     o->state = allocate((size_t)o->members, sizeof *o->state);
     for (int m = 0; m < o->members; m++) {
@@ -97,13 +98,13 @@ static void add_undecided(const struct outcome *o, cJSON *summary)
     FILE *out = text_begin(&names, &length);
     print_names(out, o, MEMBER_UNDECIDED);
     text_end(out);
-    struct diagnosis_progress p = diagnosis_progress(o->diagnosis);
+    const struct diagnosis_progress *p = &o->progress;
     results_add_sentence(
         summary, "answers",
         "Undecided after %s, %zu of %d members: %s; %zu messages, %zu round trips, %zu products and %zu "
         "copies are. A longer --max-minutes may decide, or a larger --resolve than %g %%.",
-        text_duration(spent, o->seconds), o->count[MEMBER_UNDECIDED], o->members, names, p.messages, p.round_trips,
-        p.products, p.copies, 100 * o->resolve);
+        text_duration(spent, o->seconds), o->count[MEMBER_UNDECIDED], o->members, names, p->messages, p->round_trips,
+        p->products, p->copies, 100 * o->resolve);
     free(names);
 }
 
@@ -173,7 +174,7 @@ static int by_severity(const void *a, const void *b)
  * member that is slow itself is slow with every partner. */
 static struct fault with_best_partner(const struct outcome *o, enum fault_kind kind, int member)
 {
-    int pairings = kind <= FAULT_ANSWERS ? diagnosis_progress(o->diagnosis).pairings : 0;
+    int pairings = kind <= FAULT_ANSWERS ? o->progress.pairings : 0;
     struct fault best = diagnosis_typical(o->diagnosis, kind, member, -1);
     for (int i = 0; i < pairings; i++) {
         int partner = diagnosis_partner(o->diagnosis, i, member);
@@ -342,10 +343,9 @@ static int write_matrix(const struct outcome *o, const char *directory)
 {
     char *text;
     size_t length;
-    int pairings = diagnosis_progress(o->diagnosis).pairings;
     FILE *out = text_begin(&text, &length);
     fputs("from,to,seconds,bytes_per_second,ratio,ratio_low,ratio_high,n,round_trip_seconds\n", out);
-    for (int i = 0; i < pairings * o->members; i++) {
+    for (int i = 0; i < o->progress.pairings * o->members; i++) {
         int pairing = i / o->members, from = i % o->members;
         int to = diagnosis_partner(o->diagnosis, pairing, from);
         struct fault f = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to < 0 ? from : to);

@@ -21,13 +21,14 @@ struct outcome {
     size_t bytes;         /* of a message */
     double seconds;       /* since the first round */
     struct estimate load; /* time of messages under load / alone (measure_load); n 0: not known */
+    struct diagnosis_progress progress;
     struct fault *fault;
     size_t faults;
     enum member_state *state; /* [members] */
     size_t count[3];          /* number of members in each state */
 };
 
-/* Fills the members from `fault` on from those before. Release with outcome_destroy. */
+/* Fills the members from `progress` on from those before. Release with outcome_destroy. */
 void outcome_create(struct outcome *outcome);
 void outcome_destroy(struct outcome *outcome);
 

@@ -29,8 +29,7 @@ struct diagnosis {
 };
 
 /* Returns the column of a sort in a round of a stage: of the message from a member to another, of the round trips of
- * both, or of the product or copy of `from`, which has one column for all rounds of the ring, and none in other stages.
- */
+ * both, or of the product or copy of `from`, which has one column for all rounds of the ring; none in other stages. */
 size_t search_column(const struct diagnosis *diagnosis, const struct stage *stage, int round, enum sort sort, int from,
                      int to);
 

@@ -69,16 +69,22 @@ int bucket_size_parse(struct bucket_size *size, const char *option, const char *
     return 0;
 }
 
+/* Forms of a strategy (struct strategy): how the label of a row ends beside the plain form, and the option that adds
+ * it. */
+enum { PLAIN, UPDATE, BF16, GRADIENTS, FORMS };
+static const struct {
+    const char *suffix, *option;
+} forms[FORMS] = {{"", ""},
+                  {":update", "--update-in-backward"},
+                  {":bf16", "--wire-dtype fp32,bf16"},
+                  {":gradients", "--shard optimizer,gradients"}};
+
 /* Returns the option that adds the rows whose labels end with these words; NULL: none does. */
 static const char *form_option(const char *words)
 {
-    static const char *const forms[][2] = {{"update", "--update-in-backward"},
-                                           {"bf16", "--wire-dtype fp32,bf16"},
-                                           {"gradients", "--shard optimizer,gradients"}};
-    const char *last = strrchr(words, ':');
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (!strcmp(last ? last + 1 : words, forms[i][0]))
-            return forms[i][1];
+    for (int form = PLAIN + 1; form < FORMS; form++)
+        if (!strcmp(strrchr(words, ':'), forms[form].suffix))
+            return forms[form].option;
     return NULL;
 }
 
@@ -100,9 +106,9 @@ static int strategies_parse(const struct option *option, const char *text, void 
         if (!strategy)
             return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
                                 strategy_names(", ", 1, names));
-        if (size && form_option(size + 1))
+        if (size && form_option(size))
             return error_report("--%s: '%s' is a row's label, not a name; name '%s', and give %s", option->name, word,
-                                name, form_option(size + 1));
+                                name, form_option(size));
         if (strategy->number_letter) {
             if (number_parse(&list.item[list.n].number, option->name, strategy, size))
                 return -1;
@@ -224,7 +230,6 @@ const char *const sharding_name[SHARDINGS + 1] = {"optimizer", "gradients", NULL
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
                          const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update)
 {
-    enum { PLAIN, UPDATE, BF16, GRADIENTS, FORMS }; /* forms of a strategy (struct strategy) */
     int n = 0, buckets = 0, found[FORMS] = {0};
     unsigned narrow = wires & 1u << COMM_BF16, gradients = shards & 1u << SHARD_GRADIENTS;
     for (int i = 0; i < list->n; i++) {
@@ -233,7 +238,6 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         int plain =
             (!named->bf16 || wires & 1u << COMM_FLOAT32) && (!named->gradients || shards & 1u << SHARD_OPTIMIZER);
         const int wanted[FORMS] = {plain, update && plain, narrow != 0, gradients != 0};
-        const char *const suffix[FORMS] = {"", ":update", plain ? ":bf16" : "", plain ? ":gradients" : ""};
         const struct bucket_size *own = *list->item[i].size.words ? &list->item[i].size : NULL;
         int n_sizes = named->buckets && !own ? sizes->n : 1;
         buckets |= named->buckets && !own;
@@ -252,7 +256,7 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
             struct implementation *made = &row[n++];
             *made = (struct implementation){.strategy = strategy[form], .number = list->item[i].number};
             snprintf(made->label, sizeof made->label, "%s%s%s%s", list->item[i].label, n_sizes > 1 ? ":" : "",
-                     n_sizes > 1 ? size->words : "", suffix[form]);
+                     n_sizes > 1 ? size->words : "", plain ? forms[form].suffix : "");
             for (const struct implementation *other = row; other < made; other++)
                 if (!strcmp(other->label, made->label))
                     return error_report("--implementations: two rows are called '%s'; give one of them a label, as "
