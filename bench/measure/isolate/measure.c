@@ -1,5 +1,5 @@
 /* measure.c - measures a round: the links of all pairs at once; then on every member the same matrix products, and the
- * same copy in memory. */
+ * same copy in memory. Members that have less than a core each take turns with these, so that each has a core. */
 #include "isolate/measure.h"
 
 #include "ddp/links.h"
@@ -54,11 +54,11 @@ static void fill_matrices(const struct measure *m)
     free(random);
 }
 
-/* Returns how many products or copies to time together, on every rank the same: as many as take rank 0 about 10 ms,
- * some time slices of the scheduler, so that ranks that share a core take equally long. */
+/* Returns how many products or copies to time together, on every rank the same: as many as take rank 0 about 5 ms,
+ * which is some time slices of the scheduler, so that other processes slow all ranks alike. */
 static size_t choose_number(const struct measure *m, void (*work)(const struct measure *m))
 {
-    const double about_s = 1e-2;
+    const double about_s = 5e-3;
     time_of(m, work, 1);
     return (size_t)job_from_first(m->job, (int)fmax(1, fmin(1000, about_s / time_of(m, work, 1))), 0);
 }
@@ -77,6 +77,7 @@ void measure_create(struct measure *m, int members)
         m->times = allocate((size_t)m->job->size, sizeof *m->times);
     }
     fill_matrices(m);
+    m->turns = (int)job_max(m->job, ceil(1 / fmin(1, m->job->cores)));
     m->products = choose_number(m, multiply);
     m->copies = choose_number(m, copy);
 }
@@ -95,6 +96,18 @@ void measure_destroy(struct measure *m)
     free(m->sent);
     free(m->times);
     *m = (struct measure){0};
+}
+
+/* Times products and copies of this rank when its turn comes. */
+static void time_in_turn(const struct measure *m, struct member_times *mine)
+{
+    for (int turn = 0; turn < m->turns; turn++) {
+        job_barrier(m->job);
+        if (!m->is_member || m->job->rank % m->turns != turn)
+            continue;
+        mine->product = (float)time_of(m, multiply, m->products);
+        mine->copy = (float)time_of(m, copy, m->copies);
+    }
 }
 
 /* Returns the rank of this rank's partner, which rank 0 sends; -1: it rests; NO_ROUND: there is no further round. */
@@ -120,11 +133,7 @@ int measure_round(struct measure *m, const int *partner, struct member_times *ti
     links_time(m->job, m->comm, with, m->message, m->bytes, &link);
     mine.send = (float)link.send;
     mine.round_trip = (float)link.round_trip;
-    job_barrier(m->job);
-    if (m->is_member) {
-        mine.product = (float)time_of(m, multiply, m->products);
-        mine.copy = (float)time_of(m, copy, m->copies);
-    }
+    time_in_turn(m, &mine);
     job_gather_first(m->job, &mine, sizeof mine, m->times);
     for (int i = 0; i < m->members && m->job->rank == 0; i++)
         times[i] = m->times[m->rank[i]];

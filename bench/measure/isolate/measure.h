@@ -22,6 +22,7 @@ struct measure {
     void *matrix[3];         /* y, x and w of the product y = x w^T, in the device's compute type */
     float *from, *to;        /* [MEASURE_COPY_BYTES] each */
     size_t products, copies; /* that are timed together */
+    int turns;               /* in which members time these, since some have less than a core */
     /* on rank 0 only */
     int members;
     int *rank;                  /* [members] rank of each member, set by the caller after measure_create */
