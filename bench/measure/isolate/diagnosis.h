@@ -20,7 +20,8 @@
  *
  * Faults: a member sends slowly if at least two of its messages are slow, and none is healthy, of those that go to
  * members which do not receive slowly; and receives slowly likewise. The member that explains most slow messages is
- * taken first. A slow message that no member explains is the fault of the pair. Round trips likewise. A delay slows
+ * taken first. A slow message that no member explains is the fault of the pair, or open as long as one of the two has
+ * no healthy message but undecided ones. Round trips likewise. A delay slows
  * both a pair's round trips and its messages: a slow message counts only if its excess over the median, in seconds, is
  * at least twice that of the pair's round trips, unless these are not slow. */
 #ifndef BENCH_MEASURE_ISOLATE_DIAGNOSIS_H
@@ -51,6 +52,7 @@ extern const char *const fault_name[FAULTS + 1]; /* sends, receives, answers, co
 struct fault {
     enum fault_kind kind;
     int member, other;       /* other: -1 unless of a pair */
+    int open;                /* 1: of a pair or of one of its members, which others of their series have yet to tell */
     double ratio, low, high; /* its time / the median of its peers; an interval at a family-wise 95 % */
     double seconds;          /* its time: ratio x the median of its peers, in its first round */
     size_t n;                /* ratios, or means of several (ratios.h) */
@@ -91,7 +93,7 @@ int diagnosis_partner(const struct diagnosis *diagnosis, int pairing, int member
 struct fault *diagnosis_faults(const struct diagnosis *diagnosis, size_t *n);
 
 /* Returns the state of a member: slow if it is at fault (both members are for a pair's fault); undecided if one of its
- * series is. */
+ * series is, or a fault of it is open. */
 enum member_state diagnosis_member(const struct diagnosis *diagnosis, const struct fault *fault, size_t n, int member);
 
 /* Returns what a member measured, as a fault of that kind would be reported, for tables and the matrix: its messages to

@@ -126,6 +126,21 @@ static int worst_node(const struct edges *e, int *slow, int *healthy)
     return worst;
 }
 
+/* Returns whether a node may yet turn out to be faulty: some of its edges to nodes that are not are undecided, and none
+ * is healthy. */
+static int is_open(const struct edges *e, int node)
+{
+    int undecided = 0;
+    for (const struct edge *edge = e->edge; edge < e->edge + e->n; edge++)
+        for (int end = 0; end < 2; end++)
+            if (edge->node[end] == node && !e->faulty[edge->node[!end]]) {
+                undecided |= edge->state == SERIES_UNDECIDED;
+                if (edge->state == SERIES_HEALTHY)
+                    return 0;
+            }
+    return undecided;
+}
+
 static void explain(struct edges *e)
 {
     int *counts = allocate(2 * (size_t)e->nodes, sizeof *counts);
@@ -164,7 +179,8 @@ static void add_faults_of_pairs(const struct diagnosis *d, struct fault_list *li
             add_fault(d, list, NULL,
                       (struct fault){.kind = messages ? FAULT_PAIR : FAULT_PAIR_ANSWERS,
                                      .member = edge->node[0],
-                                     .other = edge->node[1] % n});
+                                     .other = edge->node[1] % n,
+                                     .open = is_open(&e, edge->node[0]) || is_open(&e, edge->node[1])});
     free(e.edge);
     free(e.faulty);
 }
@@ -211,8 +227,12 @@ static int is_undecided(const struct diagnosis *d, int member)
 
 enum member_state diagnosis_member(const struct diagnosis *d, const struct fault *fault, size_t n, int member)
 {
+    int open = 0;
     for (const struct fault *f = fault; f < fault + n; f++)
-        if (f->member == member || f->other == member)
-            return MEMBER_SLOW;
-    return is_undecided(d, member) ? MEMBER_UNDECIDED : MEMBER_HEALTHY;
+        if (f->member == member || f->other == member) {
+            if (!f->open)
+                return MEMBER_SLOW;
+            open = 1;
+        }
+    return open || is_undecided(d, member) ? MEMBER_UNDECIDED : MEMBER_HEALTHY;
 }

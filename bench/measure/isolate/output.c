@@ -63,18 +63,25 @@ static const struct words {
     [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
 /* clang-format on */
 
+/* Returns the name of a fault in tables. */
+static const char *name_of(const struct fault *fault)
+{
+    return fault->open ? "open" : fault_name[fault->kind];
+}
+
 /* Writes and returns a sentence on a fault. */
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
     const struct words *w = &fault_word[f->kind];
     int at = snprintf(text, WORDS, "%s%s%s%s %s ", w->before, o->member[f->member].name, w->between,
                       f->other < 0 ? "" : o->member[f->other].name, w->verb);
+    const char *end = f->open ? "; whether one of the two is slow or what lies between them is undecided" : "";
     if (w->is_rate)
-        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu).", 100 / f->ratio,
-                 w->peers, 100 / f->high, 100 / f->low, f->n);
+        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu)%s.", 100 / f->ratio,
+                 w->peers, 100 / f->high, 100 / f->low, f->n, end);
     else
-        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu).", f->ratio, w->peers,
-                 f->low, f->high, f->n);
+        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s.", f->ratio,
+                 w->peers, f->low, f->high, f->n, end);
     *text = (char)toupper((unsigned char)*text);
     return text;
 }
@@ -190,7 +197,7 @@ static void write_state(char text[64], const struct outcome *o, int member)
     size_t at = (size_t)snprintf(text, 64, "  %s", state_name[o->state[member]]);
     for (size_t i = 0, n = 0; i < o->faults && at < 64; i++)
         if (o->fault[i].member == member || o->fault[i].other == member)
-            at += (size_t)snprintf(text + at, 64 - at, "%s%s", n++ ? ", " : ": ", fault_name[o->fault[i].kind]);
+            at += (size_t)snprintf(text + at, 64 - at, "%s%s", n++ ? ", " : ": ", name_of(&o->fault[i]));
 }
 
 /* Fills the columns of a kind, and adds its figure, whose subject is the member's name. */
@@ -260,8 +267,8 @@ static void add_faults(const struct outcome *o, cJSON *summary)
     struct fault_row *row = allocate(o->faults, sizeof *row);
     for (size_t i = 0; i < o->faults; i++) {
         const struct fault *f = &o->fault[i];
-        row[i] = (struct fault_row){fault_name[f->kind], o->member[f->member].name,
-                                    f->other < 0 ? "" : o->member[f->other].name, *f};
+        row[i] =
+            (struct fault_row){name_of(f), o->member[f->member].name, f->other < 0 ? "" : o->member[f->other].name, *f};
     }
     results_add_table(summary,
                       &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->faults)});
