@@ -1,6 +1,6 @@
 /* nominal.h - the rate of a link, and the share of it that busbw normally reaches. All functions are pure. */
-#ifndef BENCH_MEASURE_ALLREDUCE_NOMINAL_H
-#define BENCH_MEASURE_ALLREDUCE_NOMINAL_H
+#ifndef BENCH_BASE_NOMINAL_H
+#define BENCH_BASE_NOMINAL_H
 
 #include "base/option_table.h"
 

@@ -1,5 +1,5 @@
 /* nominal.c - known links: their rates, and the share of the rate that is normal for each. */
-#include "allreduce/nominal.h"
+#include "base/nominal.h"
 
 #include "kernels/error.h"
 

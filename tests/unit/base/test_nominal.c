@@ -1,5 +1,5 @@
 /* test_nominal.c - nominal rates of links by name and by number, and the text that judges the share reached. */
-#include "allreduce/nominal.h"
+#include "base/nominal.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"
