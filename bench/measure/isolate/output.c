@@ -55,12 +55,12 @@ static const struct words {
 #define ON_PATH "look at the path between them: a link of several switches, a route"
     [FAULT_SENDS] = {"", "", "sends", "its peers'", 1, AT_PORT},
     [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1, AT_PORT},
-    [FAULT_ANSWERS] = {"round trips with ", "", "take", "its peers'", 0, "look for power saving, interrupts and a longer path"},
+    [FAULT_ROUND_TRIP] = {"round trips with ", "", "take", "its peers'", 0, "look for power saving, interrupts and a longer path"},
     [FAULT_COMPUTES] = {"", "", "computes matrix products", "its peers'", 1,
                         "look at its clocks and temperature, and for other processes (--monitor-cpu, --monitor-gpu)"},
     [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
-    [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
+    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
 /* clang-format on */
 
 /* Writes and returns a sentence on a fault. */
@@ -135,7 +135,7 @@ static const struct kind_row {
     int judged; /* by ddpbench compare */
 } kinds[] = {{FAULT_SENDS, "send", 1},
              {FAULT_RECEIVES, "receive", 1},
-             {FAULT_ANSWERS, "round_trip", 0},
+             {FAULT_ROUND_TRIP, "round_trip", 0},
              {FAULT_COMPUTES, "product", 1},
              {FAULT_COPIES, "copy", 1}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -174,7 +174,7 @@ static int by_severity(const void *a, const void *b)
  * member that is slow itself is slow with every partner. */
 static struct fault with_best_partner(const struct outcome *o, enum fault_kind kind, int member)
 {
-    int pairings = kind <= FAULT_ANSWERS ? o->progress.pairings : 0;
+    int pairings = kind <= FAULT_ROUND_TRIP ? o->progress.pairings : 0;
     struct fault best = diagnosis_typical(o->diagnosis, kind, member, -1);
     for (int i = 0; i < pairings; i++) {
         int partner = diagnosis_partner(o->diagnosis, i, member);
@@ -360,7 +360,7 @@ static int write_matrix(const struct outcome *o, const char *directory)
                                 f.low,
                                 f.high,
                                 (double)f.n,
-                                diagnosis_typical(o->diagnosis, FAULT_ANSWERS, from, to).seconds};
+                                diagnosis_typical(o->diagnosis, FAULT_ROUND_TRIP, from, to).seconds};
         for (size_t k = 0; k < sizeof field / sizeof *field; k++) /* an unknown number is an empty field */
             fprintf(out, isfinite(field[k]) ? ",%.9g" : ",", field[k]);
         fputc('\n', out);

@@ -89,9 +89,9 @@ static const struct {
 } kinds[FAULTS] = {
     {{FAULT_SENDS, 3, -1, .ratio = 2}, "Host n3 sends at 50 % of its peers' rate [50, 50] (n = ", "sends", "n3\n"},
     {{FAULT_RECEIVES, 3, -1, .ratio = 2}, "Host n3 receives at 50 % of its peers' rate [", "receives", "n3\n"},
-    {{FAULT_ANSWERS, 3, -1, .ratio = 3},
+    {{FAULT_ROUND_TRIP, 3, -1, .ratio = 3},
      "Round trips with host n3 take 3 times as long as its peers' [3, 3] (n = ",
-     "answers",
+     "round_trip",
      "n3\n"},
     {{FAULT_COMPUTES, 3, -1, .ratio = 1.25},
      "Host n3 computes matrix products at 80 % of its peers' rate [",
@@ -102,9 +102,9 @@ static const struct {
      "Messages from host n3 to host n4 move at 50 % of other pairs' rate [50, 50] (n = ",
      "pair",
      "n3\nn4\n"},
-    {{FAULT_PAIR_ANSWERS, 3, 4, .ratio = 3},
+    {{FAULT_PAIR_ROUND_TRIP, 3, 4, .ratio = 3},
      "Round trips between host n3 and host n4 take 3 times as long as those of other pairs [3, 3] (n = ",
-     "pair_answers",
+     "pair_round_trip",
      "n3\nn4\n"}};
 
 TEST_EACH(every_fault_has_a_sentence, FAULTS)
