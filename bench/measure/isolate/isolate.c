@@ -179,7 +179,9 @@ static int write_outcome(struct isolate *a)
                               .resolve = o->resolve / 100,
                               .bytes = o->bytes,
                               .load = a->load,
-                              .seconds = a->spent_s};
+                              .seconds = a->spent_s,
+                              .complete = a->complete,
+                              .crowded = a->harness.comm.progress.crowded};
     outcome_create(&outcome);
     a->verdict = outcome_status(&outcome);
     cJSON *summary = results_summary_create("isolate", o->harness.results.label, (double)outcome.progress.rounds,

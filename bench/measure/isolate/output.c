@@ -91,20 +91,27 @@ static void print_names(FILE *out, const struct outcome *o, enum member_state st
         fprintf(out, " and %zu more", n - MOST);
 }
 
+/* Adds which members are undecided in what, and what may decide unless the run goes on or was interrupted. */
 static void add_undecided(const struct outcome *o, cJSON *summary)
 {
-    char *names, spent[CELL];
+    char *names, spent[CELL], advice[200] = "";
     size_t length;
     FILE *out = text_begin(&names, &length);
     print_names(out, o, MEMBER_UNDECIDED);
     text_end(out);
     const struct diagnosis_progress *p = &o->progress;
+    if (o->complete)
+        snprintf(advice, sizeof advice, "%s A longer --max-minutes may decide, or a larger --resolve than %g %%.",
+                 o->crowded ? " Ranks share cores, which makes them differ: start no more on a host than it has cores."
+                            : "",
+                 100 * o->resolve);
     results_add_sentence(
         summary, "answers",
-        "Undecided after %s, %zu of %d members: %s; %zu messages, %zu round trips, %zu products and %zu "
-        "copies are. A longer --max-minutes may decide, or a larger --resolve than %g %%.",
-        text_duration(spent, o->seconds), o->count[MEMBER_UNDECIDED], o->members, names, p->messages, p->round_trips,
-        p->products, p->copies, 100 * o->resolve);
+        "Undecided %s %s%s, %zu of %d members: %s; %zu messages, %zu round trips, %zu products and %zu "
+        "copies are.%s",
+        o->complete ? "after" : "so far, after", text_duration(spent, o->seconds),
+        o->complete ? "" : " (interrupted, or still running)", o->count[MEMBER_UNDECIDED], o->members, names,
+        p->messages, p->round_trips, p->products, p->copies, advice);
     free(names);
 }
 

@@ -20,6 +20,8 @@ struct outcome {
     double resolve;       /* 0.05 is 5 % */
     size_t bytes;         /* of a message */
     double seconds;       /* since the first round */
+    int complete;         /* 1: no further round follows */
+    int crowded;          /* 1: ranks share cores */
     struct estimate load; /* time of messages under load / alone (measure_load); n 0: not known */
     struct diagnosis_progress progress;
     struct fault *fault;

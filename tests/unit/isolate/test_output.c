@@ -36,8 +36,13 @@ static void find(struct fault planted, size_t most)
 {
     struct members members = {.n = N, .message = MEMBERS_MESSAGE, .planted = {planted}, .faults = planted.ratio > 0};
     diagnosis = members_search(&members, 0.05, most);
-    outcome = (struct outcome){
-        .diagnosis = diagnosis, .member = member, .members = N, .resolve = 0.05, .bytes = BYTES, .seconds = 12};
+    outcome = (struct outcome){.diagnosis = diagnosis,
+                               .member = member,
+                               .members = N,
+                               .resolve = 0.05,
+                               .bytes = BYTES,
+                               .seconds = 12,
+                               .complete = 1};
     outcome_create(&outcome);
     summary = results_summary_create("isolate", "", 1, 1, "rounds");
     outcome_add(&outcome, summary, &figures);
@@ -188,6 +193,22 @@ TEST(undecided_members_are_stated)
     ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
     ck_assert_str_eq(content(directory, "bad.txt"), "");
     ck_assert_str_eq(content(directory, "good.txt"), "");
+}
+
+/* What would decide depends on why the search ended. */
+TEST(advice_for_undecided_members)
+{
+    name_members(0);
+    find((struct fault){0}, 4);
+    for (outcome.complete = 0; outcome.complete < 2; outcome.complete++)
+        for (outcome.crowded = 0; outcome.crowded < 2; outcome.crowded++)
+            outcome_add(&outcome, summary, &figures);
+    assert_begins(answer(1), "Undecided so far, after 12 s (interrupted, or still running), 7 of 7 members: host n0");
+    ck_assert_str_eq(answer(2), answer(1));
+    ck_assert_ptr_null(strstr(answer(1), "may decide"));
+    ck_assert_ptr_null(strstr(answer(3), "Ranks share cores"));
+    ck_assert_ptr_nonnull(strstr(answer(4), " copies are. Ranks share cores, which makes them differ: start no more on "
+                                            "a host than it has cores. A longer --max-minutes may decide, or "));
 }
 
 /* With a member for each rank, files name each host once: slow if one of its ranks is. */
