@@ -148,10 +148,9 @@ static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 static void add_nominal(const struct allreduce *a, cJSON *summary, const struct fitted_link *link, size_t links)
 {
     const struct nominal *nominal = &a->options->nominal;
-    char rate[CELL], size[CELL], words[NOMINAL_WORDS];
+    char size[CELL], words[NOMINAL_WORDS];
     const char *unused = nominal_unused(nominal, a->harness.job->hosts, a->endpoint.comm->on_device);
-    results_add_sentence(summary, "notes", "Nominal rate %s: %s each way; normal is %s.", nominal->name,
-                         text_value_like(rate, nominal->rate, "B/s", nominal->rate), nominal->sort->normal);
+    results_add_sentence(summary, "notes", "%s", nominal_describe(words, nominal));
     if (unused)
         results_add_sentence(summary, "notes", "But %s, so a share of its rate is meaningless.", unused);
     for (const struct fitted_link *l = link; l < link + links && !unused; l++) {
