@@ -5,6 +5,7 @@
 #include "base/junit.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "isolate/hosts.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -28,12 +29,14 @@ void outcome_create(struct outcome *o)
         o->state[m] = diagnosis_member(o->diagnosis, o->fault, o->faults, m);
         o->count[o->state[m]]++;
     }
+    o->left_out = hosts_leave_out(o);
 }
 
 void outcome_destroy(struct outcome *o)
 {
     free(o->fault);
     free(o->state);
+    free(o->left_out);
 }
 
 enum isolate_status outcome_status(const struct outcome *o)
@@ -91,6 +94,23 @@ static void print_names(FILE *out, const struct outcome *o, enum member_state st
         fprintf(out, " and %zu more", n - MOST);
 }
 
+/* If hosts are left out because of slow pairs, adds which, at most 8 of them. */
+static void add_pairs_host(const struct outcome *o, cJSON *summary)
+{
+    enum { MOST = 8 };
+    char *names;
+    size_t length, n = 0;
+    FILE *out = text_begin(&names, &length);
+    for (int m = 0, next = 0; m < o->members; m++)
+        if (o->member[m].host == next && o->left_out[next++] == HOST_OF_SLOW_PAIR && n++ < MOST)
+            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].host_name);
+    text_end(out);
+    if (n)
+        results_add_sentence(summary, "answers", "Of a slow pair it is enough to leave out one host: bad.txt has %s%s.",
+                             names, n > MOST ? " and others" : "");
+    free(names);
+}
+
 /* Adds which members are undecided in what, and what may decide unless the run goes on or was interrupted. */
 static void add_undecided(const struct outcome *o, cJSON *summary)
 {
@@ -124,6 +144,7 @@ static void add_answers(const struct outcome *o, cJSON *summary)
         results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
     if (o->faults > MOST)
         results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->faults - MOST);
+    add_pairs_host(o, summary);
     if (outcome_status(o) == ISOLATE_HEALTHY)
         results_add_sentence(summary, "answers",
                              "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
@@ -328,24 +349,6 @@ static int write_text(const char *directory, const char *name, FILE *out, char *
     return status;
 }
 
-/* Writes the names of the hosts in a state, one a line: a host's state is the worst of its members' (slow, then
- * undecided). Hosts are numbered in the order of their first ranks. */
-static int write_hosts(const struct outcome *o, const char *directory, const char *name, enum member_state state)
-{
-    char *text;
-    size_t length;
-    int *worst = allocate((size_t)o->members, sizeof *worst), next = 0;
-    FILE *out = text_begin(&text, &length);
-    for (int m = 0; m < o->members; m++)
-        if (severity[o->state[m]] > worst[o->member[m].host])
-            worst[o->member[m].host] = severity[o->state[m]];
-    for (int m = 0; m < o->members; m++)
-        if (o->member[m].host == next && worst[next++] == severity[state])
-            fprintf(out, "%s\n", o->member[m].host_name);
-    free(worst);
-    return write_text(directory, name, out, &text);
-}
-
 static int write_matrix(const struct outcome *o, const char *directory)
 {
     char *text;
@@ -377,10 +380,7 @@ static int write_matrix(const struct outcome *o, const char *directory)
 
 int outcome_write_files(const struct outcome *o, const char *directory)
 {
-    return write_hosts(o, directory, "good.txt", MEMBER_HEALTHY) || write_hosts(o, directory, "bad.txt", MEMBER_SLOW) ||
-                   write_matrix(o, directory)
-               ? -1
-               : 0;
+    return hosts_write(o, directory) || write_matrix(o, directory) ? -1 : 0;
 }
 
 static void add_case(struct junit *junit, const struct outcome *o, int member)

@@ -106,11 +106,11 @@ static const struct {
     {{FAULT_PAIR, 3, 4, .ratio = 2},
      "Messages from host n3 to host n4 move at 50 % of other pairs' rate [50, 50] (n = ",
      "pair",
-     "n3\nn4\n"},
+     "n4\n"},
     {{FAULT_PAIR_ROUND_TRIP, 3, 4, .ratio = 3},
      "Round trips between host n3 and host n4 take 3 times as long as those of other pairs [3, 3] (n = ",
      "pair_round_trip",
-     "n3\nn4\n"}};
+     "n4\n"}};
 
 TEST_EACH(every_fault_has_a_sentence, FAULTS)
 {
@@ -120,7 +120,10 @@ TEST_EACH(every_fault_has_a_sentence, FAULTS)
     find(kinds[_i].fault, 1000);
     ck_assert_int_eq(outcome_status(&outcome), ISOLATE_SLOW);
     assert_begins(answer(0), kinds[_i].sentence);
-    ck_assert_ptr_null(answer(1));
+    if (kinds[_i].fault.other < 0)
+        ck_assert_ptr_null(answer(1));
+    else
+        ck_assert_str_eq(answer(1), "Of a slow pair it is enough to leave out one host: bad.txt has n4.");
     const cJSON *tables = cJSON_GetObjectItemCaseSensitive(summary, "tables");
     const cJSON *members = cJSON_GetArrayItem(tables, 0), *rows = cJSON_GetObjectItemCaseSensitive(members, "rows");
     snprintf(state, sizeof state, "  slow: %s", kinds[_i].state);
