@@ -88,13 +88,19 @@ static int check(void *line, const struct option_table *table, int ranks, int on
     return check_members(o->per, o->per == PER_RANK ? ranks : hosts) || check_nominal(o, hosts, on_gpus) ? -1 : 0;
 }
 
+/* Returns the bytes of memory that a rank needs: a message, two buffers of a copy, and matrices. */
+static size_t memory_of_rank(const struct isolate_options *o)
+{
+    return o->bytes + 3 * (size_t)MEASURE_COPY_BYTES;
+}
+
 static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 {
     const struct isolate_options *o = line;
     char size[CELL], of_rank[CELL], limit[CELL];
     (void)ranks, (void)on_gpus;
     results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated)",
-                         text_memory(of_rank, o->bytes + 3 * MEASURE_COPY_BYTES));
+                         text_memory(of_rank, memory_of_rank(o)));
     results_add_sentence(summary, "heading",
                          "Work: messages of %s between pairs of members, repeated until each is decided within %g %%, "
                          "for at most %s (--max-minutes)",
@@ -144,6 +150,9 @@ static int set_up_measure(struct isolate *a, const struct job *job)
     int is_member = a->options->per == PER_RANK || job->local_rank == 0;
     a->measure =
         (struct measure){.job = job, .device = h->opened.device, .bytes = a->options->bytes, .is_member = is_member};
+    size_t bytes = memory_of_rank(a->options);
+    if (harness_check_memory(h, (double)bytes, (double)bytes, "bytes"))
+        return -1;
     a->measure.comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
     if (!a->measure.comm)
         return -1;

@@ -125,13 +125,12 @@ static void add_undecided(const struct outcome *o, cJSON *summary)
                  o->crowded ? " Ranks share cores, which makes them differ: start no more on a host than it has cores."
                             : "",
                  100 * o->resolve);
-    results_add_sentence(
-        summary, "answers",
-        "Undecided %s %s%s, %zu of %d members: %s; %zu messages, %zu round trips, %zu products and %zu "
-        "copies are.%s",
-        o->complete ? "after" : "so far, after", text_duration(spent, o->seconds),
-        o->complete ? "" : " (interrupted, or still running)", o->count[MEMBER_UNDECIDED], o->members, names,
-        p->messages, p->round_trips, p->products, p->copies, advice);
+    results_add_sentence(summary, "answers",
+                         "Undecided %s %s%s, %zu of %d members: %s; series: %zu of messages, %zu of round trips, "
+                         "%zu of products, %zu of copies.%s",
+                         o->complete ? "after" : "so far, after", text_duration(spent, o->seconds),
+                         o->complete ? "" : " (interrupted, or still running)", o->count[MEMBER_UNDECIDED], o->members,
+                         names, p->messages, p->round_trips, p->products, p->copies, advice);
     free(names);
 }
 

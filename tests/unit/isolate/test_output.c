@@ -190,8 +190,9 @@ TEST(undecided_members_are_stated)
     ck_assert_int_eq(outcome_status(&outcome), ISOLATE_UNDECIDED);
     ck_assert_str_eq(
         answer(0),
-        "Undecided after 12 s, 7 of 7 members: host n0, host n1, host n2, host n3, host n4, host n5, host n6; 14 "
-        "messages, 7 round trips, 7 products and 7 copies are. A longer --max-minutes may decide, or a larger "
+        "Undecided after 12 s, 7 of 7 members: host n0, host n1, host n2, host n3, host n4, host n5, host n6; series: "
+        "14 "
+        "of messages, 7 of round trips, 7 of products, 7 of copies. A longer --max-minutes may decide, or a larger "
         "--resolve than 5 %.");
     ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
     ck_assert_str_eq(content(directory, "bad.txt"), "");
@@ -210,7 +211,7 @@ TEST(advice_for_undecided_members)
     ck_assert_str_eq(answer(2), answer(1));
     ck_assert_ptr_null(strstr(answer(1), "may decide"));
     ck_assert_ptr_null(strstr(answer(3), "Ranks share cores"));
-    ck_assert_ptr_nonnull(strstr(answer(4), " copies are. Ranks share cores, which makes them differ: start no more on "
+    ck_assert_ptr_nonnull(strstr(answer(4), " of copies. Ranks share cores, which makes them differ: start no more on "
                                             "a host than it has cores. A longer --max-minutes may decide, or "));
 }
 
