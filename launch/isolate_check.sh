@@ -13,7 +13,7 @@
 #   --resolve P    passed to isolate (default 5%)
 #   --load N       N processes that keep cores busy meanwhile (default 0)
 #   --output DIR   results of all runs (default results/<time>-isolate); the same command continues there
-# What is found must be what was made slow. A node that receives late must be found slow in its answers, and a busy one in
+# What is found must be what was made slow. A node that receives late must be found slow in its round trips, and a busy one in
 # computing; as both effects slow all that the node does, it may be found slow in more. Prints a table, also when interrupted.
 # Exit status 1: for some fault and number of nodes fewer than 95 % of the runs found what was planted, or more than 5 % found
 # something else.
@@ -59,7 +59,7 @@ plant() {
         ;;
     delay)
         draw 1 4
-        fault --node "$k" --delay "${drawn}ms"; planted+=("answers:$k")
+        fault --node "$k" --delay "${drawn}ms"; planted+=("round_trip:$k")
         ;;
     busy) busy=("$k" "$share"); planted+=("computes:$k") ;;
     two)
@@ -147,7 +147,7 @@ check() {
     found=$(found_in "$directory/summary.json")
     expected=$(printf '%s\n' "${planted[@]}" | LC_ALL=C sort)
     missed=$(LC_ALL=C comm -23 <(echo "$expected") <(echo "$found") | grep -c . || true)
-    late=$(sed -nE 's/^(answers|computes):/[a-z]*:/p' <<<"$expected")
+    late=$(sed -nE 's/^(round_trip|computes):/[a-z_]*:/p' <<<"$expected")
     extra=$(LC_ALL=C comm -13 <(echo "$expected") <(echo "$found") | sed '/^$/d' | grep -vxcf <(echo "$late") || true)
     printf '%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "$n" "$1" "$2" "${expected//$'\n'/ }" "${found//$'\n'/ }" "$missed" \
         "$extra" "$status" "$(awk -v us="$took" 'BEGIN { printf "%.2f", us / 1e6 }')" \

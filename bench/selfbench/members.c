@@ -19,13 +19,13 @@ double members_normal(struct members *m) /* by the Box-Muller transform */
 }
 
 const char *const members_scenario_name[MEMBERS_SCENARIOS + 1] = {"none",     "sends",  "receives", "neighbours", "two",
-                                                                  "computes", "copies", "answers",  "any pair"};
+                                                                  "computes", "copies", "delay",    "any pair"};
 
 void members_plant(struct members *m, enum members_scenario scenario, double ratio)
 {
-    static const enum fault_kind kind[MEMBERS_SCENARIOS + 1] = {FAULTS,       FAULT_SENDS,   FAULT_RECEIVES,
-                                                                FAULT_PAIR,   FAULT_SENDS,   FAULT_COMPUTES,
-                                                                FAULT_COPIES, FAULT_ANSWERS, FAULT_PAIR};
+    static const enum fault_kind kind[MEMBERS_SCENARIOS + 1] = {FAULTS,       FAULT_SENDS,      FAULT_RECEIVES,
+                                                                FAULT_PAIR,   FAULT_SENDS,      FAULT_COMPUTES,
+                                                                FAULT_COPIES, FAULT_ROUND_TRIP, FAULT_PAIR};
     int member = (int)(members_uniform(m) * m->n), other = -1;
     if (scenario == MEMBERS_NEIGHBOURS)
         other = (member + 1) % m->n;
@@ -33,7 +33,7 @@ void members_plant(struct members *m, enum members_scenario scenario, double rat
         other = (member + 2 + (int)(members_uniform(m) * (m->n - 3))) % m->n;
     m->faults = scenario == MEMBERS_NO_FAULT ? 0 : scenario == MEMBERS_TWO ? 2 : 1;
     m->planted[0] = (struct fault){
-        .kind = kind[scenario], .member = member, .other = other, .ratio = scenario == MEMBERS_ANSWERS ? 3 : ratio};
+        .kind = kind[scenario], .member = member, .other = other, .ratio = scenario == MEMBERS_DELAY ? 3 : ratio};
     m->planted[1] = (struct fault){.kind = FAULT_RECEIVES,
                                    .member = (member + 1 + (int)(members_uniform(m) * (m->n - 1))) % m->n,
                                    .other = -1,
@@ -50,8 +50,8 @@ static double delay(const struct members *m, int a, int b)
 {
     double seconds = 0;
     for (const struct fault *f = m->planted; f < m->planted + m->faults; f++) {
-        int of_pair = f->kind == FAULT_PAIR_ANSWERS && is_one_of(f, a, b) && (f->other == a || f->other == b);
-        if (of_pair || (f->kind == FAULT_ANSWERS && is_one_of(f, a, b)))
+        int of_pair = f->kind == FAULT_PAIR_ROUND_TRIP && is_one_of(f, a, b) && (f->other == a || f->other == b);
+        if (of_pair || (f->kind == FAULT_ROUND_TRIP && is_one_of(f, a, b)))
             seconds += (f->ratio - 1) * MEMBERS_ROUND_TRIP;
     }
     return seconds;

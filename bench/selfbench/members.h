@@ -13,8 +13,8 @@
 #define MEMBERS_COPY       5e-3
 
 /* Every time is the typical one x the ratios of the faults it is exposed to x exp(noise z), z normal; of these times
- * one in `outlier_every` takes 3 times as long (0: none). A whole round takes exp(drift z) times as long. A fault that
- * answers slowly adds the same delay to round trips and messages, in both directions. */
+ * one in `outlier_every` takes 3 times as long (0: none). A whole round takes exp(drift z) times as long. A fault of
+ * round trips adds the same delay to round trips and messages, in both directions. */
 struct members {
     int n;
     double noise, drift, message; /* message: its typical seconds */
@@ -32,7 +32,7 @@ enum members_scenario {
     MEMBERS_TWO,        /* one sends slowly and another receives slowly */
     MEMBERS_COMPUTES,
     MEMBERS_COPIES,
-    MEMBERS_ANSWERS,
+    MEMBERS_DELAY,
     MEMBERS_ANY_PAIR, /* messages from a member to one that is not its neighbour are slow; the ring does not measure
                          them */
     MEMBERS_SCENARIOS = MEMBERS_ANY_PAIR

@@ -96,9 +96,12 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     printf '#!/bin/sh\nhostname "host$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} / 2))"\nexec "$@"\n' >as_host
     chmod +x as_host
     rm -rf out
-    try "${mpirun[@]}" -n 6 unshare --uts "$temporary/as_host" "$program" isolate --device cpu --bytes 64K --resolve 50% --max-minutes 0.05 --output out
+    try "${mpirun[@]}" -n 6 unshare --uts "$temporary/as_host" "$program" isolate --device cpu --bytes 64K --resolve 50% --max-minutes 0.05 --output out --nominal 1mbit
     is "hosts: the exit status is that of the answer" "$status" "$(verdict)"
     is "hosts: each is a member, by its first rank" "$(grep -oE '^host host[0-9]+' printed | sort | tr '\n' ' ')" "host host0 host host1 host host2 "
+    is "hosts: the median message is compared with the nominal rate" "$(texts out/summary.json | grep -cE \
+        '^The median of [0-9]+ messages of 64 KiB: [0-9.]+ % of 1mbit, more than a link can carry: ')" 1
+    is "hosts: the share of the nominal rate is a figure" "$(grep -c ',all,nominal_share,' out/summary.csv)" 1
     is "hosts: good.txt and bad.txt name hosts" "$(cat out/good.txt out/bad.txt | grep -cvxE 'host[0-2]')" 0
 else
     echo "skip - members on different hosts: needs root"
@@ -109,8 +112,12 @@ fi
 isolate 2
 check 2 "refused: two ranks" 'isolate compares 3 members or more with each other, and --per rank has 2: start 3 ranks or more$'
 try "${mpirun[@]}" -n 3 "$program" isolate --device cpu --output refused
-check 1 "refused: one host" 'this job has 1 host: use --per rank, .* or ddpbench allreduce'
+check 2 "refused: one host" 'this job has 1 host: use --per rank, .* or ddpbench allreduce'
 is "refused: no results" "$(echo out* refused*)" "out2 refused*"
+try "$program" isolate --dry-run 2
+check 2 "refused: a dry run of two ranks" 'isolate compares 3 members or more'
+isolate 3 --nominal 1gbit
+check 2 "refused: the rate of a network on one host" '--nominal 1gbit: all ranks are on one host, so no network is involved$'
 isolate 3 --resolve 60%
 check 2 "refused: --resolve 60%" '--resolve 60%: expected '
 isolate 3 --per node

@@ -21,7 +21,7 @@ fault)
     *--to*) echo "pair $3 $5" ;;
     *send*) echo "sends $3" ;;
     *receive*) echo "receives $3" ;;
-    *--delay*) echo "answers $3" ;;
+    *--delay*) echo "round_trip $3" ;;
     esac >>faults
     ;;
 run)

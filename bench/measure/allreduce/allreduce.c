@@ -30,16 +30,6 @@ struct allreduce {
 
 /* ---- set-up ---- */
 
-static int check_memory(const char *where, double needed, size_t available)
-{
-    char need[CELL], have[CELL];
-    if (needed <= (double)available)
-        return 0;
-    return error_report(
-        "the ranks need %s of memory for the largest message and %s has %s free for it; use a smaller --max-bytes",
-        text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
-}
-
 /* Returns the bytes of the largest message: it has at least one whole element for each rank. */
 static size_t largest_message(const struct allreduce_options *o, int ranks)
 {
@@ -61,12 +51,7 @@ static int check_messages(const struct allreduce_options *o, const struct harnes
 {
     const struct job *job = h->job;
     size_t of_host = host_memory(o, job->size, comm_stages(job, h->opened.device, &h->comm));
-    double needed = job_sum_machine(job, (double)of_host);
-    double on_gpu = 2 * (double)largest_message(o, job->size) * h->opened.sharing;
-    return job_agree(job, check_memory("this machine", needed, host_memory_available()) ||
-                                  check_memory(h->opened.gpu.name, on_gpu, open_device_available(&h->opened))
-                              ? -1
-                              : 0);
+    return harness_check_memory(h, (double)of_host, 2 * (double)largest_message(o, job->size), "max-bytes");
 }
 
 static int set_up(struct allreduce *a, const struct job *job, const struct command *command)
@@ -148,10 +133,9 @@ static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 static void add_nominal(const struct allreduce *a, cJSON *summary, const struct fitted_link *link, size_t links)
 {
     const struct nominal *nominal = &a->options->nominal;
-    char rate[CELL], size[CELL], words[NOMINAL_WORDS];
+    char size[CELL], words[NOMINAL_WORDS];
     const char *unused = nominal_unused(nominal, a->harness.job->hosts, a->endpoint.comm->on_device);
-    results_add_sentence(summary, "notes", "Nominal rate %s: %s each way; normal is %s.", nominal->name,
-                         text_value_like(rate, nominal->rate, "B/s", nominal->rate), nominal->sort->normal);
+    results_add_sentence(summary, "notes", "%s", nominal_describe(words, nominal));
     if (unused)
         results_add_sentence(summary, "notes", "But %s, so a share of its rate is meaningless.", unused);
     for (const struct fitted_link *l = link; l < link + links && !unused; l++) {

@@ -2,8 +2,8 @@
 #ifndef BENCH_MEASURE_ALLREDUCE_OPTIONS_H
 #define BENCH_MEASURE_ALLREDUCE_OPTIONS_H
 
-#include "allreduce/nominal.h"
 #include "allreduce/tables.h"
+#include "base/nominal.h"
 #include "training/training.h"
 
 struct message_sizes {

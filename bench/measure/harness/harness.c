@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,6 +71,25 @@ int harness_open(struct harness *h, const struct job *job, const struct harness_
     if (job_agree(job, h->threads < 0 ? -1 : 0) || open_device(&h->opened, job, &options->device, h->threads))
         return -1;
     return job_agree(job, monitor_create(&h->monitor, job, options->monitor.cpu, options->monitor.gpu));
+}
+
+static int check_memory(const char *where, double needed, size_t available, const char *option)
+{
+    char need[CELL], have[CELL];
+    if (needed <= (double)available)
+        return 0;
+    return error_report(
+        "the ranks need %s of memory for the largest message and %s has %s free for it; use a smaller --%s",
+        text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available), option);
+}
+
+int harness_check_memory(const struct harness *h, double of_host, double on_gpu, const char *option)
+{
+    const struct open_device *opened = &h->opened;
+    double needed = job_sum_machine(h->job, of_host);
+    int failed = check_memory("this machine", needed, host_memory_available(), option) ||
+                 check_memory(opened->gpu.name, on_gpu * opened->sharing, open_device_available(opened), option);
+    return job_agree(h->job, failed ? -1 : 0);
 }
 
 int harness_open_results(struct harness *h, const char *option, const char *given, const char *below)

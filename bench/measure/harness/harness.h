@@ -61,6 +61,11 @@ struct harness {
  * those down to harness_close. Returns 0; or -1 on every rank, reported by rank 0. Always end with harness_close. */
 int harness_open(struct harness *harness, const struct job *job, const struct harness_options *options);
 
+/* Checks that what each rank needs for its largest messages, in bytes of host memory and on its GPU, fits into what all
+ * ranks of the machine, and of the GPU, have free together. option: the option that sizes them, for the message. All
+ * ranks call it. Returns 0; or -1 on every rank, reported. */
+int harness_check_memory(const struct harness *harness, double of_host, double on_gpu, const char *option);
+
 /* Opens the result directory; option, given and below are as in struct results_target. Call it after all other checks,
  * because it creates files: if it fails, it leaves at most empty files. Returns 0; or -1 on every rank, reported. */
 int harness_open_results(struct harness *harness, const char *option, const char *given, const char *below);

@@ -28,7 +28,8 @@ static enum sort sort_of(const struct stage *stage, size_t part)
 /* ---- stages ---- */
 
 /* Makes a group of each part, since all pairs of a round may have a longer way than those of another. Only of 3 members
- * are the round trips of all rounds one group, as a round has just one; one member that answers slowly slows 2 of 3. */
+ * are the round trips of all rounds one group, as a round has just one; one member whose round trips are slow slows 2
+ * of 3. */
 static void set_groups(const struct diagnosis *d, struct stage *stage)
 {
     struct ratios *r = &stage->ratios;

@@ -38,16 +38,16 @@ struct member_times {
 };
 
 enum fault_kind {
-    FAULT_SENDS,        /* sends slowly, to any member */
-    FAULT_RECEIVES,     /* receives slowly, from any member */
-    FAULT_ANSWERS,      /* its round trips are slow, with any member */
-    FAULT_COMPUTES,     /* its matrix products are slow */
-    FAULT_COPIES,       /* its copies in memory are slow */
-    FAULT_PAIR,         /* only messages from member to other are slow */
-    FAULT_PAIR_ANSWERS, /* only round trips between member and other are slow */
+    FAULT_SENDS,           /* sends slowly, to any member */
+    FAULT_RECEIVES,        /* receives slowly, from any member */
+    FAULT_ROUND_TRIP,      /* its round trips are slow, with any member */
+    FAULT_COMPUTES,        /* its matrix products are slow */
+    FAULT_COPIES,          /* its copies in memory are slow */
+    FAULT_PAIR,            /* only messages from member to other are slow */
+    FAULT_PAIR_ROUND_TRIP, /* only round trips between member and other are slow */
     FAULTS
 };
-extern const char *const fault_name[FAULTS + 1]; /* sends, receives, answers, computes, copies, pair, pair_answers */
+extern const char *const fault_name[FAULTS + 1]; /* such as sends, or pair_round_trip */
 
 struct fault {
     enum fault_kind kind;
@@ -97,7 +97,7 @@ struct fault *diagnosis_faults(const struct diagnosis *diagnosis, size_t *n);
 enum member_state diagnosis_member(const struct diagnosis *diagnosis, const struct fault *fault, size_t n, int member);
 
 /* Returns what a member measured, as a fault of that kind would be reported, for tables and the matrix: its messages to
- * `other` (FAULT_SENDS), other's to it (FAULT_RECEIVES), their round trips (FAULT_ANSWERS), its products or copies.
+ * `other` (FAULT_SENDS), other's to it (FAULT_RECEIVES), their round trips (FAULT_ROUND_TRIP), its products or copies.
  * other -1: with all its partners together. Not measured: n is 0 and the rest NAN. */
 struct fault diagnosis_typical(const struct diagnosis *diagnosis, enum fault_kind kind, int member, int other);
 

@@ -7,8 +7,8 @@
 
 static const double delay_factor = 2; /* diagnosis.h: a slow message beside slow round trips */
 
-const char *const fault_name[FAULTS + 1] = {"sends",  "receives", "answers",     "computes",
-                                            "copies", "pair",     "pair_answers"};
+const char *const fault_name[FAULTS + 1] = {"sends",  "receives", "round_trip",     "computes",
+                                            "copies", "pair",     "pair_round_trip"};
 static const enum sort fault_sort[FAULTS] = {SORT_MESSAGE, SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT,
                                              SORT_COPY,    SORT_MESSAGE, SORT_ROUND_TRIP};
 
@@ -85,8 +85,8 @@ static int is_delayed(const struct diagnosis *d, const struct stage *stage, int 
     if (search_state(d, stage, round, SORT_ROUND_TRIP, from, to) != SERIES_SLOW)
         return 0;
     struct fault message = diagnosis_typical(d, FAULT_SENDS, from, to);
-    struct fault answer = diagnosis_typical(d, FAULT_ANSWERS, from, to);
-    return message.seconds * (1 - 1 / message.ratio) < delay_factor * answer.seconds * (1 - 1 / answer.ratio);
+    struct fault trip = diagnosis_typical(d, FAULT_ROUND_TRIP, from, to);
+    return message.seconds * (1 - 1 / message.ratio) < delay_factor * trip.seconds * (1 - 1 / trip.ratio);
 }
 
 static struct edges find_edges(const struct diagnosis *d, enum sort sort)
@@ -169,7 +169,7 @@ static void add_faults_of_pairs(const struct diagnosis *d, struct fault_list *li
     for (int i = 0; i < e.nodes; i++)
         if (e.faulty[i])
             add_fault(d, list, messages && i < n ? e.faulty + n : e.faulty,
-                      (struct fault){.kind = !messages ? FAULT_ANSWERS
+                      (struct fault){.kind = !messages ? FAULT_ROUND_TRIP
                                              : i < n   ? FAULT_SENDS
                                                        : FAULT_RECEIVES,
                                      .member = i % n,
@@ -177,7 +177,7 @@ static void add_faults_of_pairs(const struct diagnosis *d, struct fault_list *li
     for (const struct edge *edge = e.edge; edge < e.edge + e.n; edge++)
         if (edge->state == SERIES_SLOW && !e.faulty[edge->node[0]] && !e.faulty[edge->node[1]])
             add_fault(d, list, NULL,
-                      (struct fault){.kind = messages ? FAULT_PAIR : FAULT_PAIR_ANSWERS,
+                      (struct fault){.kind = messages ? FAULT_PAIR : FAULT_PAIR_ROUND_TRIP,
                                      .member = edge->node[0],
                                      .other = edge->node[1] % n,
                                      .open = is_open(&e, edge->node[0]) || is_open(&e, edge->node[1])});

@@ -3,12 +3,14 @@
 #include "isolate/isolate.h"
 
 #include "base/files.h"
+#include "base/nominal.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "ddp/comm_create.h"
 #include "ddp/links.h"
 #include "ddp/watchdog.h"
 #include "isolate/measure.h"
+#include "isolate/nominal_share.h"
 #include "isolate/output.h"
 #include "isolate/pairing.h"
 #include "kernels/clock.h"
@@ -27,8 +29,10 @@ struct isolate_options {
     double max_minutes;
     int per; /* PER_HOST or PER_RANK */
     size_t bytes;
+    struct nominal nominal; /* rate 0: none was given */
     const char *junit;
     struct harness_options harness;
+    const struct job *job;
 };
 #define FIELD(field) offsetof(struct isolate_options, field)
 
@@ -44,6 +48,9 @@ static const struct option rows[] = {
      .help = "the members: host, the first rank of each host, while its other ranks wait; rank, every rank"},
     {.name = "bytes", .common = 1, .kind = &option_bytes, .offset = FIELD(bytes), .initial = "1M", .low = LINKS_LEAST,
      .high = 1 << 30, .help = "size of the messages"},
+    {.name = "nominal", .common = 1, .kind = &option_nominal, .offset = FIELD(nominal),
+     .help = "rate of the link each way, such as 100gbit, nvlink4, pcie4x16 or bytes/s (12.5G/s): prints what share of "
+             "it the median message reaches, and whether that is normal"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(junit), .initial = "",
      .help = "file to write the members to as JUnit's XML, for CI: a test case for each"},
 };
@@ -64,22 +71,36 @@ static int check_members(int per, int members)
                         PAIRING_LEAST, members, text_plural((size_t)members));
 }
 
+/* Reports that the nominal link cannot carry the messages. Returns 0; or -1, reported. */
+static int check_nominal(const struct isolate_options *o, int hosts, int on_gpus)
+{
+    int on_device = on_gpus && o->harness.comm.library != COMM_MPI;
+    const char *unused = o->nominal.rate > 0 ? nominal_unused(&o->nominal, hosts, on_device) : NULL;
+    return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
+}
+
+/* Of --dry-run the hosts are not known: each rank may have one. */
 static int check(void *line, const struct option_table *table, int ranks, int on_gpus)
 {
     const struct isolate_options *o = line;
-    (void)table, (void)on_gpus;
-    return o->per == PER_RANK ? check_members(o->per, ranks) : 0;
+    int hosts = o->harness.results.dry_run_ranks ? ranks : o->job->hosts;
+    (void)table;
+    return check_members(o->per, o->per == PER_RANK ? ranks : hosts) || check_nominal(o, hosts, on_gpus) ? -1 : 0;
+}
+
+/* Returns the bytes of memory that a rank needs: a message, two buffers of a copy, and matrices. */
+static size_t memory_of_rank(const struct isolate_options *o)
+{
+    return o->bytes + 3 * (size_t)MEASURE_COPY_BYTES;
 }
 
 static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 {
     const struct isolate_options *o = line;
     char size[CELL], of_rank[CELL], limit[CELL];
-    (void)on_gpus;
-    if (check_members(o->per, o->per == PER_RANK ? ranks : PAIRING_LEAST))
-        return -1;
+    (void)ranks, (void)on_gpus;
     results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated)",
-                         text_memory(of_rank, o->bytes + 3 * MEASURE_COPY_BYTES));
+                         text_memory(of_rank, memory_of_rank(o)));
     results_add_sentence(summary, "heading",
                          "Work: messages of %s between pairs of members, repeated until each is decided within %g %%, "
                          "for at most %s (--max-minutes)",
@@ -129,6 +150,9 @@ static int set_up_measure(struct isolate *a, const struct job *job)
     int is_member = a->options->per == PER_RANK || job->local_rank == 0;
     a->measure =
         (struct measure){.job = job, .device = h->opened.device, .bytes = a->options->bytes, .is_member = is_member};
+    size_t bytes = memory_of_rank(a->options);
+    if (harness_check_memory(h, (double)bytes, (double)bytes, "bytes"))
+        return -1;
     a->measure.comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
     if (!a->measure.comm)
         return -1;
@@ -145,8 +169,8 @@ static int set_up(struct isolate *a, const struct job *job, const struct command
 {
     const struct isolate_options *o = a->options;
     struct harness *h = &a->harness;
-    int failed = check_members(o->per, o->per == PER_RANK ? job->size : job->hosts);
-    if (!failed && *o->junit && job->rank == 0)
+    int failed = 0;
+    if (*o->junit && job->rank == 0)
         failed = files_check_path("junit", o->junit, OUTCOME_JUNIT_MARK);
     if (job_agree(job, failed) || harness_open(h, job, &o->harness) || set_up_measure(a, job) ||
         harness_open_results(h, "output", o->harness.results.output, ""))
@@ -179,13 +203,16 @@ static int write_outcome(struct isolate *a)
                               .resolve = o->resolve / 100,
                               .bytes = o->bytes,
                               .load = a->load,
-                              .seconds = a->spent_s};
+                              .seconds = a->spent_s,
+                              .complete = a->complete,
+                              .crowded = a->harness.comm.progress.crowded};
     outcome_create(&outcome);
     a->verdict = outcome_status(&outcome);
     cJSON *summary = results_summary_create("isolate", o->harness.results.label, (double)outcome.progress.rounds,
                                             (double)outcome.progress.rounds + !a->complete, "rounds");
     add_heading(a, summary);
     outcome_add(&outcome, summary, &figures);
+    nominal_share_add(&outcome, &o->nominal, summary, &figures);
     harness_add_findings(&a->harness, summary);
     int status = harness_write_summary(results, summary, &figures, a->complete);
     if (outcome_write_files(&outcome, results->directory) || outcome_write_junit(&outcome, o->junit))
@@ -321,7 +348,7 @@ static void print_help(const struct option_table *table)
 
 enum exit_status isolate_main(const struct job *job, int argc, char *const argv[])
 {
-    struct isolate_options options = {0};
+    struct isolate_options options = {.job = job};
     struct option_table table = {0};
     const struct harness_command command = {
         &options, &table,      &options.harness,

@@ -5,6 +5,7 @@
 #include "base/junit.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "isolate/hosts.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -28,12 +29,14 @@ void outcome_create(struct outcome *o)
         o->state[m] = diagnosis_member(o->diagnosis, o->fault, o->faults, m);
         o->count[o->state[m]]++;
     }
+    o->left_out = hosts_leave_out(o);
 }
 
 void outcome_destroy(struct outcome *o)
 {
     free(o->fault);
     free(o->state);
+    free(o->left_out);
 }
 
 enum isolate_status outcome_status(const struct outcome *o)
@@ -55,12 +58,12 @@ static const struct words {
 #define ON_PATH "look at the path between them: a link of several switches, a route"
     [FAULT_SENDS] = {"", "", "sends", "its peers'", 1, AT_PORT},
     [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1, AT_PORT},
-    [FAULT_ANSWERS] = {"round trips with ", "", "take", "its peers'", 0, "look for power saving, interrupts and a longer path"},
+    [FAULT_ROUND_TRIP] = {"round trips with ", "", "take", "its peers'", 0, "look for power saving, interrupts and a longer path"},
     [FAULT_COMPUTES] = {"", "", "computes matrix products", "its peers'", 1,
                         "look at its clocks and temperature, and for other processes (--monitor-cpu, --monitor-gpu)"},
     [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
-    [FAULT_PAIR_ANSWERS] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
+    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
 /* clang-format on */
 
 /* Returns the name of a fault in tables. */
@@ -98,20 +101,43 @@ static void print_names(FILE *out, const struct outcome *o, enum member_state st
         fprintf(out, " and %zu more", n - MOST);
 }
 
+/* If hosts are left out because of slow pairs, adds which, at most 8 of them. */
+static void add_pairs_host(const struct outcome *o, cJSON *summary)
+{
+    enum { MOST = 8 };
+    char *names;
+    size_t length, n = 0;
+    FILE *out = text_begin(&names, &length);
+    for (int m = 0, next = 0; m < o->members; m++)
+        if (o->member[m].host == next && o->left_out[next++] == HOST_OF_SLOW_PAIR && n++ < MOST)
+            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].host_name);
+    text_end(out);
+    if (n)
+        results_add_sentence(summary, "answers", "Of a slow pair it is enough to leave out one host: bad.txt has %s%s.",
+                             names, n > MOST ? " and others" : "");
+    free(names);
+}
+
+/* Adds which members are undecided in what, and what may decide unless the run goes on or was interrupted. */
 static void add_undecided(const struct outcome *o, cJSON *summary)
 {
-    char *names, spent[CELL];
+    char *names, spent[CELL], advice[200] = "";
     size_t length;
     FILE *out = text_begin(&names, &length);
     print_names(out, o, MEMBER_UNDECIDED);
     text_end(out);
     const struct diagnosis_progress *p = &o->progress;
-    results_add_sentence(
-        summary, "answers",
-        "Undecided after %s, %zu of %d members: %s; %zu messages, %zu round trips, %zu products and %zu "
-        "copies are. A longer --max-minutes may decide, or a larger --resolve than %g %%.",
-        text_duration(spent, o->seconds), o->count[MEMBER_UNDECIDED], o->members, names, p->messages, p->round_trips,
-        p->products, p->copies, 100 * o->resolve);
+    if (o->complete)
+        snprintf(advice, sizeof advice, "%s A longer --max-minutes may decide, or a larger --resolve than %g %%.",
+                 o->crowded ? " Ranks share cores, which makes them differ: start no more on a host than it has cores."
+                            : "",
+                 100 * o->resolve);
+    results_add_sentence(summary, "answers",
+                         "Undecided %s %s%s, %zu of %d members: %s; series: %zu of messages, %zu of round trips, "
+                         "%zu of products, %zu of copies.%s",
+                         o->complete ? "after" : "so far, after", text_duration(spent, o->seconds),
+                         o->complete ? "" : " (interrupted, or still running)", o->count[MEMBER_UNDECIDED], o->members,
+                         names, p->messages, p->round_trips, p->products, p->copies, advice);
     free(names);
 }
 
@@ -124,6 +150,7 @@ static void add_answers(const struct outcome *o, cJSON *summary)
         results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
     if (o->faults > MOST)
         results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->faults - MOST);
+    add_pairs_host(o, summary);
     if (outcome_status(o) == ISOLATE_HEALTHY)
         results_add_sentence(summary, "answers",
                              "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
@@ -142,7 +169,7 @@ static const struct kind_row {
     int judged; /* by ddpbench compare */
 } kinds[] = {{FAULT_SENDS, "send", 1},
              {FAULT_RECEIVES, "receive", 1},
-             {FAULT_ANSWERS, "round_trip", 0},
+             {FAULT_ROUND_TRIP, "round_trip", 0},
              {FAULT_COMPUTES, "product", 1},
              {FAULT_COPIES, "copy", 1}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -181,7 +208,7 @@ static int by_severity(const void *a, const void *b)
  * member that is slow itself is slow with every partner. */
 static struct fault with_best_partner(const struct outcome *o, enum fault_kind kind, int member)
 {
-    int pairings = kind <= FAULT_ANSWERS ? o->progress.pairings : 0;
+    int pairings = kind <= FAULT_ROUND_TRIP ? o->progress.pairings : 0;
     struct fault best = diagnosis_typical(o->diagnosis, kind, member, -1);
     for (int i = 0; i < pairings; i++) {
         int partner = diagnosis_partner(o->diagnosis, i, member);
@@ -328,24 +355,6 @@ static int write_text(const char *directory, const char *name, FILE *out, char *
     return status;
 }
 
-/* Writes the names of the hosts in a state, one a line: a host's state is the worst of its members' (slow, then
- * undecided). Hosts are numbered in the order of their first ranks. */
-static int write_hosts(const struct outcome *o, const char *directory, const char *name, enum member_state state)
-{
-    char *text;
-    size_t length;
-    int *worst = allocate((size_t)o->members, sizeof *worst), next = 0;
-    FILE *out = text_begin(&text, &length);
-    for (int m = 0; m < o->members; m++)
-        if (severity[o->state[m]] > worst[o->member[m].host])
-            worst[o->member[m].host] = severity[o->state[m]];
-    for (int m = 0; m < o->members; m++)
-        if (o->member[m].host == next && worst[next++] == severity[state])
-            fprintf(out, "%s\n", o->member[m].host_name);
-    free(worst);
-    return write_text(directory, name, out, &text);
-}
-
 static int write_matrix(const struct outcome *o, const char *directory)
 {
     char *text;
@@ -367,7 +376,7 @@ static int write_matrix(const struct outcome *o, const char *directory)
                                 f.low,
                                 f.high,
                                 (double)f.n,
-                                diagnosis_typical(o->diagnosis, FAULT_ANSWERS, from, to).seconds};
+                                diagnosis_typical(o->diagnosis, FAULT_ROUND_TRIP, from, to).seconds};
         for (size_t k = 0; k < sizeof field / sizeof *field; k++) /* an unknown number is an empty field */
             fprintf(out, isfinite(field[k]) ? ",%.9g" : ",", field[k]);
         fputc('\n', out);
@@ -377,10 +386,7 @@ static int write_matrix(const struct outcome *o, const char *directory)
 
 int outcome_write_files(const struct outcome *o, const char *directory)
 {
-    return write_hosts(o, directory, "good.txt", MEMBER_HEALTHY) || write_hosts(o, directory, "bad.txt", MEMBER_SLOW) ||
-                   write_matrix(o, directory)
-               ? -1
-               : 0;
+    return hosts_write(o, directory) || write_matrix(o, directory) ? -1 : 0;
 }
 
 static void add_case(struct junit *junit, const struct outcome *o, int member)

@@ -20,12 +20,15 @@ struct outcome {
     double resolve;       /* 0.05 is 5 % */
     size_t bytes;         /* of a message */
     double seconds;       /* since the first round */
+    int complete;         /* 1: no further round follows */
+    int crowded;          /* 1: ranks share cores */
     struct estimate load; /* time of messages under load / alone (measure_load); n 0: not known */
     struct diagnosis_progress progress;
     struct fault *fault;
     size_t faults;
     enum member_state *state; /* [members] */
     size_t count[3];          /* number of members in each state */
+    char *left_out;           /* hosts_leave_out */
 };
 
 /* Fills the members from `progress` on from those before. Release with outcome_destroy. */
@@ -38,7 +41,7 @@ enum isolate_status outcome_status(const struct outcome *outcome);
 /* Adds to a summary the answer, the table of members and the faults; and their figures to a list. */
 void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_list *figures);
 
-/* Writes good.txt and bad.txt, the names of the hosts that are healthy and slow, and matrix.csv, all messages that were
+/* Writes good.txt and bad.txt (hosts_write), and matrix.csv, all messages that were
  * measured, to a directory. Returns 0; or -1, reported. */
 int outcome_write_files(const struct outcome *outcome, const char *directory);
 

@@ -63,7 +63,7 @@ static void assert_found(const struct members *members)
 /* A fault's ratio by which it is slow without doubt, and messages are not slow beside a delay. */
 static double clear_ratio(enum fault_kind kind)
 {
-    return kind == FAULT_ANSWERS || kind == FAULT_PAIR_ANSWERS ? 3 : 1.2;
+    return kind == FAULT_ROUND_TRIP || kind == FAULT_PAIR_ROUND_TRIP ? 3 : 1.2;
 }
 
 /* Kind _i, of every member, without noise: found with its ratio, and nothing else. */
@@ -72,8 +72,8 @@ TEST_EACH(every_kind_is_found_at_every_member, FAULTS)
     enum fault_kind kind = (enum fault_kind)_i;
     for (int n = PAIRING_LEAST; n <= 9; n++)
         for (int m = 0; m < n; m++) {
-            int other = kind == FAULT_PAIR || kind == FAULT_PAIR_ANSWERS ? (m + 1) % n : -1;
-            int low = kind == FAULT_PAIR_ANSWERS && other < m ? other : m;
+            int other = kind == FAULT_PAIR || kind == FAULT_PAIR_ROUND_TRIP ? (m + 1) % n : -1;
+            int low = kind == FAULT_PAIR_ROUND_TRIP && other < m ? other : m;
             struct members members =
                 make_members(n, 0, planted(kind, low, low == m ? other : m, clear_ratio(kind)), (struct fault){0});
             search(&members, 0.05);
@@ -114,12 +114,12 @@ TEST(two_faults_of_neighbours_are_told_apart)
     }
 }
 
-/* A delay of 150 us adds 15 % to short messages, which is no fault of its own; a slow sender that also answers slowly
- * has two. */
+/* A delay of 150 us adds 15 % to short messages, which is no fault of its own; a slow sender whose round trips are
+ * slow, too, has two. */
 TEST(delay_is_not_a_slow_sender)
 {
     for (int n = PAIRING_LEAST; n <= 9; n++) {
-        struct members members = make_members(n, 0, planted(FAULT_ANSWERS, 1, -1, 4), (struct fault){0});
+        struct members members = make_members(n, 0, planted(FAULT_ROUND_TRIP, 1, -1, 4), (struct fault){0});
         members.message = 1e-3;
         search(&members, 0.05);
         assert_found(&members);
@@ -173,7 +173,7 @@ TEST(one_slow_message_is_the_fault_of_the_pair)
 
 TEST(round_trips_may_differ_by_the_way)
 {
-    struct members members = make_members(8, 0, planted(FAULT_ANSWERS, 2, -1, 1.2), (struct fault){0});
+    struct members members = make_members(8, 0, planted(FAULT_ROUND_TRIP, 2, -1, 1.2), (struct fault){0});
     search(&members, 0.05);
     ck_assert_uint_eq(faults, 0);
 }
@@ -233,7 +233,7 @@ TEST(typical_times_of_a_member)
     ck_assert_double_eq_tol(diagnosis_typical(diagnosis, FAULT_SENDS, 1, 2).ratio, 1.5, 1e-3);
     ck_assert_double_eq_tol(diagnosis_typical(diagnosis, FAULT_RECEIVES, 2, 1).ratio, 1.5, 1e-3);
     ck_assert_double_eq_tol(diagnosis_typical(diagnosis, FAULT_SENDS, 2, 1).ratio, 1, 1e-3);
-    ck_assert_double_eq_tol(diagnosis_typical(diagnosis, FAULT_ANSWERS, 2, 1).seconds, MEMBERS_ROUND_TRIP, 1e-8);
+    ck_assert_double_eq_tol(diagnosis_typical(diagnosis, FAULT_ROUND_TRIP, 2, 1).seconds, MEMBERS_ROUND_TRIP, 1e-8);
     ck_assert_double_eq_tol(diagnosis_typical(diagnosis, FAULT_COPIES, 2, -1).seconds, MEMBERS_COPY, 1e-6);
 }
 

@@ -1,5 +1,5 @@
 /* test_nominal.c - nominal rates of links by name and by number, and the text that judges the share reached. */
-#include "allreduce/nominal.h"
+#include "base/nominal.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -109,6 +109,23 @@ TEST(a_share_is_judged)
         struct nominal nominal = rate_of(known[i].link);
         ck_assert_str_eq(nominal_words(text, &nominal, known[i].share, known[i].attainable), known[i].words);
     }
+}
+
+TEST(a_share_is_low)
+{
+    struct nominal network = rate_of("100gbit"), unknown = rate_of("5G/s");
+    ck_assert(nominal_is_low(&network, 0.84, 1) && !nominal_is_low(&network, 0.86, 1));
+    ck_assert(nominal_is_low(&network, 0.5, 0.6) && !nominal_is_low(&network, 0.52, 0.6));
+    ck_assert(!nominal_is_low(&network, 0.1, 0.49) && !nominal_is_low(&network, 0.1, NAN));
+    ck_assert(!nominal_is_low(&unknown, 0.1, 1));
+}
+
+TEST(a_rate_is_described)
+{
+    char text[NOMINAL_WORDS];
+    struct nominal nominal = rate_of("nvlink4");
+    ck_assert_str_eq(nominal_describe(text, &nominal),
+                     "Nominal rate nvlink4: 450 GB/s each way; normal is 75 to 85 % with NCCL.");
 }
 
 SUITE("nominal rates", NULL, error_clear)

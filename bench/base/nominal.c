@@ -1,6 +1,7 @@
 /* nominal.c - known links: their rates, and the share of the rate that is normal for each. */
-#include "allreduce/nominal.h"
+#include "base/nominal.h"
 
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -84,6 +85,11 @@ double nominal_attainable(const struct nominal *nominal, double latency, double 
     return seconds / (latency + seconds);
 }
 
+int nominal_is_low(const struct nominal *nominal, double share, double attainable)
+{
+    return attainable >= 0.5 && share < nominal->sort->low * attainable;
+}
+
 const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nominal, double share, double attainable)
 {
     double low = nominal->sort->low * attainable, high = nominal->sort->high * attainable;
@@ -100,9 +106,17 @@ const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nomina
         snprintf(text, NOMINAL_WORDS, "%s (%s)", of, most);
     else
         snprintf(text, NOMINAL_WORDS, "%s, %snormal (%.0f to %.0f %%; %s)", of,
-                 share < low    ? "lower than "
-                 : share > high ? "higher than "
-                                : "",
+                 nominal_is_low(nominal, share, attainable) ? "lower than "
+                 : share > high                             ? "higher than "
+                                                            : "",
                  100 * low, 100 * high, most);
+    return text;
+}
+
+const char *nominal_describe(char text[NOMINAL_WORDS], const struct nominal *nominal)
+{
+    char rate[CELL];
+    snprintf(text, NOMINAL_WORDS, "Nominal rate %s: %s each way; normal is %s.", nominal->name,
+             text_value_like(rate, nominal->rate, "B/s", nominal->rate), nominal->sort->normal);
     return text;
 }

@@ -1,0 +1,82 @@
+/* hosts.c - which hosts are to be used, and which are to be left out. */
+#include "isolate/hosts.h"
+
+#include "base/files.h"
+#include "base/text.h"
+#include "kernels/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int host_of(const struct outcome *o, int member)
+{
+    return o->member[member].host;
+}
+
+/* Returns whether a fault is of a pair on two hosts, neither of which is left out. */
+static int is_open(const struct outcome *o, const char *left_out, const struct fault *f)
+{
+    return f->other >= 0 && !left_out[host_of(o, f->member)] && !left_out[host_of(o, f->other)];
+}
+
+/* Returns whether a series of the member is undecided, whatever its faults are. */
+static int is_undecided(const struct outcome *o, int member)
+{
+    return diagnosis_member(o->diagnosis, NULL, 0, member) == MEMBER_UNDECIDED;
+}
+
+/* Returns how many open faults and undecided members a host has. */
+static int count_reasons(const struct outcome *o, const char *left_out, int host)
+{
+    int n = 0;
+    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
+        n += is_open(o, left_out, f) && (host_of(o, f->member) == host || host_of(o, f->other) == host);
+    for (int m = 0; m < o->members; m++)
+        n += host_of(o, m) == host && is_undecided(o, m);
+    return n;
+}
+
+char *hosts_leave_out(const struct outcome *o)
+{
+    char *left_out = allocate((size_t)o->members, 1);
+    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
+        if (f->other < 0 || host_of(o, f->member) == host_of(o, f->other))
+            left_out[host_of(o, f->member)] = HOST_AT_FAULT;
+    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++) {
+        if (!is_open(o, left_out, f))
+            continue;
+        int first = host_of(o, f->member), second = host_of(o, f->other);
+        int is_first = count_reasons(o, left_out, first) > count_reasons(o, left_out, second);
+        left_out[is_first ? first : second] = HOST_OF_SLOW_PAIR;
+    }
+    return left_out;
+}
+
+/* Writes the names of the hosts marked 1, one a line. Hosts are numbered in the order of their first ranks. */
+static int write_names(const struct outcome *o, const char *directory, const char *name, const char *marked)
+{
+    char *text;
+    size_t length;
+    int next = 0;
+    FILE *out = text_begin(&text, &length);
+    for (int m = 0; m < o->members; m++)
+        if (host_of(o, m) == next && marked[next++])
+            fprintf(out, "%s\n", o->member[m].host_name);
+    text_end(out);
+    int status = files_replace(directory, name, text);
+    free(text);
+    return status;
+}
+
+int hosts_write(const struct outcome *o, const char *directory)
+{
+    char *good = allocate((size_t)o->members, 1);
+    for (int host = 0; host < o->members; host++)
+        good[host] = !o->left_out[host];
+    for (int m = 0; m < o->members; m++)
+        if (is_undecided(o, m))
+            good[host_of(o, m)] = 0;
+    int failed = write_names(o, directory, "good.txt", good) || write_names(o, directory, "bad.txt", o->left_out);
+    free(good);
+    return failed ? -1 : 0;
+}
