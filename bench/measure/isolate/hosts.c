@@ -13,10 +13,10 @@ static int host_of(const struct outcome *o, int member)
     return o->member[member].host;
 }
 
-/* Returns whether a fault is of a pair on two hosts, neither of which is left out. */
-static int is_open(const struct outcome *o, const char *left_out, const struct fault *f)
+/* Returns whether a fault is of a pair of two hosts, neither of which is left out. */
+static int is_unsettled(const struct outcome *o, const char *left_out, const struct fault *f)
 {
-    return f->other >= 0 && !left_out[host_of(o, f->member)] && !left_out[host_of(o, f->other)];
+    return f->other >= 0 && !f->open && !left_out[host_of(o, f->member)] && !left_out[host_of(o, f->other)];
 }
 
 /* Returns whether a series of the member is undecided, whatever its faults are. */
@@ -25,12 +25,12 @@ static int is_undecided(const struct outcome *o, int member)
     return diagnosis_member(o->diagnosis, NULL, 0, member) == MEMBER_UNDECIDED;
 }
 
-/* Returns how many open faults and undecided members a host has. */
+/* Returns how many unsettled faults and undecided members a host has. */
 static int count_reasons(const struct outcome *o, const char *left_out, int host)
 {
     int n = 0;
     for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
-        n += is_open(o, left_out, f) && (host_of(o, f->member) == host || host_of(o, f->other) == host);
+        n += is_unsettled(o, left_out, f) && (host_of(o, f->member) == host || host_of(o, f->other) == host);
     for (int m = 0; m < o->members; m++)
         n += host_of(o, m) == host && is_undecided(o, m);
     return n;
@@ -40,10 +40,10 @@ char *hosts_leave_out(const struct outcome *o)
 {
     char *left_out = allocate((size_t)o->members, 1);
     for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
-        if (f->other < 0 || host_of(o, f->member) == host_of(o, f->other))
+        if (!f->open && (f->other < 0 || host_of(o, f->member) == host_of(o, f->other)))
             left_out[host_of(o, f->member)] = HOST_AT_FAULT;
     for (const struct fault *f = o->fault; f < o->fault + o->faults; f++) {
-        if (!is_open(o, left_out, f))
+        if (!is_unsettled(o, left_out, f))
             continue;
         int first = host_of(o, f->member), second = host_of(o, f->other);
         int is_first = count_reasons(o, left_out, first) > count_reasons(o, left_out, second);
@@ -76,6 +76,9 @@ int hosts_write(const struct outcome *o, const char *directory)
     for (int m = 0; m < o->members; m++)
         if (is_undecided(o, m))
             good[host_of(o, m)] = 0;
+    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
+        if (f->open)
+            good[host_of(o, f->member)] = good[host_of(o, f->other)] = 0;
     int failed = write_names(o, directory, "good.txt", good) || write_names(o, directory, "bad.txt", o->left_out);
     free(good);
     return failed ? -1 : 0;

@@ -12,8 +12,8 @@ enum { HOST_USED, HOST_AT_FAULT, HOST_OF_SLOW_PAIR };
  * caller frees the array. */
 char *hosts_leave_out(const struct outcome *outcome);
 
-/* Writes to a directory good.txt, the names of the hosts that are not left out and have no undecided member, and
- * bad.txt, of those that are left out, one a line. Returns 0; or -1, reported. */
+/* Writes to a directory good.txt, the names of the hosts that are not left out and have no undecided member or open
+ * fault, and bad.txt, of those that are left out, one a line. Returns 0; or -1, reported. */
 int hosts_write(const struct outcome *outcome, const char *directory);
 
 #endif

@@ -35,6 +35,8 @@ static const struct {
     {{FAULT(PAIR, 3, 4), FAULT(COMPUTES, 4, -1)}, 2, 1, "00001000"},
     /* pairs without a common host */
     {{FAULT(PAIR, 0, 1), FAULT(PAIR_ROUND_TRIP, 5, 6)}, 2, 1, "02000020"},
+    /* an open fault leaves out neither */
+    {{{FAULT_PAIR, 3, 4, .open = 1, .ratio = 2}}, 1, 1, "00000000"},
     /* a pair within a host */
     {{FAULT(PAIR, 2, 3)}, 1, 2, "0100"},
     {{FAULT(PAIR, 1, 2)}, 1, 2, "0200"},
