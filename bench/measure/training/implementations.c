@@ -75,7 +75,7 @@ enum { PLAIN, UPDATE, BF16, GRADIENTS, FORMS };
 static const struct {
     const char *suffix, *option;
 } forms[FORMS] = {{"", ""},
-                  {":update", "--update-in-backward"},
+                  {":update", "--update-in-backward (benchmark and profile only)"},
                   {":bf16", "--wire-dtype fp32,bf16"},
                   {":gradients", "--shard optimizer,gradients"}};
 
@@ -107,8 +107,8 @@ static int strategies_parse(const struct option *option, const char *text, void 
             return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
                                 strategy_names(", ", 1, names));
         if (size && form_option(size))
-            return error_report("--%s: '%s' is a row's label, not a name; name '%s', and give %s", option->name, word,
-                                name, form_option(size));
+            return error_report("--%s: '%s' is a row's label, not a name; name '%.*s', and give %s", option->name, word,
+                                (int)(strrchr(word, ':') - word), word, form_option(size));
         if (strategy->number_letter) {
             if (number_parse(&list.item[list.n].number, option->name, strategy, size))
                 return -1;
