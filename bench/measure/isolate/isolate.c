@@ -8,6 +8,7 @@
 #include "ddp/comm_create.h"
 #include "ddp/links.h"
 #include "ddp/watchdog.h"
+#include "isolate/load_measure.h"
 #include "isolate/measure.h"
 #include "isolate/output.h"
 #include "isolate/pairing.h"
@@ -79,7 +80,7 @@ static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
     if (check_members(o->per, o->per == PER_RANK ? ranks : PAIRING_LEAST))
         return -1;
     results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated)",
-                         text_memory(of_rank, o->bytes + 3 * MEASURE_COPY_BYTES));
+                         text_memory(of_rank, 2 * o->bytes + 3 * MEASURE_COPY_BYTES));
     results_add_sentence(summary, "heading",
                          "Work: messages of %s between pairs of members, repeated until each is decided within %g %%, "
                          "for at most %s (--max-minutes)",
@@ -100,9 +101,9 @@ struct isolate {
     struct progress progress;
     int64_t begin_ns, write_ns; /* when the first round began; when the summary is written next */
     double spent_s;             /* before the next round */
-    struct estimate load;       /* measure_load; n 0: not measured */
-    int complete;               /* 1: no further round follows */
-    int status;                 /* -1: a file could not be written */
+    struct load load;
+    int complete; /* 1: no further round follows */
+    int status;   /* -1: a file could not be written */
     enum isolate_status verdict;
 };
 
@@ -178,7 +179,7 @@ static int write_outcome(struct isolate *a)
                               .members = a->members,
                               .resolve = o->resolve / 100,
                               .bytes = o->bytes,
-                              .load = a->load,
+                              .load = &a->load,
                               .seconds = a->spent_s};
     outcome_create(&outcome);
     a->verdict = outcome_status(&outcome);
@@ -241,32 +242,13 @@ static void search(struct isolate *a)
     free(times);
 }
 
-/* Rank 0: measures a round, and returns the seconds of both messages of a pair. */
-static double time_pair(struct isolate *a, const int *partner, int member, struct member_times *times)
+/* Measures what the network does under load, after the search. All ranks call it. */
+static void find_load(struct isolate *a)
 {
-    take_round(a, partner, times);
-    return (double)times[member].send + (double)times[partner[member]].send;
-}
-
-/* Rank 0: measures how many times as long a pair's messages take while all pairs (i, i + members / 2) send, which cross
- * the middle of the network, than while this pair sends alone. The pairs take turns. */
-static void measure_load(struct isolate *a)
-{
-    enum { REPEATS = 13 };
-    int half = a->members / 2, *all = allocate(2 * (size_t)a->members, sizeof *all), *alone = all + a->members;
-    struct member_times *times = allocate((size_t)a->members, sizeof *times);
-    double ratio[REPEATS];
-    pairing_across(a->members, all);
-    for (int i = 0; i < REPEATS && half > 1; i++) {
-        int member = i % half, other = all[member];
-        for (int m = 0; m < a->members; m++)
-            alone[m] = m == member || m == other ? all[m] : -1;
-        ratio[i] = time_pair(a, all, member, times);
-        ratio[i] /= time_pair(a, alone, member, times);
-    }
-    a->load = stats_estimate(ratio + 1, half > 1 ? REPEATS - 1 : 0); /* the first messages connect the ranks */
-    free(all);
-    free(times);
+    const double share = 0.25; /* of --max-minutes */
+    if (a->diagnosis)
+        load_prepare(&a->load, a->diagnosis, a->members, a->options->resolve / 100);
+    load_measure(&a->load, &a->measure, &a->harness.comm, share * 60 * a->options->max_minutes);
 }
 
 static int run(struct isolate *a)
@@ -284,11 +266,12 @@ static int run(struct isolate *a)
     if (leads) {
         search(a);
         progress_end(&a->progress);
-        measure_load(a);
+        a->status = a->status ? a->status : write_outcome(a);
         take_round(a, NULL, NULL);
     } else
         while (take_round(a, NULL, NULL))
             ;
+    find_load(a);
     a->complete = 1;
     int status = harness_stop_monitors(&a->harness);
     return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);
@@ -305,6 +288,7 @@ static int isolate_run(void *line, const struct job *job, const struct command *
         status = job_from_first(job, (int)a.verdict, 0);
     measure_destroy(&a.measure);
     diagnosis_destroy(a.diagnosis);
+    load_destroy(&a.load);
     free(a.member);
     return status;
 }
