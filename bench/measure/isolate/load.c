@@ -245,9 +245,9 @@ static enum series_state mixed_state(const struct load *load, int level, int gro
     if (!load_exceeds(load, level, group / 2, &whole, &half))
         return SERIES_NONE;
     struct estimate factor = load_factor(mixed, group);
-    return is_above(&factor, &half, load->resolve)                   ? SERIES_SLOW
+    return is_above(&factor, &half, load->resolve)              ? SERIES_SLOW
            : factor.ci_high < (1 + load->resolve) * half.median ? SERIES_HEALTHY
-                                                                     : SERIES_UNDECIDED;
+                                                                : SERIES_UNDECIDED;
 }
 
 enum load_mixed load_mixed(const struct load *load, int level, int block)

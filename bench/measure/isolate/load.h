@@ -1,11 +1,12 @@
 /* load.h - faults that need load: groups of members that are slow together though each member is healthy alone. Keeps
  * the times of all-reduces of groups, and judges them. Pure functions, for rank 0; load_measure.h measures.
  *
- * The members are cut into blocks of 2, 4, 8, ... consecutive members, and at last into one of all; members that fill no
- * block rest. The blocks of a size are a level: all of them all-reduce at once, over and over.
+ * The members are cut into blocks of 2, 4, 8, ... consecutive members, and at last into one of all; members that fill
+ * no block rest. The blocks of a size are a level: all of them all-reduce at once, over and over.
  *
  * A level of at least LOAD_LEAST blocks is judged as the search judges members: each time is divided by the median of
- * its repetition, and a block is slow once the median of its ratios is above 1 + resolve / 2, healthy once it is below 1
+ * its repetition, and a block is slow once the median of its ratios is above 1 + resolve / 2, healthy once it is below
+ * 1
  * + resolve (base/ratios.h), at a level that allows for all groups, so that the probability of any false alarm is at
  * most 5 %. A block that is slow though its members are healthy, and no smaller block in it is slow, is a fault.
  *

@@ -21,10 +21,10 @@ struct course {
     const struct comm_options *options;
     /* on rank 0 only */
     struct load *load;
-    int64_t begin_ns;
-    double limit_s;
-    double *seconds; /* [ranks] the last repetition's time of each rank */
-    float *slowest;  /* [members] of each group */
+    int64_t begin_ns; /* of the messages across the middle, or of the groups */
+    double limit_s;   /* for either */
+    double *seconds;  /* [ranks] the last repetition's time of each rank */
+    float *slowest;   /* [members] of each group */
     struct progress progress;
     size_t done; /* repetitions */
 };
@@ -51,6 +51,7 @@ void load_prepare(struct load *load, const struct diagnosis *d, int members, dou
     free(message);
 }
 
+/* Rank 0: shows that a repetition is done. */
 static void show_progress(struct course *c, const char *words)
 {
     c->done += c->done < c->progress.total;
@@ -58,6 +59,12 @@ static void show_progress(struct course *c, const char *words)
 }
 
 /* ---- across the middle ---- */
+
+/* Returns whether that share of the time is not yet over. */
+static int in_time(const struct course *c, double share)
+{
+    return clock_seconds_since(c->begin_ns) < share * c->limit_s;
+}
 
 /* Rank 0: measures a round, and returns the seconds of both messages of a pair. */
 static double time_pair(struct measure *m, const int *partner, int member, struct member_times *times)
@@ -74,8 +81,9 @@ static void lead_across(struct course *c)
     int half = m->members / 2, *all = allocate(2 * (size_t)m->members, sizeof *all), *alone = all + m->members;
     struct member_times *times = allocate((size_t)m->members, sizeof *times);
     double ratio[LOAD_REPEATS + 1];
+    int i = 0;
     pairing_across(m->members, all);
-    for (int i = 0; i <= LOAD_REPEATS && half > 1; i++) {
+    for (; i <= LOAD_REPEATS && half > 1 && in_time(c, 1); i++) {
         int member = i % half, other = all[member];
         for (int k = 0; k < m->members; k++)
             alone[k] = k == member || k == other ? all[k] : -1;
@@ -83,7 +91,7 @@ static void lead_across(struct course *c)
         ratio[i] /= time_pair(m, alone, member, times);
         show_progress(c, "messages across the middle");
     }
-    c->load->across = stats_estimate(ratio + 1, half > 1 ? LOAD_REPEATS : 0); /* the first messages connect the ranks */
+    c->load->across = stats_estimate(ratio + 1, i > 0 ? (size_t)i - 1 : 0); /* the first messages connect the ranks */
     free(all);
     free(times);
     measure_round(m, NULL, NULL);
@@ -162,11 +170,6 @@ static void find_slowest(const struct course *c, const struct load_level *level)
     }
 }
 
-static int in_time(const struct course *c, double share)
-{
-    return clock_seconds_since(c->begin_ns) < share * c->limit_s;
-}
-
 /* Rank 0: keeps a repetition of a level, unless it is the first since the ranks connected. Returns how many groups are
  * undecided. */
 static size_t keep_repetition(struct course *c, struct load_level *level, size_t done)
@@ -228,7 +231,8 @@ static void lead_groups(struct course *c)
 
 void load_measure(struct load *load, struct measure *measure, const struct comm_options *options, double limit_s)
 {
-    struct course c = {.measure = measure, .options = options, .load = load, .limit_s = limit_s};
+    struct course c = {
+        .measure = measure, .options = options, .load = load, .begin_ns = clock_now_ns(), .limit_s = limit_s};
     watchdog_doing(measure->job->watchdog, "messages across the middle");
     if (measure->job->rank == 0) {
         c.seconds = allocate((size_t)measure->job->size, sizeof *c.seconds);

@@ -10,8 +10,8 @@
 void load_prepare(struct load *load, const struct diagnosis *diagnosis, int members, double resolve);
 
 /* Measures, and fills the load on rank 0; the load of other ranks is not used. options: those of measure->comm.
- * limit_s: the time for groups; a level that has begun is measured LOAD_REPEATS times. All ranks call it while no
- * collective is in flight. */
+ * limit_s: the time for either part; a level of groups that has begun is measured LOAD_REPEATS times. All ranks call it
+ * while no collective is in flight. */
 enum { LOAD_REPEATS = 12 };
 void load_measure(struct load *load, struct measure *measure, const struct comm_options *options, double limit_s);
 

@@ -27,14 +27,19 @@ static const char *mixed_words(char text[160], const struct load *load, int leve
     enum load_mixed mixed = load_mixed(load, level, block);
     *text = 0;
     if (mixed == MIXED_SLOW)
-        snprintf(text, 160, " Groups of %d with members of both its halves take longer, too, so the cause lies between them.", size);
+        snprintf(text, 160,
+                 " Groups of %d with members of both its halves take longer, too, so the cause lies between them.",
+                 size);
     else if (mixed == MIXED_HEALTHY)
-        snprintf(text, 160, " Groups of %d with members of both its halves do not, so it shows with all %d only.", size, 2 * size);
+        snprintf(text, 160,
+                 " Groups of %d with members of both its halves do not take longer, so it shows with all %d only.",
+                 size, 2 * size);
     return text;
 }
 
 /* Writes and returns a sentence or two on a block that is a fault. */
-static const char *fault_words(char text[WORDS], const struct load *load, const struct member *member, int level, int block)
+static const char *fault_words(char text[WORDS], const struct load *load, const struct member *member, int level,
+                               int block)
 {
     const struct load_level *l = &load->level[level];
     char name[NAMES], mixed[160];
@@ -52,7 +57,8 @@ static const char *advice_of(const struct load *load, int level, int block)
 {
     static const char *const advice[] = {
         [MIXED_UNKNOWN] = "look at what its members share under load: a switch, its uplinks, a full-duplex setting",
-        [MIXED_SLOW] = "look at what lies between its halves: links between switches, a route that both directions share",
+        [MIXED_SLOW] =
+            "look at what lies between its halves: links between switches, a route that both directions share",
         [MIXED_HEALTHY] = "look at what all of its members share: the uplinks and the buffers of a switch"};
     return advice[load_mixed(load, level, block)];
 }
@@ -94,7 +100,7 @@ static void add_excess(const struct load *load, const struct member *member, cJS
 static void add_across(const struct load *load, cJSON *summary)
 {
     const struct estimate *across = &load->across;
-    if (!across->n)
+    if (across->n < STATS_LEAST)
         return;
     results_add_sentence(
         summary, "notes",
@@ -144,9 +150,8 @@ static int slowest_of(const struct load_level *level)
 static void fill_row(const struct load *load, const struct member *member, int level, struct group_row *row)
 {
     static const char *const state_name[] = {
-        [LOAD_UNJUDGED] = "not judged",      [LOAD_UNDECIDED] = "undecided",
-        [LOAD_HEALTHY] = "healthy",          [LOAD_SLOW] = "slow",
-        [LOAD_SLOW_PART] = "slow in a part", [LOAD_SLOW_MEMBER] = "slow by a member"};
+        [LOAD_UNJUDGED] = "not judged", [LOAD_UNDECIDED] = "undecided",      [LOAD_HEALTHY] = "healthy",
+        [LOAD_SLOW] = "slow",           [LOAD_SLOW_PART] = "slow in a part", [LOAD_SLOW_MEMBER] = "slow by a member"};
     const struct load_level *l = &load->level[level];
     int slowest = slowest_of(l);
     struct paired ratio = load_ratio(load, l, slowest);
@@ -186,7 +191,7 @@ static void add_table(const struct load *load, const struct member *member, cJSO
 static void add_figures(const struct load *load, struct figure_list *figures)
 {
     char subject[48];
-    if (load->across.n)
+    if (load->across.n >= STATS_LEAST)
         figures_add_estimate(figures, "all", "load", "1", &load->across, BETTER_LOWER, 0);
     for (const struct load_level *l = load->level; l < load->level + load->levels; l++) {
         if (!l->n)
@@ -211,7 +216,8 @@ void load_output(const struct load *load, const struct member *member, cJSON *su
                 add_fault(load, member, summary, l, b, faults++ < MOST);
         }
     if (faults > MOST)
-        results_add_sentence(summary, "answers", "%d more groups are slow though their members are healthy alone.", faults - MOST);
+        results_add_sentence(summary, "answers", "%d more groups are slow though their members are healthy alone.",
+                             faults - MOST);
     add_table(load, member, summary);
     add_figures(load, figures);
 }
@@ -222,6 +228,7 @@ void load_output_cases(const struct load *load, const struct member *member, str
     for (int l = 0; l < load->levels; l++)
         for (int b = 0; b < load->level[l].groups; b++)
             if (load_state(load, l, b) == LOAD_SLOW)
-                junit_add(junit, &(struct junit_case){"ddpbench.isolate", block_name(name, &load->level[l], member, b), NAN,
-                                                      JUNIT_FAILED, "slow", fault_words(text, load, member, l, b)});
+                junit_add(junit,
+                          &(struct junit_case){"ddpbench.isolate", block_name(name, &load->level[l], member, b), NAN,
+                                               JUNIT_FAILED, "slow", fault_words(text, load, member, l, b)});
 }
