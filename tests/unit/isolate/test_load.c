@@ -349,9 +349,11 @@ TEST(excess_is_a_note)
 {
     plant_excess(1.2, 1.5);
     visit(&load.mixed[2], 12, 1.2, -1, 1);
-    assert_has(stated("notes", 0), "Load: an all-reduce among the 8 members from host n0 to host n7 takes 1.50 times as");
+    assert_has(stated("notes", 0),
+               "Load: an all-reduce among the 8 members from host n0 to host n7 takes 1.50 times as");
     assert_has(stated("notes", 0), "among the slower half of them 1.20 times [");
-    assert_has(stated("notes", 0), "Groups of 4 with members of both its halves do not take longer, so it shows with all 8 only.");
+    assert_has(stated("notes", 0),
+               "Groups of 4 with members of both its halves do not take longer, so it shows with all 8 only.");
     ck_assert_ptr_null(stated("answers", 0));
     forget();
 }
