@@ -232,7 +232,8 @@ static void mpi_destroy(void *state)
     free(s);
 }
 
-/* Creates the communicator of each queue; MPI orders the collectives of each communicator. */
+/* Creates the communicator of each queue; MPI orders the collectives of each communicator. Only the first of each group
+ * needs all ranks (a split); the others are duplicates, which only the group's ranks make. */
 static void connect_ranks(struct mpi_state *s, const struct job *job, int groups)
 {
     watchdog_wait(job->watchdog, "creating communicators", watchdog_started(job->watchdog), 0);
@@ -240,8 +241,10 @@ static void connect_ranks(struct mpi_state *s, const struct job *job, int groups
     for (int i = 1; i < COMM_QUEUES; i++) {
         int of_host = i < COMM_QUEUES - COMM_KINDS; /* the queues of COMM_HOST come before those of COMM_ACROSS */
         s->comm[i] = MPI_COMM_NULL;
-        if (groups)
+        if (groups && (i - 1) % COMM_KINDS == 0)
             MPI_Comm_split(MPI_COMM_WORLD, of_host ? job->host : job->local_rank, job->rank, &s->comm[i]);
+        else if (groups)
+            MPI_Comm_dup(s->comm[i - 1], &s->comm[i]);
     }
     watchdog_arrived(job->watchdog);
     for (int i = 0; i < COMM_QUEUES; i++)

@@ -30,6 +30,13 @@ struct shown {
 
 const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 
+/* A call of watchdog_look that has not ended. */
+struct looked {
+    void (*look)(void *state, struct watched *watched);
+    void *state;
+    struct looked *before;
+};
+
 struct watchdog {
     int rank, ranks;
     struct shown *mine;  /* this rank's state: board[rank], in memory shared by the host's ranks; or &hidden */
@@ -39,9 +46,8 @@ struct watchdog {
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;
     double timeout_s;
-    void (*look)(void *state, struct watched *watched);
-    void *state;
-    struct watched wait; /* the current wait, set by watchdog_wait */
+    struct looked *looked; /* the last of watchdog_look; NULL: none */
+    struct watched wait;   /* the current wait, set by watchdog_wait */
     int stop;
 };
 
@@ -61,8 +67,8 @@ static struct watched find_wait(struct watchdog *w)
 {
     struct watched now = {.since_ns = INT64_MAX};
     atomic_store(&w->mine->beat_ns, clock_now_ns());
-    if (w->look)
-        w->look(w->state, &now);
+    if (w->looked)
+        w->looked->look(w->looked->state, &now);
     if (w->wait.since_ns != INT64_MAX) { /* it may have a grace period, which its collectives lack */
         char broken[sizeof now.broken];
         memcpy(broken, now.broken, sizeof broken);
@@ -293,6 +299,8 @@ void watchdog_destroy(struct watchdog *w)
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
+    while (w->looked)
+        watchdog_look(w, NULL, NULL);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w->board);
@@ -342,12 +350,17 @@ void watchdog_hide(struct watchdog *w)
 
 void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watched *watched), void *state)
 {
+    struct looked *ended = NULL, *begun = look_at && w ? allocate(1, sizeof *begun) : NULL;
     if (!w)
         return;
     pthread_mutex_lock(&w->lock);
-    w->look = look_at;
-    w->state = state;
+    if (begun) {
+        *begun = (struct looked){look_at, state, w->looked};
+        w->looked = begun;
+    } else if ((ended = w->looked))
+        w->looked = ended->before;
     pthread_mutex_unlock(&w->lock);
+    free(ended);
 }
 
 /* Tests whether another running rank of this host has not yet started operation `number` (see watchdog_started). */

@@ -50,7 +50,8 @@ void watchdog_hide(struct watchdog *watchdog);
 void watchdog_await(struct watchdog *watchdog);
 
 /* From now on the watchdog's thread also calls `look`, which fills *watched if the comm waits; before each call,
- * *watched describes a rank that does not wait. look NULL: ends these calls. */
+ * *watched describes a rank that does not wait. look NULL: ends these calls, and calls what was called before: a comm
+ * is looked at again when one that was created later is destroyed. */
 void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);
 
 /* Call it when this rank starts an operation that all ranks do in the same order, for example a collective. Returns its

@@ -18,7 +18,7 @@ isolate() {
 
 # verdict: prints the exit status that the printed answer stands for.
 verdict() {
-    if grep -qE 'x +95 % interval' printed; then
+    if grep -qE 'x +95 % interval' printed || grep -q ', though each of them is healthy alone' <(texts out/summary.json); then
         echo 3
     elif grep -q '^Undecided after ' printed; then
         echo 4
@@ -40,6 +40,9 @@ succeeds "summary.txt equals the printed result" cmp printed out/summary.txt
 is "the table has a row for each rank" "$(grep -cE '^rank [0-3] on .* (healthy|slow|undecided)' printed)" 4
 is "the matrix begins with the messages of the ring, in both directions" "$(sed -E '1d; s/rank ([0-9]) on [^,]*/\1/g; s/^(.),(.),.*/\1\2/; 9q' out/matrix.csv | tr '\n' ' ')" \
     "01 10 23 32 03 12 21 30 "
+is "the table of groups begins with two groups of 2" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, ($6 >= 12) }' printed)" "2 2 1"
+is "summary.csv has the figures of groups of 2, of which compare judges the time" \
+    "$(awk -F, '$2 == "groups of 2" { print $3, $5, $11 }' out/summary.csv | tr '\n' ' ')" "all_reduce s 1 all_reduce_to_expected 1 0 "
 is "good.txt and bad.txt name this host at most once" "$(cat out/good.txt out/bad.txt | sort | uniq -d)" ""
 is "JUnit's file has a case for each rank" "$(cases '<testcase ')" 4
 is "summary.csv has the figures of each rank" "$(awk -F, '$2 ~ /^rank [0-3] on / { print $3 }' out/summary.csv | sort | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" \
@@ -102,6 +105,7 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     is "hosts: the median message is compared with the nominal rate" "$(texts out/summary.json | grep -cE \
         '^The median of [0-9]+ messages of 64 KiB: [0-9.]+ % of 1mbit, more than a link can carry: ')" 1
     is "hosts: the share of the nominal rate is a figure" "$(grep -c ',all,nominal_share,' out/summary.csv)" 1
+    is "hosts: groups are of hosts, while their other ranks rest" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, $(NF - 4), $(NF - 3), $(NF - 1), $NF }' printed)" "2 1 host host0 host host1"
     is "hosts: good.txt and bad.txt name hosts" "$(cat out/good.txt out/bad.txt | grep -cvxE 'host[0-2]')" 0
 else
     echo "skip - members on different hosts: needs root"

@@ -9,6 +9,7 @@
 #include "ddp/comm_create.h"
 #include "ddp/links.h"
 #include "ddp/watchdog.h"
+#include "isolate/load_measure.h"
 #include "isolate/measure.h"
 #include "isolate/nominal_share.h"
 #include "isolate/output.h"
@@ -88,10 +89,10 @@ static int check(void *line, const struct option_table *table, int ranks, int on
     return check_members(o->per, o->per == PER_RANK ? ranks : hosts) || check_nominal(o, hosts, on_gpus) ? -1 : 0;
 }
 
-/* Returns the bytes of memory that a rank needs: a message, two buffers of a copy, and matrices. */
+/* Returns the bytes of memory that a rank needs: a message, the buffer of an all-reduce, two of a copy, and matrices. */
 static size_t memory_of_rank(const struct isolate_options *o)
 {
-    return o->bytes + 3 * (size_t)MEASURE_COPY_BYTES;
+    return 2 * o->bytes + 3 * (size_t)MEASURE_COPY_BYTES;
 }
 
 static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
@@ -121,9 +122,9 @@ struct isolate {
     struct progress progress;
     int64_t begin_ns, write_ns; /* when the first round began; when the summary is written next */
     double spent_s;             /* before the next round */
-    struct estimate load;       /* measure_load; n 0: not measured */
-    int complete;               /* 1: no further round follows */
-    int status;                 /* -1: a file could not be written */
+    struct load load;
+    int complete; /* 1: no further round follows */
+    int status;   /* -1: a file could not be written */
     enum isolate_status verdict;
 };
 
@@ -202,7 +203,7 @@ static int write_outcome(struct isolate *a)
                               .members = a->members,
                               .resolve = o->resolve / 100,
                               .bytes = o->bytes,
-                              .load = a->load,
+                              .load = &a->load,
                               .seconds = a->spent_s,
                               .complete = a->complete,
                               .crowded = a->harness.comm.progress.crowded};
@@ -268,32 +269,13 @@ static void search(struct isolate *a)
     free(times);
 }
 
-/* Rank 0: measures a round, and returns the seconds of both messages of a pair. */
-static double time_pair(struct isolate *a, const int *partner, int member, struct member_times *times)
+/* Measures what the network does under load, after the search. All ranks call it. */
+static void find_load(struct isolate *a)
 {
-    take_round(a, partner, times);
-    return (double)times[member].send + (double)times[partner[member]].send;
-}
-
-/* Rank 0: measures how many times as long a pair's messages take while all pairs (i, i + members / 2) send, which cross
- * the middle of the network, than while this pair sends alone. The pairs take turns. */
-static void measure_load(struct isolate *a)
-{
-    enum { REPEATS = 13 };
-    int half = a->members / 2, *all = allocate(2 * (size_t)a->members, sizeof *all), *alone = all + a->members;
-    struct member_times *times = allocate((size_t)a->members, sizeof *times);
-    double ratio[REPEATS];
-    pairing_across(a->members, all);
-    for (int i = 0; i < REPEATS && half > 1; i++) {
-        int member = i % half, other = all[member];
-        for (int m = 0; m < a->members; m++)
-            alone[m] = m == member || m == other ? all[m] : -1;
-        ratio[i] = time_pair(a, all, member, times);
-        ratio[i] /= time_pair(a, alone, member, times);
-    }
-    a->load = stats_estimate(ratio + 1, half > 1 ? REPEATS - 1 : 0); /* the first messages connect the ranks */
-    free(all);
-    free(times);
+    const double share = 0.25; /* of --max-minutes */
+    if (a->diagnosis)
+        load_prepare(&a->load, a->diagnosis, a->members, a->options->resolve / 100);
+    load_measure(&a->load, &a->measure, &a->harness.comm, share * 60 * a->options->max_minutes);
 }
 
 static int run(struct isolate *a)
@@ -311,11 +293,12 @@ static int run(struct isolate *a)
     if (leads) {
         search(a);
         progress_end(&a->progress);
-        measure_load(a);
+        a->status = a->status ? a->status : write_outcome(a);
         take_round(a, NULL, NULL);
     } else
         while (take_round(a, NULL, NULL))
             ;
+    find_load(a);
     a->complete = 1;
     int status = harness_stop_monitors(&a->harness);
     return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);
@@ -332,6 +315,7 @@ static int isolate_run(void *line, const struct job *job, const struct command *
         status = job_from_first(job, (int)a.verdict, 0);
     measure_destroy(&a.measure);
     diagnosis_destroy(a.diagnosis);
+    load_destroy(&a.load);
     free(a.member);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "isolate/hosts.h"
+#include "isolate/load_output.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -41,7 +42,9 @@ void outcome_destroy(struct outcome *o)
 
 enum isolate_status outcome_status(const struct outcome *o)
 {
-    return o->faults ? ISOLATE_SLOW : o->count[MEMBER_UNDECIDED] ? ISOLATE_UNDECIDED : ISOLATE_HEALTHY;
+    return o->faults || (o->load && load_faults(o->load)) ? ISOLATE_SLOW
+           : o->count[MEMBER_UNDECIDED]                   ? ISOLATE_UNDECIDED
+                                                          : ISOLATE_HEALTHY;
 }
 
 /* ---- sentences ---- */
@@ -151,7 +154,7 @@ static void add_answers(const struct outcome *o, cJSON *summary)
     if (o->faults > MOST)
         results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->faults - MOST);
     add_pairs_host(o, summary);
-    if (outcome_status(o) == ISOLATE_HEALTHY)
+    if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
         results_add_sentence(summary, "answers",
                              "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
                              "copies in memory, and in round trips within %g %%.",
@@ -320,17 +323,6 @@ static void add_findings(const struct outcome *o, cJSON *summary)
     }
 }
 
-static void add_load(const struct outcome *o, cJSON *summary, struct figure_list *figures)
-{
-    if (!o->load.n)
-        return;
-    results_add_sentence(summary, "notes",
-                         "Load: while %d pairs across the middle send at once, a message takes %.2f times as long "
-                         "[%.2f, %.2f] as while one pair does (n = %zu); 1.00: the network carries all at full rate.",
-                         o->members / 2, o->load.median, o->load.ci_low, o->load.ci_high, o->load.n);
-    figures_add_estimate(figures, "all", "load", "1", &o->load, BETTER_LOWER, 0);
-}
-
 void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     static const char *const counted[] = {"healthy_members", "slow_members", "undecided_members"};
@@ -338,7 +330,8 @@ void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *fi
     add_members(o, summary, figures);
     add_faults(o, summary);
     add_findings(o, summary);
-    add_load(o, summary, figures);
+    if (o->load)
+        load_output(o->load, o->member, summary, figures);
     for (int s = 0; s < 3; s++)
         figures_add_value(figures, "all", counted[s], "1", (double)o->count[s], (size_t)o->members,
                           s ? BETTER_LOWER : BETTER_HIGHER);
@@ -415,6 +408,8 @@ int outcome_write_junit(const struct outcome *o, const char *path)
     junit_begin(&junit);
     for (int m = 0; m < o->members; m++)
         add_case(&junit, o, m);
+    if (o->load)
+        load_output_cases(o->load, o->member, &junit);
     junit_end(&junit, out, "ddpbench isolate", "");
     text_end(out);
     int status = files_replace_path("junit", path, OUTCOME_JUNIT_MARK, text);

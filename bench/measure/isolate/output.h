@@ -5,6 +5,7 @@
 #include "base/figures.h"
 #include "isolate/diagnosis.h"
 #include "isolate/isolate.h"
+#include "isolate/load.h"
 
 struct member {
     int rank, host;
@@ -17,12 +18,12 @@ struct outcome {
     const struct diagnosis *diagnosis;
     const struct member *member; /* [members] */
     int members;
-    double resolve;       /* 0.05 is 5 % */
-    size_t bytes;         /* of a message */
-    double seconds;       /* since the first round */
-    int complete;         /* 1: no further round follows */
-    int crowded;          /* 1: ranks share cores */
-    struct estimate load; /* time of messages under load / alone (measure_load); n 0: not known */
+    double resolve;          /* 0.05 is 5 % */
+    size_t bytes;            /* of a message */
+    double seconds;          /* of the search */
+    int complete;            /* 1: no further round follows */
+    int crowded;             /* 1: ranks share cores */
+    const struct load *load; /* NULL: not measured */
     struct diagnosis_progress progress;
     struct fault *fault;
     size_t faults;
@@ -35,7 +36,8 @@ struct outcome {
 void outcome_create(struct outcome *outcome);
 void outcome_destroy(struct outcome *outcome);
 
-/* Returns the verdict: slow if there is a fault, else undecided if a series is, else healthy. */
+/* Returns the verdict: slow if there is a fault, also of a group under load, else undecided if a series is, else
+ * healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
 /* Adds to a summary the answer, the table of members and the faults; and their figures to a list. */
@@ -45,7 +47,8 @@ void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_li
  * measured, to a directory. Returns 0; or -1, reported. */
 int outcome_write_files(const struct outcome *outcome, const char *directory);
 
-/* Writes the members as test cases to the file given to --junit ("": none). Returns 0; or -1, reported. */
+/* Writes the members, and the groups at fault, as test cases to the file given to --junit ("": none). Returns 0; or -1,
+ * reported. */
 #define OUTCOME_JUNIT_MARK "<testsuites name=\"ddpbench isolate\""
 int outcome_write_junit(const struct outcome *outcome, const char *path);
 

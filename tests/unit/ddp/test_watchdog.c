@@ -130,6 +130,29 @@ static void break_down(void)
     pause();
 }
 
+static void look_away(void *state, struct watched *watched)
+{
+    (void)state, (void)watched;
+}
+
+/* A second comm is created and destroyed before the first one reports an error. */
+static void break_down_later(void)
+{
+    int64_t since = clock_now_ns();
+    watchdog_look(watchdog[0], look, &since);
+    watchdog_look(watchdog[0], look_away, NULL);
+    watchdog_look(watchdog[0], NULL, NULL);
+    breaks = 1;
+    pause();
+}
+
+TEST(first_comm_is_watched_again)
+{
+    play(break_down_later);
+    ended_with(1);
+    expect_words("a library's error");
+}
+
 TEST(an_error_of_a_library_ends_the_job)
 {
     play(break_down);

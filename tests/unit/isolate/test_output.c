@@ -181,6 +181,36 @@ TEST(healthy_members_are_stated)
     ck_assert_uint_eq(count(content(directory, "matrix.csv"), "\n"), 1 + 2 * N);
 }
 
+/* A group that is slow under load makes the verdict slow, and a test case fail, though all members are healthy. */
+TEST(slow_group_of_healthy_members_is_a_fault)
+{
+    const char *directory = scratch_make(), healthy[N] = {1, 1, 1, 1, 1, 1, 1};
+    double message[N], round_trip[N];
+    char path[300];
+    struct load load;
+    for (int m = 0; m < N; m++)
+        message[m] = MEMBERS_MESSAGE, round_trip[m] = MEMBERS_ROUND_TRIP;
+    load_create(&load, &(struct load_pairs){N, healthy, message, round_trip}, 0.05);
+    for (int i = 0; i < 30; i++)
+        load_add(&load, &load.level[0], (const float[]){1, 1.5f, 1});
+    name_members(0);
+    find((struct fault){0}, 1000);
+    cJSON_Delete(summary);
+    figures_destroy(&figures);
+    outcome.load = &load;
+    summary = results_summary_create("isolate", "", 1, 1, "rounds");
+    outcome_add(&outcome, summary, &figures);
+    ck_assert_int_eq(outcome_status(&outcome), ISOLATE_SLOW);
+    assert_begins(answer(0), "All 7 members are healthy within 5 %: ");
+    assert_begins(answer(1),
+                  "An all-reduce among the 2 members from host n2 to host n3 takes 1.5 times as long as among ");
+    snprintf(path, sizeof path, "%s/isolate.xml", directory);
+    ck_assert_int_eq(outcome_write_junit(&outcome, path), 0);
+    ck_assert_uint_eq(count(content(directory, "isolate.xml"), "<testcase "), N + 1);
+    ck_assert_uint_eq(count(content(directory, "isolate.xml"), "<failure type=\"slow\" message=\"An all-reduce "), 1);
+    load_destroy(&load);
+}
+
 /* After too few rounds, the members and what would decide are named; their hosts are in no file. */
 TEST(undecided_members_are_stated)
 {
