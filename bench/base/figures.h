@@ -13,7 +13,7 @@ enum better { BETTER_LOWER, BETTER_HIGHER, BETTER_NONE };
 extern const char *const figure_better_name[]; /* lower, higher, none */
 
 struct figure {
-    char subject[128]; /* an implementation; or collective, type, operation and placement */
+    char subject[192]; /* an implementation; or collective, type, operation and placement; or one or two members */
     char name[48];     /* what was measured of the subject, such as step */
     char unit[12];     /* s, B, B/s, 1/s, FLOP/s, or 1 for a ratio or a count */
     double bytes;      /* size of a collective; 0 for a figure without a size */

@@ -52,7 +52,7 @@ struct fault {
     enum fault_kind kind;
     int member, other;       /* other: -1 unless of a pair */
     double ratio, low, high; /* its time / the median of its peers; an interval at a family-wise 95 % */
-    double seconds;          /* its time: ratio x the median of its peers, in its first round */
+    double seconds;          /* its time (median) in the first of the pairings by which it is measured */
     size_t n;                /* ratios, or means of several (ratios.h) */
 };
 

@@ -5,6 +5,7 @@
 #include "base/figures.h"
 #include "isolate/diagnosis.h"
 #include "isolate/isolate.h"
+#include "isolate/matrix.h"
 
 struct member {
     int rank, host;
@@ -22,6 +23,7 @@ struct outcome {
     double seconds;       /* since the first round */
     struct estimate load; /* time of messages under load / alone (measure_load); n 0: not known */
     struct diagnosis_progress progress;
+    struct matrix matrix;
     struct fault *fault;
     size_t faults;
     enum member_state *state; /* [members] */
@@ -35,7 +37,7 @@ void outcome_destroy(struct outcome *outcome);
 /* Returns the verdict: slow if there is a fault, else undecided if a series is, else healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
-/* Adds to a summary the answer, the table of members and the faults; and their figures to a list. */
+/* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */
 void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_list *figures);
 
 /* Writes good.txt and bad.txt, the names of the hosts that are healthy and slow, and matrix.csv, all messages that were
