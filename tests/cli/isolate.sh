@@ -64,6 +64,20 @@ try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower
 is "compare finds a pair that became slow, in one direction, and a slow round trip" "$status $(grep -c '^rank .* regressed ' printed)" "3 2"
 succeeds "compare names the pair and its direction" grep -qE '^rank 1 on [^ ]+ -> rank 2 on [^ ]+ message .* regressed [+]200[.]0 %' printed
 succeeds "compare names the pair of the round trip" grep -qE '^rank 0 on [^ ]+ <-> rank 3 on [^ ]+ round_trip .* regressed [+]200[.]0 %' printed
+for directory in same/[123] slower/[123]; do
+    awk 'sub(/"figures":[ \t]*\[[{]/, "\"figures\": [") {
+        for (i = 0; i < 70; i++)
+            $0 = $0 sprintf("{\"subject\":\"host n%d\",\"name\":\"copy\",\"unit\":\"s\",\"value\":1,\"n\":9,\"better\":\"lower\",\"judged\":true},\n", i)
+        $0 = $0 "{" }
+        { print }' \
+        "$directory/summary.json" >many.json
+    mv many.json "$directory/summary.json"
+done
+try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3
+is "of many figures, compare shows those that are not ok, and counts the others" \
+    "$status $(grep -c '^rank .* regressed ' printed) $(grep -c ' ok ' printed) $(grep -oE '^[0-9]+ other figures +ok ' printed | tr -s ' ')" "3 2 1 96 other figures ok "
+try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3 --all
+is "--all shows all figures" "$(grep -c ' ok ' printed)" 96
 try "$program" report out --output report
 is "report reads a run" "$status" 0
 is "report draws a run's messages, with a number in each cell" "$(grep -cE '>[0-9]+([.][0-9]+)?</text>' report/pictures/messages.svg)" 8

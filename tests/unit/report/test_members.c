@@ -150,7 +150,7 @@ TEST(without_slow_members_the_slowest_messages_are_shown)
     const char *svg = picture("messages");
     ck_assert_ptr_nonnull(strstr(svg, "; 64 of 300 members: those of the slowest messages"));
     ck_assert_uint_eq(count(svg, "class=\"dp-area dp-c106\""), 1); /* the message that takes twice as long */
-    ck_assert_uint_ge(count(svg, ">host n7<"), 1); /* every other column has no name */
+    ck_assert_uint_ge(count(svg, ">host n7<"), 1);                 /* every other column has no name */
     ck_assert_uint_eq(count(svg, ">host n20<"), 0);
 }
 
