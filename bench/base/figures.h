@@ -13,7 +13,7 @@ enum better { BETTER_LOWER, BETTER_HIGHER, BETTER_NONE };
 extern const char *const figure_better_name[]; /* lower, higher, none */
 
 struct figure {
-    char subject[128]; /* an implementation; or collective, type, operation and placement */
+    char subject[192]; /* an implementation; or collective, type, operation and placement; or one or two members */
     char name[48];     /* what was measured of the subject, such as step */
     char unit[12];     /* s, B, B/s, 1/s, FLOP/s, or 1 for a ratio or a count */
     double bytes;      /* size of a collective; 0 for a figure without a size */
@@ -24,7 +24,9 @@ struct figure {
     int judged; /* 1: `compare` judges the figure by default */
 };
 
-enum { FIGURES_MOST = 100000 }; /* most figures that figures_read accepts; `allreduce` with 1,000 sizes writes 20,000 */
+/* Most figures that figures_read accepts; `allreduce` with 1,000 sizes writes 20,000, `isolate` of 10,000 members
+ * 90,000. */
+enum { FIGURES_MOST = 100000 };
 
 struct figure_list {
     struct figure *item;

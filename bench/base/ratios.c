@@ -127,10 +127,17 @@ void ratios_pool(const struct ratios *r, const size_t *column, size_t k, double 
     }
 }
 
-double ratios_healthy_seconds(const struct ratios *r, size_t column)
+double ratios_seconds(const struct ratios *r, const size_t *column, size_t k)
 {
-    size_t group = r->group[column];
-    return r->of[group].healthy * median_of(r, r->columns + group);
+    double *seconds = allocate(r->n + 1, sizeof *seconds);
+    for (size_t i = 0; i < r->n; i++) {
+        for (size_t j = 0; j < k; j++)
+            seconds[i] += log((double)r->row[i][column[j]] * (double)r->row[i][r->columns + r->group[column[j]]]);
+        seconds[i] = exp(seconds[i] / (double)k);
+    }
+    double median = stats_median(seconds, r->n);
+    free(seconds);
+    return median;
 }
 
 /* Returns the ratio of a healthy column of a group. */

@@ -59,7 +59,7 @@ size_t ratios_decide(struct ratios *ratios, double alpha);
 /* Writes the rows' geometric means over column[k], relative to a healthy column, to pooled[ratios->n]. */
 void ratios_pool(const struct ratios *ratios, const size_t *column, size_t k, double *pooled);
 
-/* Returns the typical seconds of a healthy column of a column's group. */
-double ratios_healthy_seconds(const struct ratios *ratios, size_t column);
+/* Returns the median over the rows of the geometric mean of the seconds of column[k]. */
+double ratios_seconds(const struct ratios *ratios, const size_t *column, size_t k);
 
 #endif

@@ -77,6 +77,31 @@ cJSON *table_json(const struct table *table)
     return json;
 }
 
+/* ---- CSV ---- */
+
+/* Prints the members of a row, which have the order of the columns, or their names. */
+static void print_csv_row(FILE *out, const cJSON *row, int names)
+{
+    for (const cJSON *field = row->child; field; field = field->next) {
+        if (names || cJSON_IsString(field))
+            text_print_csv(out, names ? field->string : field->valuestring);
+        else if (cJSON_IsNumber(field))
+            fprintf(out, "%.9g", field->valuedouble);
+        fputc(field->next ? ',' : '\n', out);
+    }
+}
+
+void table_print_csv(FILE *out, const struct table *table)
+{
+    char *row = allocate(1, table->row_bytes);
+    cJSON *json = table_json(table), *empty = table_json(&(struct table){.key = ""}), *line;
+    print_csv_row(out, table_add_row(empty, table->column, table->columns, row), 1);
+    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(json, "rows")) print_csv_row(out, line, 0);
+    cJSON_Delete(empty);
+    cJSON_Delete(json);
+    free(row);
+}
+
 /* ---- from JSON to the text of cells ---- */
 
 /* Copies as many whole characters of the first n bytes of a text as fit into the cell. White space becomes spaces,

@@ -57,6 +57,10 @@ struct table {
  * are printed, the printed table names the file that has them all: summary.json, or the member `rest` of the object. */
 cJSON *table_json(const struct table *table);
 
+/* Prints all columns and rows as comma-separated values, unscaled, below a line of the keys, as in JSON. A number that
+ * is not finite becomes an empty field. */
+void table_print_csv(FILE *out, const struct table *table);
+
 /* Appends a structure as a row to a table of table_json, for a table that is printed as it grows. Returns the row. */
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row);
 

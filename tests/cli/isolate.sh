@@ -39,21 +39,52 @@ succeeds "a search writes valid files" valid out/*.json
 succeeds "summary.txt equals the printed result" cmp printed out/summary.txt
 is "the table has a row for each rank" "$(grep -cE '^rank [0-3] on .* (healthy|slow|undecided)' printed)" 4
 is "the matrix begins with the messages of the ring, in both directions" "$(sed -E '1d; s/rank ([0-9]) on [^,]*/\1/g; s/^(.),(.),.*/\1\2/; 9q' out/matrix.csv | tr '\n' ' ')" \
-    "01 10 23 32 03 12 21 30 "
+    "01 10 23 32 03 30 12 21 "
 is "the table of groups begins with two groups of 2" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, ($6 >= 12) }' printed)" "2 2 1"
 is "summary.csv has the figures of groups of 2, of which compare judges the time" \
     "$(awk -F, '$2 == "groups of 2" { print $3, $5, $11 }' out/summary.csv | tr '\n' ' ')" "all_reduce s 1 all_reduce_to_expected 1 0 "
 is "good.txt and bad.txt name this host at most once" "$(cat out/good.txt out/bad.txt | sort | uniq -d)" ""
 is "JUnit's file has a case for each rank" "$(cases '<testcase ')" 4
 is "summary.csv has the figures of each rank" "$(awk -F, '$2 ~ /^rank [0-3] on / { print $3 }' out/summary.csv | sort | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" \
-    "4copy 4product 4receive 4round_trip 4send "
+    "4copy 4member_state 8message 4product 4receive 8round_trip 4send "
 mv out before
 isolate 4 --max-minutes 0.05
 is "a second run ends with its verdict, too" "$status" "$(verdict)"
 try "$program" compare before --candidate out
 is "compare judges two runs" "$(grep -c . said) $([[ $status = [034] ]] && echo judged)" "0 judged"
-try "$program" report out
+# slowed FILE PATTERN: prints a summary.json in which the values of figures whose subject matches are 3 times as large.
+slowed() {
+    awk -v pattern="\"subject\":.*$2\"" '$0 ~ /"subject":/ { found = $0 ~ pattern }
+        found && match($0, /"value":[ \t]*/) { $0 = substr($0, 1, RSTART + RLENGTH - 1) 3 * (substr($0, RSTART + RLENGTH) + 0) "," }
+        { print }' "$1"
+}
+mkdir same slower
+for i in 1 2 3; do
+    cp -r before same/$i && cp -r before slower/$i
+    slowed before/summary.json '(rank 1 on [^"]* -> rank 2|rank 0 on [^"]* <-> rank 3) on [^"]*' >slower/$i/summary.json
+done
+try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3
+is "compare finds a pair that became slow, in one direction, and a slow round trip" "$status $(grep -c '^rank .* regressed ' printed)" "3 2"
+succeeds "compare names the pair and its direction" grep -qE '^rank 1 on [^ ]+ -> rank 2 on [^ ]+ message .* regressed [+]200[.]0 %' printed
+succeeds "compare names the pair of the round trip" grep -qE '^rank 0 on [^ ]+ <-> rank 3 on [^ ]+ round_trip .* regressed [+]200[.]0 %' printed
+for directory in same/[123] slower/[123]; do
+    awk 'sub(/"figures":[ \t]*\[[{]/, "\"figures\": [") {
+        for (i = 0; i < 70; i++)
+            $0 = $0 sprintf("{\"subject\":\"host n%d\",\"name\":\"copy\",\"unit\":\"s\",\"value\":1,\"n\":9,\"better\":\"lower\",\"judged\":true},\n", i)
+        $0 = $0 "{" }
+        { print }' \
+        "$directory/summary.json" >many.json
+    mv many.json "$directory/summary.json"
+done
+try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3
+is "of many figures, compare shows those that are not ok, and counts the others" \
+    "$status $(grep -c '^rank .* regressed ' printed) $(grep -c ' ok ' printed) $(grep -oE '^[0-9]+ other figures +ok ' printed | tr -s ' ')" "3 2 1 96 other figures ok "
+try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3 --all
+is "--all shows all figures" "$(grep -c ' ok ' printed)" 96
+try "$program" report out --output report
 is "report reads a run" "$status" 0
+is "report draws a run's messages, with a number in each cell" "$(grep -cE '>[0-9]+([.][0-9]+)?</text>' report/pictures/messages.svg)" 8
+is "report has a table of a run's messages" "$(grep -cE '^\| rank [0-3] on [^|]* \| rank [0-3] on ' report/BOTTLENECK_ANALYSIS.md)" 8
 isolate 5 --max-minutes 0.05
 is "an odd number of ranks: the exit status is that of the answer" "$status" "$(verdict)"
 
@@ -76,7 +107,8 @@ is "a slow sender is the only fault of sending or receiving" "$(grep -cE '^(send
 is "the host of a slow sender is in bad.txt, and not in good.txt" "$(cat out/bad.txt) $(wc -l <out/good.txt)" "$(hostname) 0"
 succeeds "JUnit's file has a slow sender as a failure" grep -qE 'name="rank 2 on [^"]*"[^<]*<failure type="slow" ' <(tr -d '\n' <junit.xml)
 succeeds "the matrix has a slow sender's messages" awk -F, '$1 ~ /^rank 2 / { n++; good += $3 > 0.03 && $5 > 1.25 } END { exit n < 2 || good < n }' out/matrix.csv
-try "$program" report out
+try "$program" report out --html report.html
+succeeds "report draws the messages of a slow sender in the colours of what is slow" [ "$(grep -cE '<rect [^>]*dp-area dp-c10[456]"' report.html)" -ge 2 ]
 succeeds "report lists a slow sender as the main bottleneck" grep -qE 'Main bottleneck: sends in .*Rank 2 on' <(tr -d '\n' <printed)
 
 slow 1 2

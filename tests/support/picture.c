@@ -69,6 +69,10 @@ static struct box box_of_text(const char *tag)
     box.right = box.left + width;
     box.top = number(tag, "y") - 0.74 * size;
     box.bottom = number(tag, "y") + 0.2 * size;
+    if (attribute(tag, "transform")) { /* read from below */
+        box = (struct box){.left = x - 0.74 * size, .right = x + 0.2 * size, .bottom = number(tag, "y")};
+        box.top = box.bottom - width;
+    }
     snprintf(box.text, sizeof box.text, "%.59s", text);
     return box;
 }

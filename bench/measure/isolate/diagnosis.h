@@ -54,7 +54,7 @@ struct fault {
     int member, other;       /* other: -1 unless of a pair */
     int open;                /* 1: of a pair or of one of its members, which others of their series have yet to tell */
     double ratio, low, high; /* its time / the median of its peers; an interval at a family-wise 95 % */
-    double seconds;          /* its time: ratio x the median of its peers, in its first round */
+    double seconds;          /* its time (median) in the first of the pairings by which it is measured */
     size_t n;                /* ratios, or means of several (ratios.h) */
 };
 

@@ -36,22 +36,21 @@ static size_t find_columns(const struct diagnosis *d, const struct stage *stage,
 static void measure_fault(const struct diagnosis *d, const char *excluded, struct fault *f)
 {
     size_t column[SEARCH_MOST_PAIRINGS], most = 0, k;
-    double healthy = NAN;
     for (int s = 0; s < d->stages; s++)
         most += d->stage[s].ratios.n;
     double *pooled = allocate(most + 1, sizeof *pooled);
     f->n = 0;
+    f->seconds = NAN;
     for (int s = d->stages - 1; s >= 0; s--)
         if ((k = find_columns(d, &d->stage[s], excluded, f, column))) {
             ratios_pool(&d->stage[s].ratios, column, k, pooled + f->n);
-            healthy = ratios_healthy_seconds(&d->stage[s].ratios, column[0]);
+            f->seconds = ratios_seconds(&d->stage[s].ratios, column, k);
             f->n += d->stage[s].ratios.n;
         }
     struct paired paired = stats_paired_anytime(pooled, NULL, f->n, 1 - d->alpha);
     f->ratio = paired.ratio;
     f->low = paired.ci_low;
     f->high = paired.ci_high;
-    f->seconds = f->ratio * healthy;
     free(pooled);
 }
 

@@ -89,7 +89,8 @@ static int check(void *line, const struct option_table *table, int ranks, int on
     return check_members(o->per, o->per == PER_RANK ? ranks : hosts) || check_nominal(o, hosts, on_gpus) ? -1 : 0;
 }
 
-/* Returns the bytes of memory that a rank needs: a message, the buffer of an all-reduce, two of a copy, and matrices. */
+/* Returns the bytes of memory that a rank needs: a message, the buffer of an all-reduce, two of a copy, and matrices.
+ */
 static size_t memory_of_rank(const struct isolate_options *o)
 {
     return 2 * o->bytes + 3 * (size_t)MEASURE_COPY_BYTES;

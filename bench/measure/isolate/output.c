@@ -19,11 +19,13 @@
 static const char *const state_name[] = {
     [MEMBER_HEALTHY] = "healthy", [MEMBER_SLOW] = "slow", [MEMBER_UNDECIDED] = "undecided"};
 
+/* Value of a member's figure "member_state". */
 static const int severity[] = {[MEMBER_HEALTHY] = 0, [MEMBER_UNDECIDED] = 1, [MEMBER_SLOW] = 2};
 
 void outcome_create(struct outcome *o)
 {
     o->progress = diagnosis_progress(o->diagnosis);
+    matrix_create(&o->matrix, o->diagnosis, o->member, o->members, o->bytes);
     o->fault = diagnosis_faults(o->diagnosis, &o->faults);
     o->state = allocate((size_t)o->members, sizeof *o->state);
     for (int m = 0; m < o->members; m++) {
@@ -35,6 +37,7 @@ void outcome_create(struct outcome *o)
 
 void outcome_destroy(struct outcome *o)
 {
+    matrix_destroy(&o->matrix);
     free(o->fault);
     free(o->state);
     free(o->left_out);
@@ -207,21 +210,6 @@ static int by_severity(const void *a, const void *b)
     return x->severity != y->severity ? y->severity - x->severity : (x->worst < y->worst) - (x->worst > y->worst);
 }
 
-/* Returns what is typical of a member; of messages and round trips, those with the partner that takes least, because a
- * member that is slow itself is slow with every partner. */
-static struct fault with_best_partner(const struct outcome *o, enum fault_kind kind, int member)
-{
-    int pairings = kind <= FAULT_ROUND_TRIP ? o->progress.pairings : 0;
-    struct fault best = diagnosis_typical(o->diagnosis, kind, member, -1);
-    for (int i = 0; i < pairings; i++) {
-        int partner = diagnosis_partner(o->diagnosis, i, member);
-        struct fault f = diagnosis_typical(o->diagnosis, kind, member, partner);
-        if (partner >= 0 && f.ratio < best.ratio) /* not if NAN */
-            best = f;
-    }
-    return best;
-}
-
 static void write_state(char text[64], const struct outcome *o, int member)
 {
     size_t at = (size_t)snprintf(text, 64, "  %s", state_name[o->state[member]]);
@@ -230,38 +218,55 @@ static void write_state(char text[64], const struct outcome *o, int member)
             at += (size_t)snprintf(text + at, 64 - at, "%s%s", n++ ? ", " : ": ", name_of(&o->fault[i]));
 }
 
-/* Fills the columns of a kind, and adds its figure, whose subject is the member's name. */
-static void add_kind(const struct outcome *o, int member, int kind, struct member_row *row, struct figure_list *figures)
+/* Keeps in *best what takes less. */
+static void keep_best(struct fault *best, const struct fault *measured)
 {
-    const int is_message = kinds[kind].kind <= FAULT_RECEIVES;
-    const double amount = is_message ? (double)o->bytes : kinds[kind].kind == FAULT_COPIES ? MEASURE_COPY_BYTES : 0;
-    struct fault f = with_best_partner(o, kinds[kind].kind, member);
-    double peers = f.seconds / f.ratio;
-    struct figure figure = {.unit = "s",
-                            .bytes = is_message ? amount : 0,
-                            .value = f.seconds,
-                            .low = f.low * peers,
-                            .high = f.high * peers,
-                            .n = f.n,
-                            .judged = kinds[kind].judged};
-    snprintf(figure.subject, sizeof figure.subject, "%.100s", row->name);
-    snprintf(figure.name, sizeof figure.name, "%s", kinds[kind].figure);
-    figures_add(figures, &figure);
-    row->value[kind] = amount > 0 ? amount / f.seconds : f.seconds;
-    row->ratio[kind] = f.ratio;
-    row->worst = fmax(row->worst, f.ratio);
+    if (isfinite(measured->ratio) && !(best->ratio <= measured->ratio)) /* best->ratio is NAN at first */
+        *best = *measured;
+}
+
+/* Fills measured[members][KINDS] with what is typical of each member; of messages and round trips, those with the
+ * partner that takes least, because a member that is slow itself is slow with every partner. */
+static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS])
+{
+    for (int m = 0; m < o->members; m++)
+        for (int kind = 0; kind < KINDS; kind++)
+            measured[m][kind] = kinds[kind].kind > FAULT_ROUND_TRIP
+                                    ? diagnosis_typical(o->diagnosis, kinds[kind].kind, m, -1)
+                                    : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
+    for (const struct matrix_row *row = o->matrix.row; row < o->matrix.row + o->matrix.n; row++) {
+        int from = row->message.member, to = row->message.other;
+        keep_best(&measured[from][FAULT_SENDS], &row->message);
+        keep_best(&measured[to][FAULT_RECEIVES], &row->message);
+        keep_best(&measured[from][FAULT_ROUND_TRIP], &row->round_trip);
+    }
+}
+
+/* Fills the columns of a kind, and adds its figure, whose subject is the member's name. */
+static void add_kind(const struct outcome *o, const struct fault *measured, int kind, struct member_row *row,
+                     struct figure_list *figures)
+{
+    const size_t message = kinds[kind].kind <= FAULT_RECEIVES ? o->bytes : 0;
+    const size_t amount = kinds[kind].kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
+    matrix_add_figure(figures, row->name, kinds[kind].figure, measured, message, kinds[kind].judged);
+    row->value[kind] = amount ? (double)amount / measured->seconds : measured->seconds;
+    row->ratio[kind] = measured->ratio;
+    row->worst = fmax(row->worst, measured->ratio);
 }
 
 static void add_members(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     enum { SHOWN = 40 };
     struct member_row *row = allocate((size_t)o->members, sizeof *row);
+    struct fault(*measured)[KINDS] = allocate((size_t)o->members, sizeof *measured);
+    find_typical(o, measured);
     for (int m = 0; m < o->members; m++) {
         row[m].name = o->member[m].name;
         row[m].severity = severity[o->state[m]];
         write_state(row[m].state, o, m);
         for (int kind = 0; kind < KINDS; kind++)
-            add_kind(o, m, kind, &row[m], figures);
+            add_kind(o, &measured[m][kind], kind, &row[m], figures);
+        figures_add_value(figures, row[m].name, "member_state", "1", row[m].severity, o->progress.rounds, BETTER_LOWER);
     }
     results_add_table(
         summary,
@@ -271,6 +276,7 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
                      "round trips are those with the partner that takes least. slow: known to take longer "
                      "by more than half of --resolve; healthy: by less than --resolve."},
             .order = by_severity});
+    free(measured);
     free(row);
 }
 
@@ -323,12 +329,20 @@ static void add_findings(const struct outcome *o, cJSON *summary)
     }
 }
 
+static void add_matrix(const struct outcome *o, cJSON *summary, struct figure_list *figures)
+{
+    struct table table = matrix_table(&o->matrix);
+    results_add_table(summary, &table);
+    matrix_add_figures(&o->matrix, figures);
+}
+
 void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     static const char *const counted[] = {"healthy_members", "slow_members", "undecided_members"};
     add_answers(o, summary);
     add_members(o, summary, figures);
     add_faults(o, summary);
+    add_matrix(o, summary, figures);
     add_findings(o, summary);
     if (o->load)
         load_output(o->load, o->member, summary, figures);
@@ -353,27 +367,8 @@ static int write_matrix(const struct outcome *o, const char *directory)
     char *text;
     size_t length;
     FILE *out = text_begin(&text, &length);
-    fputs("from,to,seconds,bytes_per_second,ratio,ratio_low,ratio_high,n,round_trip_seconds\n", out);
-    for (int i = 0; i < o->progress.pairings * o->members; i++) {
-        int pairing = i / o->members, from = i % o->members;
-        int to = diagnosis_partner(o->diagnosis, pairing, from);
-        struct fault f = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to < 0 ? from : to);
-        if (!f.n) /* a member that rests was never paired with itself */
-            continue;
-        text_print_csv(out, o->member[from].name);
-        fputc(',', out);
-        text_print_csv(out, o->member[to].name);
-        const double field[] = {f.seconds,
-                                (double)o->bytes / f.seconds,
-                                f.ratio,
-                                f.low,
-                                f.high,
-                                (double)f.n,
-                                diagnosis_typical(o->diagnosis, FAULT_ROUND_TRIP, from, to).seconds};
-        for (size_t k = 0; k < sizeof field / sizeof *field; k++) /* an unknown number is an empty field */
-            fprintf(out, isfinite(field[k]) ? ",%.9g" : ",", field[k]);
-        fputc('\n', out);
-    }
+    struct table table = matrix_table(&o->matrix);
+    table_print_csv(out, &table);
     return write_text(directory, "matrix.csv", out, &text);
 }
 

@@ -6,6 +6,7 @@
 #include "isolate/diagnosis.h"
 #include "isolate/isolate.h"
 #include "isolate/load.h"
+#include "isolate/matrix.h"
 
 struct member {
     int rank, host;
@@ -25,6 +26,7 @@ struct outcome {
     int crowded;             /* 1: ranks share cores */
     const struct load *load; /* NULL: not measured */
     struct diagnosis_progress progress;
+    struct matrix matrix;
     struct fault *fault;
     size_t faults;
     enum member_state *state; /* [members] */
@@ -40,7 +42,7 @@ void outcome_destroy(struct outcome *outcome);
  * healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
-/* Adds to a summary the answer, the table of members and the faults; and their figures to a list. */
+/* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */
 void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_list *figures);
 
 /* Writes good.txt and bad.txt (hosts_write), and matrix.csv, all messages that were

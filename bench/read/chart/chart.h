@@ -1,4 +1,4 @@
-/* chart.h - draws arrays as SVG charts: series over x, and rows of spans. chart/svg.h describes the pictures.
+/* chart.h - draws arrays as SVG charts: series over x, rows of spans, and matrices. chart/svg.h describes the pictures.
  *
  * Each function returns the text of a picture, which the caller frees. Arrays may hold any numbers and any text: NAN
  * and infinite values are not drawn, long names are shortened, and title (what the chart shows, as a sentence) and
@@ -76,5 +76,21 @@ struct chart_rows {
     size_t rows, kinds, spans; /* rows <= CHART_ROWS; kinds <= SVG_COLOURS */
 };
 char *chart_rows(const char *title, const char *subtitle, const struct chart_rows *chart);
+
+/* ---- a matrix of ratios ---- */
+
+struct chart_cell {
+    size_t row, column;
+    double ratio; /* also its colour: 1 is neutral; NAN: as if the cell were missing */
+};
+
+enum { CHART_HEAT = 64 };
+struct chart_heat {
+    const char *const *name;    /* [n] of the rows, and of the columns */
+    const char *rows, *columns; /* what the rows and the columns are */
+    const struct chart_cell *cell;
+    size_t n, cells; /* n <= CHART_HEAT; cells that are missing are grey */
+};
+char *chart_heat(const char *title, const char *subtitle, const struct chart_heat *chart);
 
 #endif

@@ -38,7 +38,7 @@ static void draw_sign(FILE *out, double x, double y, const struct frame_item *it
     const double middle = x + SIGN / 2.0, half = SIGN / 2.0;
     switch (item->sign) {
     case SIGN_AREA:
-        svg_rect(out, x, y - half, SIGN, SIGN, "area", item->colour);
+        svg_rect(out, x, y - half, SIGN, SIGN, item->colour < SVG_HEAT ? "area" : "area grid", item->colour);
         break;
     case SIGN_INTERVAL:
         svg_line(out, middle, y - half - 1, middle, y + half + 1, "line thick faint", item->colour);

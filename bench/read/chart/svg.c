@@ -35,8 +35,18 @@ const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          ".dp-c7{color:#084107}\n"
                          ".dp-c8{color:#9982d0}\n"
                          ".dp-c9{color:#c13cff}\n"
+                         ".dp-c100{color:#a9cdf0}\n"
+                         ".dp-c101{color:#ffffff}\n"
+                         ".dp-c102{color:#fde2ae}\n"
+                         ".dp-c103{color:#fac070}\n"
+                         ".dp-c104{color:#ee9247}\n"
+                         ".dp-c105{color:#dc5a33}\n"
+                         ".dp-c106{color:#8f1d1d}\n"
+                         ".dp-c107{color:#dfe3e8}\n"
                          ".dp-on0,.dp-on3,.dp-on4,.dp-on5,.dp-on6,.dp-on7{fill:#ffffff}\n"
                          ".dp-on1,.dp-on2,.dp-on8,.dp-on9{fill:#101418}\n"
+                         ".dp-on100,.dp-on101,.dp-on102,.dp-on103,.dp-on104,.dp-on105{fill:#101418}\n"
+                         ".dp-on106{fill:#ffffff}\n"
                          "@media (prefers-color-scheme:dark){\n"
                          ".dp{color:#e6e9ec}\n"
                          ".dp-page{fill:#16191d}\n"
@@ -53,8 +63,18 @@ const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          ".dp-c7{color:#3782cb}\n"
                          ".dp-c8{color:#09773d}\n"
                          ".dp-c9{color:#8b14ff}\n"
+                         ".dp-c100{color:#2f6ea8}\n"
+                         ".dp-c101{color:#16191d}\n"
+                         ".dp-c102{color:#54431a}\n"
+                         ".dp-c103{color:#7b5512}\n"
+                         ".dp-c104{color:#a45a17}\n"
+                         ".dp-c105{color:#f07a52}\n"
+                         ".dp-c106{color:#ffc2bb}\n"
+                         ".dp-c107{color:#373f48}\n"
                          ".dp-on0,.dp-on1,.dp-on2,.dp-on3,.dp-on5,.dp-on7{fill:#101418}\n"
                          ".dp-on4,.dp-on6,.dp-on8,.dp-on9{fill:#ffffff}\n"
+                         ".dp-on100,.dp-on101,.dp-on102,.dp-on103,.dp-on104{fill:#ffffff}\n"
+                         ".dp-on105,.dp-on106{fill:#101418}\n"
                          "}\n";
 
 /* ---- attributes ---- */
@@ -78,7 +98,7 @@ static void print_classes(FILE *out, const char *classes, int colour)
     for (const char *c = classes; *c; c++)
         fprintf(out, c == classes ? "dp-%c" : *c == ' ' ? "%c%s" : "%c", *c, "dp-");
     if (colour >= 0)
-        fprintf(out, " dp-c%d", colour % SVG_COLOURS);
+        fprintf(out, " dp-c%d", colour < SVG_HEAT ? colour % SVG_COLOURS : colour);
     fputc('"', out);
 }
 
@@ -103,19 +123,40 @@ void svg_end(FILE *out)
     fputs("</svg>\n", out);
 }
 
-void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text)
+static void begin_text(FILE *out, double x, double y)
 {
-    char all[80];
-    snprintf(all, sizeof all, *classes ? "text %s" : "text", classes);
     fputs("<text", out);
     print_place(out, "x", x);
     print_place(out, "y", y);
-    if (anchor != SVG_START)
-        fprintf(out, " text-anchor=\"%s\"", anchor == SVG_MIDDLE ? "middle" : "end");
+}
+
+static void end_text(FILE *out, const char *classes, const char *text)
+{
+    char all[80];
+    snprintf(all, sizeof all, *classes ? "text %s" : "text", classes);
     print_classes(out, all, SVG_INK);
     fputc('>', out);
     text_print_markup(out, text);
     fputs("</text>\n", out);
+}
+
+void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text)
+{
+    begin_text(out, x, y);
+    if (anchor != SVG_START)
+        fprintf(out, " text-anchor=\"%s\"", anchor == SVG_MIDDLE ? "middle" : "end");
+    end_text(out, classes, text);
+}
+
+void svg_text_upwards(FILE *out, double x, double y, const char *classes, const char *text)
+{
+    begin_text(out, x, y);
+    fputs(" transform=\"rotate(-90 ", out);
+    svg_number(out, x);
+    fputc(' ', out);
+    svg_number(out, y);
+    fputs(")\"", out);
+    end_text(out, classes, text);
 }
 
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour)

@@ -8,7 +8,8 @@
  * anything: text_print_markup escapes it. `classes` are class names without "dp-", separated by a space. For text:
  * title, muted, bold, small, and on0 to on9 (on an area of that colour). For shapes: line, thick, dash, ring, axis,
  * grid, area (filled), span (a stroke as thick as a row of a timeline), faint and soft (transparent). `colour` is 0 to
- * SVG_COLOURS - 1, or SVG_INK, the colour of text. */
+ * SVG_COLOURS - 1, or SVG_INK, the colour of text; or SVG_HEAT + 0 to 7: below, at, and by five levels above what is
+ * usual; and not known. A text on these has the class on100 to on106. */
 #ifndef BENCH_READ_CHART_SVG_H
 #define BENCH_READ_CHART_SVG_H
 
@@ -16,7 +17,7 @@
 #include <stdio.h>
 
 enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* width of a picture; font sizes */
-enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10 };
+enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10, SVG_HEAT = 100 };
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
 /* The style sheet. The colours are based on Okabe and Ito (Color Universal Design, 2008). They are adjusted so that
@@ -33,6 +34,8 @@ void svg_end(FILE *out);
 
 /* Writes a line of text on the base line y; anchor: whether the text starts at x, has its middle at x, or ends at x. */
 void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text);
+/* Writes a line of text that is read from below, begins at (x, y) and has its base line at x. */
+void svg_text_upwards(FILE *out, double x, double y, const char *classes, const char *text);
 /* Write a line, a rectangle whose upper left corner is (x, y), and a circle whose centre is (x, y). */
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour);

@@ -49,7 +49,7 @@ static const struct option rows[] = {
      .help = "settings in which the runs may differ, such as threads,data; all: every one"},
     {.name = "label", .common = 1, .kind = &option_text, .offset = FIELD(label), .initial = "",
      .help = "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too"},
-    {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size, also those that are ok"},
+    {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size and figure, also those that are ok"},
     {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JSON]), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JUNIT]), .initial = "",

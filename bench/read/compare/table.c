@@ -129,13 +129,33 @@ static void add_row(cJSON *table, const cJSON *figure, const struct compare_opti
     table_add_row(table, columns, COLUMNS, &cells);
 }
 
-/* Adds one row for all those sizes of a figure that are ok; their ratios are between least and most. */
-static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least, double most)
+/* Rows that are ok and share a row of the printed table; their ratios are between least and most. */
+struct shared {
+    size_t n;
+    double least, most;
+};
+
+static void share(struct shared *shared, const cJSON *figure)
+{
+    double ratio = json_number(figure, "ratio");
+    shared->least = shared->n++ ? fmin(shared->least, ratio) : ratio;
+    shared->most = fmax(shared->most, ratio);
+}
+
+/* Adds the row of all that share it, unless there are none: so many sizes of a figure or, if figure is NULL, figures.
+ */
+static void add_shared(cJSON *table, const cJSON *figure, const struct shared *shared)
 {
     struct cells cells = {.verdict = "ok"};
-    snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
-    snprintf(cells.size, sizeof cells.size, "%zu size%s", sizes, text_plural(sizes));
-    snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (least - 1), 100 * (most - 1));
+    if (!shared->n)
+        return;
+    if (figure) {
+        snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
+        snprintf(cells.size, sizeof cells.size, "%zu size%s", shared->n, text_plural(shared->n));
+    } else
+        snprintf(cells.name, sizeof cells.name, "%zu other figure%s", shared->n, text_plural(shared->n));
+    snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (shared->least - 1),
+             100 * (shared->most - 1));
     table_add_row(table, columns, COLUMNS, &cells);
 }
 
@@ -154,30 +174,30 @@ static const cJSON *first_mean(const cJSON *judged)
     return row;
 }
 
-/* Prints the sizes of each figure and the mean over them; sizes that are ok share a row unless --all is given. */
+/* Prints the sizes of each figure and the mean over them. Unless --all is given, sizes that are ok share a row; of more
+ * than MANY rows, so do all figures that are ok and have a single size or none. */
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
+    enum { MANY = 60 };
     const cJSON *means = first_mean(judged), *mean = means;
+    const int is_long = !o->all && cJSON_GetArraySize(judged) > MANY;
+    struct shared figures = {0};
     cJSON *table = begin_table(o, "Geometric means over the runs, and their change; + is worse.", 1);
     for (const cJSON *row = judged->child, *first = row; row != means; first = row) {
         int whole = o->all || row->next == means || !same_figure(row, row->next);
-        size_t ok = 0;
-        double least = INFINITY, most = 0;
+        struct shared sizes = {0};
         for (; row != means && same_figure(row, first); row = row->next)
-            if (whole || strcmp(json_string(row, "verdict"), verdict_name[VERDICT_OK]) != 0) {
+            if ((whole && !is_long) || strcmp(json_string(row, "verdict"), verdict_name[VERDICT_OK]) != 0)
                 add_row(table, row, o);
-            } else {
-                ok++;
-                least = fmin(least, json_number(row, "ratio"));
-                most = fmax(most, json_number(row, "ratio"));
-            }
-        if (ok)
-            add_ok(table, first, ok, least, most);
+            else
+                share(whole ? &figures : &sizes, row);
+        add_shared(table, first, &sizes);
         if (same_figure(mean, first)) {
             add_row(table, mean, o);
             mean = mean->next;
         }
     }
+    add_shared(table, NULL, &figures);
     table_print(out, "", table);
     cJSON_Delete(table);
 }

@@ -176,9 +176,11 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     for (size_t g = 0; g < figures; g++)
         size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
     struct hypothesis *h = allocate(figures + size_groups, sizeof *h);
+    size_t *sizes = allocate(size_groups + 1, sizeof *sizes); /* number of figures in each group */
     *verdicts = (struct verdicts){.row = allocate(figures + size_groups, sizeof *verdicts->row), .n = figures};
     for (size_t g = 0; g < figures; g++) {
         const struct verdict_figure *f = &figure[g];
+        sizes[f->size_group]++;
         h[g].row = &verdicts->row[g];
         *h[g].row = (struct figure_verdict_row){
             .figure = f,
@@ -187,6 +189,8 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
                   keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
     }
     for (size_t group = 0; group < size_groups; group++) {
+        if (sizes[group] < 2)
+            continue;
         h[verdicts->n].row = &verdicts->row[verdicts->n];
         verdicts->n += (size_t)take_sizes(&h[verdicts->n], group, h, figures, runs);
     }
@@ -201,6 +205,7 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
         free(h[i].run[0]);
         free(h[i].run[1]);
     }
+    free(sizes);
     free(h);
 }
 

@@ -112,7 +112,8 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run->summary, "answers");
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
     {
-        document_add_saved_table(document, table);
+        if (table_view(table).columns)
+            document_add_saved_table(document, table);
     }
     add_lines(document, run->summary, "notes");
 }
@@ -172,7 +173,7 @@ static void add_analyses(cJSON *document, const struct report_runs *runs)
             if (!strcmp(run->workload, first->workload) && !*run->problem)
                 group.item[group.n++] = *run;
         if (group.n) {
-            document_add_heading(document, "Runs of %s", *first->workload ? first->workload : "collectives");
+            document_add_heading(document, "Runs of %s", *first->workload ? first->workload : "the network");
             add_analysis(document, &group);
         }
         free(group.item);
@@ -187,6 +188,7 @@ static cJSON *create_report(const struct report_runs *runs)
                               : document_create(*single->unfinished ? FORMS_TITLE "%s (%s)" : FORMS_TITLE "%s",
                                                 single->label, single->unfinished);
     add_analyses(document, runs);
+    section_add_members(document, runs);
     section_add_runs(document, runs);
     if (single)
         add_printed(document, single);

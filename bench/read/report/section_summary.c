@@ -24,7 +24,9 @@ static int is_first(const struct report_runs *runs, const struct report_run *run
 /* Writes what a run measured: the model and batch, the machine, and what joins the ranks. */
 static void describe_run(char text[800], const struct report_run *run)
 {
-    char what[360] = "collectives", cpus[CELL] = "";
+    char what[360], cpus[CELL] = "";
+    snprintf(what, sizeof what, "%s",
+             strcmp(run->mode, "isolate") ? "collectives" : "messages between pairs, matrix products and copies");
     if (*run->workload && isfinite(run->parameters + run->sequences))
         snprintf(what, sizeof what, "%s, %.2f M parameters, %.4g sequence%s a step on each rank", run->workload,
                  1e-6 * run->parameters, run->sequences, run->sequences == 1 ? "" : "s");

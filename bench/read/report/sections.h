@@ -27,6 +27,10 @@ void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t 
 void section_add_buckets(cJSON *document, const struct report_runs *runs);                 /* step time by size */
 void section_add_collectives(cJSON *document, const struct report_runs *runs);             /* times and bandwidths */
 
+/* Adds of the first 6 runs of `isolate` a picture of all messages, one of round trips if some are slow, and a table; if
+ * there are several runs, also their answers. */
+void section_add_members(cJSON *document, const struct report_runs *runs);
+
 /* Adds the tables, pictures and verdicts of a sweep; grid_judge has judged the grid, which has at least one point. */
 void section_add_grid(cJSON *document, const struct grid *grid);
 

@@ -32,7 +32,8 @@ TEST(lower_median_is_the_reference)
     ratios_add(&ratios, (float[]){8, 2, 4, 16});
     for (size_t c = 0; c < 4; c++)
         ck_assert_float_eq_tol(ratios.row[0][c], ((float[]){2, 0.5f, 1, 4})[c], 1e-6f);
-    ck_assert_double_eq_tol(ratios_healthy_seconds(&ratios, 0), 4, 1e-5);
+    ck_assert_double_eq_tol(ratios_seconds(&ratios, (size_t[]){3}, 1), 16, 1e-5);
+    ck_assert_double_eq_tol(ratios_seconds(&ratios, (size_t[]){0, 1}, 2), 4, 1e-5);
     create(3, 0);
     ratios.of[0].lowest = 1;
     ratios_add(&ratios, (float[]){8, 2, 4});

@@ -114,6 +114,25 @@ TEST(values_are_kept_in_their_unit)
     cJSON_Delete(json);
 }
 
+/* All columns, also those that are not printed as text, in the unit of the structures; without rows only the keys. */
+TEST(csv_has_all_columns)
+{
+    struct table two = table;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    two.rows = 2;
+    table_print_csv(out, &two);
+    two.rows = 0;
+    table_print_csv(out, &two);
+    fclose(out);
+    ck_assert_str_eq(text, "name,bytes,time,ci_low,ci_high,rank\n"
+                           "apple,1024,0.00123456,0.001,0.002,0\n"
+                           "a long name,1,,,,12\n"
+                           "name,bytes,time,ci_low,ci_high,rank\n");
+    free(text);
+}
+
 static int by_size(const void *a, const void *b)
 {
     const struct fruit *x = a, *y = b;

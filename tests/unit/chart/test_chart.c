@@ -196,8 +196,51 @@ TEST(spans_are_drawn)
     ck_assert_double_eq_tol(part + 0.6, (whole + 0.6) / 2, 0.2);
 }
 
+/* ---- matrices ---- */
+
+/* The colour is that of the ratio, whose number is drawn if there is room; other cells are not drawn. */
+TEST(cells_have_their_colour)
+{
+    const char *const name[] = {"host n1", "host n2", "a <name>"};
+    const struct chart_cell cell[] = {{0, 1, 1},   {1, 0, 0.5}, {1, 2, 1.06}, {2, 1, 12},
+                                      {0, 2, NAN}, {3, 0, 7},   {0, 3, 8}};
+    const struct chart_heat chart = {
+        .name = name, .rows = "sender", .columns = "receiver", .cell = cell, .n = 3, .cells = 7};
+    take(chart_heat(title, subtitle, &chart));
+    ck_assert_uint_eq(count(">1.00<") + count(">0.50<") + count(">1.06<") + count(">12.00<"), 4);
+    ck_assert_uint_eq(count(">7.00<") + count(">8.00<") + count("nan"), 0);
+    static const char *const drawn[] = {"dp-area dp-c100", "dp-area dp-c101", "dp-area dp-c102", "dp-area dp-c106"};
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_eq(count(drawn[i]), 1);
+    ck_assert_uint_eq(count("dp-area dp-c107"), 1); /* all that is not measured */
+    ck_assert_uint_eq(count("dp-area dp-grid dp-c10"), 8);
+    ck_assert_uint_eq(count(">a &lt;name&gt;<"), 2);
+    ck_assert_uint_eq(count(">sender<") + count(">receiver<"), 2);
+}
+
+/* Many members have narrow cells without numbers, and names that do not overlap. */
+TEST(a_large_matrix_fits)
+{
+    static char text[CHART_HEAT][80];
+    static struct chart_cell cell[CHART_HEAT * CHART_HEAT];
+    const char *name[CHART_HEAT];
+    for (size_t i = 0; i < CHART_HEAT * CHART_HEAT; i++)
+        cell[i] = (struct chart_cell){i / CHART_HEAT, i % CHART_HEAT, 1 + (double)(i % 3)};
+    for (int i = 0; i < CHART_HEAT; i++) {
+        snprintf(text[i], sizeof text[i], "host node%d.%s", i, i % 2 ? "a-long-name.of-a-cluster.example.org" : "b");
+        name[i] = text[i];
+    }
+    take(chart_heat(title, NULL,
+                    &(struct chart_heat){name, "sender", "receiver", cell, CHART_HEAT, sizeof cell / sizeof *cell}));
+    ck_assert_uint_eq(count("dp-area dp-c10"), CHART_HEAT * CHART_HEAT + 1);
+    ck_assert_uint_eq(count(">1.00<"), 0);
+    ck_assert_uint_eq(count("host node63."), 1); /* of a row; of the columns, some have no name */
+    ck_assert_uint_eq(count("host node0."), 2);
+}
+
 TEST(charts_without_data)
 {
+    take(chart_heat(NULL, NULL, &(struct chart_heat){0}));
     take(chart_rows(title, subtitle, &(struct chart_rows){0}));
     take(chart_xy(title, subtitle, &(struct chart_xy){0}));
     take(chart_xy(NULL, NULL, &(struct chart_xy){.x = {.is_log = 1}, .y = {.is_log = 1}}));
@@ -233,7 +276,7 @@ static const char *any_text(void)
     return odd[(size_t)(uniform() * 9)];
 }
 
-/* Draws two charts of random values and texts. */
+/* Draws three charts of random values and texts. */
 static void draw_anything(int seed)
 {
     enum { N = 12 };
@@ -241,6 +284,7 @@ static void draw_anything(int seed)
     struct chart_point point[N];
     struct chart_reference reference[N];
     struct chart_span span[N];
+    struct chart_cell cell[N];
     struct chart_row row[3];
     const char *kind[3];
     for (int i = 0; i < 3; i++) {
@@ -266,6 +310,9 @@ static void draw_anything(int seed)
                           .n_panels = (size_t)seed % 4};
     take(chart_xy(any_text(), any_text(), &xy));
     take(chart_rows(any_text(), any_text(), &(struct chart_rows){row, kind, span, 3, 3, n}));
+    for (int i = 0; i < N; i++)
+        cell[i] = (struct chart_cell){(size_t)(i % 3), (size_t)(i / 3), any_number()};
+    take(chart_heat(any_text(), any_text(), &(struct chart_heat){kind, any_text(), any_text(), cell, 3, n}));
 }
 
 TEST(random_input_gives_a_picture)
@@ -279,7 +326,7 @@ TEST(random_input_gives_a_picture)
     fputs("</all>", pictures);
     text_end(pictures);
     if ((answer = xml_ask(text, "len(root)")))
-        ck_assert_str_eq(answer, "600");
+        ck_assert_str_eq(answer, "900");
     free(answer);
     free(text);
 }

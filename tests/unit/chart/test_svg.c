@@ -151,9 +151,10 @@ static void perceived(const double rgb[3], double lab[3])
         lab[i] = 100 * (second[i][0] * cone[0] + second[i][1] * cone[1] + second[i][2] * cone[2]);
 }
 
-/* Colours are at least 9 apart in Oklab times 100, for normal vision and for eyes without red, green or blue cones
- * (Machado, Oliveira and Fernandes, IEEE TVCG 15 (2009) 1291-1298, severity 1); a just noticeable difference is 2. */
-TEST(colours_differ_for_everyone)
+/* Checks that colours first to first + n - 1 are at least that far apart in Oklab times 100, for normal vision and for
+ * eyes without red, green or blue cones (Machado, Oliveira and Fernandes, IEEE TVCG 15 (2009) 1291-1298, severity 1); a
+ * just noticeable difference is 2. */
+static void check_distances(int first, int n, double least)
 {
     static const double eye[4][3][3] = {
         {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
@@ -163,10 +164,10 @@ TEST(colours_differ_for_everyone)
     for (int dark = 0; dark < 2; dark++)
         for (int e = 0; e < 4; e++) {
             double lab[SVG_COLOURS][3];
-            for (int i = 0; i < SVG_COLOURS; i++) {
+            for (int i = 0; i < n; i++) {
                 char name[32];
                 double seen[3];
-                snprintf(name, sizeof name, ".dp-c%d{", i);
+                snprintf(name, sizeof name, ".dp-c%d{", first + i);
                 struct rgb c = colour(name, dark);
                 for (int k = 0; k < 3; k++)
                     seen[k] =
@@ -174,11 +175,35 @@ TEST(colours_differ_for_everyone)
                 perceived(seen, lab[i]);
                 for (int j = 0; j < i; j++) {
                     double d = hypot(hypot(lab[i][0] - lab[j][0], lab[i][1] - lab[j][1]), lab[i][2] - lab[j][2]);
-                    ck_assert_msg(d >= 9, "colours %d and %d, dark %d, eye %d: %.1f", j, i, dark, e, d);
+                    ck_assert_msg(d >= least, "colours %d and %d, dark %d, eye %d: %.1f", j, i, dark, e, d);
                 }
             }
         }
+}
+
+/* Levels of heat are a scale, and most have a number beside their colour: neighbours may be closer. */
+TEST(colours_differ_for_everyone)
+{
     end_text();
+    check_distances(0, SVG_COLOURS, 9);
+    check_distances(SVG_HEAT, 8, 4);
+}
+
+TEST(numbers_on_heat_are_readable)
+{
+    static const char *const dark_on[] = {".dp-on100,.dp-on101,.dp-on102,.dp-on103,.dp-on104,.dp-on105{",
+                                          ".dp-on105,.dp-on106{"};
+    static const char *const light_on[] = {".dp-on106{", ".dp-on100,.dp-on101,.dp-on102,.dp-on103,.dp-on104{"};
+    end_text();
+    for (int dark = 0; dark < 2; dark++)
+        for (int i = SVG_HEAT; i < SVG_HEAT + 7; i++) {
+            char name[32], on[32];
+            snprintf(name, sizeof name, ".dp-c%d{", i);
+            snprintf(on, sizeof on, ".dp-on%d", i);
+            const char *text_on = strstr(dark_on[dark], on) ? dark_on[dark] : light_on[dark];
+            ck_assert_ptr_nonnull(strstr(text_on, on));
+            ck_assert_msg(contrast(colour(name, dark), colour(text_on, 0)) >= 4.5, "%s %d", on, dark);
+        }
 }
 
 /* Every rule of the style sheet applies to pictures only, since the page around them has rules of its own. */

@@ -167,6 +167,61 @@ TEST(figures_are_those_with_the_best_partner)
     ck_assert_double_eq_tol(figures_find(&figures, "host n3", "send", BYTES)->value, 2 * MEMBERS_MESSAGE, 1e-5);
 }
 
+/* Each pair of the ring has figures, whichever member is suspected, so that `compare` finds them in every run. */
+TEST(figures_are_of_pairs)
+{
+    size_t messages = 0, round_trips = 0;
+    name_members(0);
+    find(kinds[FAULT_PAIR].fault, 1000);
+    const struct figure *slow = figures_find(&figures, "host n3 -> host n4", "message", BYTES);
+    const struct figure *back = figures_find(&figures, "host n4 -> host n3", "message", BYTES);
+    const struct figure *trip = figures_find(&figures, "host n3 <-> host n4", "round_trip", 0);
+    ck_assert(slow && back && trip && slow->judged && trip->judged);
+    ck_assert_double_eq_tol(slow->value, 2 * MEMBERS_MESSAGE, 1e-5);
+    ck_assert_double_eq_tol(slow->high, 2 * MEMBERS_MESSAGE, 1e-5);
+    ck_assert_double_eq_tol(back->value, MEMBERS_MESSAGE, 1e-5);
+    ck_assert_double_eq_tol(trip->value, MEMBERS_ROUND_TRIP, 1e-7);
+    for (size_t i = 0; i < figures.n; i++) {
+        messages += !strcmp(figures.item[i].name, "message");
+        round_trips += strstr(figures.item[i].subject, " <-> ") != NULL;
+    }
+    ck_assert_uint_gt(outcome.matrix.n, 2 * N); /* suspects have new partners, too */
+    ck_assert_uint_eq(messages, 2 * N);
+    ck_assert_uint_eq(round_trips, N);
+}
+
+TEST(states_are_figures)
+{
+    name_members(0);
+    find(kinds[FAULT_SENDS].fault, 1000);
+    ck_assert_double_eq(figures_find(&figures, "host n3", "member_state", 0)->value, 2);
+    ck_assert_double_eq(figures_find(&figures, "host n2", "member_state", 0)->value, 0);
+    tear_down();
+    figures = (struct figure_list){0};
+    find(kinds[FAULT_SENDS].fault, 4);
+    ck_assert_double_eq(figures_find(&figures, "host n2", "member_state", 0)->value, 1);
+}
+
+/* The summary has the matrix, of which nothing is printed. */
+TEST(summary_has_the_matrix)
+{
+    name_members(0);
+    find(kinds[FAULT_SENDS].fault, 1000);
+    const cJSON *table = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 2), *row;
+    ck_assert_str_eq(json_string(table, "key"), "matrix");
+    ck_assert_int_eq(table_view(table).columns, 0);
+    size_t slow = 0;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "rows"))
+    {
+        double ratio = !strcmp(json_string(row, "from"), "host n3") ? 2 : 1;
+        slow += ratio > 1;
+        ck_assert_double_eq_tol(json_number(row, "ratio"), ratio, 1e-3);
+        ck_assert_double_eq_tol(json_number(row, "bytes_per_second"), BYTES / (ratio * MEMBERS_MESSAGE), 1e4);
+        ck_assert_double_eq_tol(json_number(row, "round_trip_ratio"), 1, 1e-3);
+    }
+    ck_assert_uint_eq(slow, 4); /* two partners in the ring, and two others */
+}
+
 TEST(healthy_members_are_stated)
 {
     const char *directory = scratch_make();
@@ -256,7 +311,9 @@ TEST(files_name_hosts_of_ranks)
     ck_assert_str_eq(content(directory, "bad.txt"), "n1\n");
     ck_assert_str_eq(content(directory, "good.txt"), "n0\nn2\nn3\n");
     assert_begins(content(directory, "matrix.csv"), "from,to,seconds,bytes_per_second,ratio,ratio_low,ratio_high,n,"
-                                                    "round_trip_seconds\nrank 0 on n0,rank 1 on n0,0.0");
+                                                    "round_trip_seconds,round_trip_ratio,round_trip_ratio_low,"
+                                                    "round_trip_ratio_high,round_trip_n\n"
+                                                    "rank 0 on n0,rank 1 on n0,0.0");
 }
 
 TEST(junit_has_a_case_for_each_member)

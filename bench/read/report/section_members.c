@@ -1,0 +1,264 @@
+/* section_members.c - writes the section on the messages between the members of a run of `isolate`. */
+#include "report/sections.h"
+
+#include "base/json.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what a run measured ---- */
+
+struct member {
+    const char *name;
+    size_t index; /* in the order in which the members are named first, which is that of the run */
+    int is_slow;
+    size_t place; /* row and column in the pictures, if the member is shown; else NOT_SHOWN */
+};
+enum { NOT_SHOWN = CHART_HEAT };
+
+struct message {
+    size_t from, to; /* members */
+    const char *from_name, *to_name;
+    double seconds, bytes_per_second, ratio, interval[2], round_trip_seconds, round_trip_ratio;
+    size_t n;
+    int of_slow; /* 1: the sender or the receiver is slow */
+};
+
+struct messages {
+    struct message *message; /* [n], owned; the slowest first, but before all others those of slow members */
+    size_t n;
+    struct member *member; /* [members], owned; names are the run's */
+    size_t members, shown;
+    void *tree; /* of the members, by name */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+/* Returns the index of a member, which is added if it is new. messages->member has room. */
+static size_t find_or_add(struct messages *all, const char *name)
+{
+    struct member *member = &all->member[all->members];
+    *member = (struct member){name, all->members, 0, NOT_SHOWN};
+    struct member *const *found = tsearch(member, &all->tree, by_name);
+    if (!found)
+        fatal_no_memory(0, 0);
+    all->members += *found == member;
+    return (*found)->index;
+}
+
+static void mark_slow(struct messages *all, const struct report_run *run)
+{
+    enum { SLOW = 2 };
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
+        const struct member key = {.name = f->subject};
+        struct member *const *found = strcmp(f->name, "member_state") ? NULL : tfind(&key, &all->tree, by_name);
+        if (found && f->value >= SLOW)
+            (*found)->is_slow = 1;
+    }
+    for (struct message *m = all->message; m < all->message + all->n; m++)
+        m->of_slow = all->member[m->from].is_slow || all->member[m->to].is_slow;
+}
+
+static double worst(const struct message *m)
+{
+    return fmax(m->ratio, m->round_trip_ratio); /* the other one if one is NAN */
+}
+
+static int by_slowness(const void *a, const void *b)
+{
+    const struct message *x = a, *y = b;
+    return x->of_slow != y->of_slow ? y->of_slow - x->of_slow : (worst(x) < worst(y)) - (worst(x) > worst(y));
+}
+
+/* Reads the rows of a run's table "matrix". Release with messages_destroy. */
+static void read_messages(struct messages *all, const struct report_run *run, const cJSON *rows)
+{
+    const cJSON *row;
+    size_t most = (size_t)cJSON_GetArraySize(rows);
+    *all = (struct messages){.message = allocate(most + 1, sizeof *all->message),
+                             .member = allocate(2 * most + 1, sizeof *all->member)};
+    cJSON_ArrayForEach(row, rows)
+    {
+        struct message *m = &all->message[all->n++];
+        *m = (struct message){.from_name = json_string(row, "from"),
+                              .to_name = json_string(row, "to"),
+                              .seconds = json_number(row, "seconds"),
+                              .bytes_per_second = json_number(row, "bytes_per_second"),
+                              .ratio = json_number(row, "ratio"),
+                              .interval = {json_number(row, "ratio_low"), json_number(row, "ratio_high")},
+                              .round_trip_seconds = json_number(row, "round_trip_seconds"),
+                              .round_trip_ratio = json_number(row, "round_trip_ratio"),
+                              .n = json_count(row, "n")};
+        m->from = find_or_add(all, m->from_name);
+        m->to = find_or_add(all, m->to_name);
+    }
+    mark_slow(all, run);
+    qsort(all->message, all->n, sizeof *all->message, by_slowness);
+}
+
+static void keep_member(void *member)
+{
+    (void)member; /* frees nothing: messages->member owns the members */
+}
+
+static void messages_destroy(struct messages *all)
+{
+    tdestroy(all->tree, keep_member);
+    free(all->message);
+    free(all->member);
+}
+
+/* ---- pictures ---- */
+
+/* Chooses the members that are shown: all, if there is room; else those of the first messages: of slow members if there
+ * are any, else the slowest. */
+static void choose_members(struct messages *all)
+{
+    size_t chosen = 0;
+    for (const struct message *m = all->message; m < all->message + all->n && all->members > CHART_HEAT; m++) {
+        struct member *end[] = {&all->member[m->from], &all->member[m->to]};
+        size_t more = (size_t)(end[0]->place == NOT_SHOWN) + (size_t)(end[1]->place == NOT_SHOWN);
+        if (chosen + more > CHART_HEAT || m->of_slow < all->message->of_slow)
+            break;
+        chosen += more;
+        end[0]->place = end[1]->place = 0;
+    }
+    for (struct member *member = all->member; member < all->member + all->members; member++)
+        if (all->members <= CHART_HEAT || member->place == 0)
+            member->place = all->shown++;
+}
+
+/* Writes what the cells are, and which members are shown. */
+static void describe_members(char text[300], const struct messages *all)
+{
+    int at = snprintf(text, 300, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
+    if (all->shown < all->members)
+        snprintf(text + at, 300 - (size_t)at, "; %zu of %zu members: %s", all->shown, all->members,
+                 all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
+}
+
+static int is_shown(const struct messages *all, const struct message *m)
+{
+    return all->member[m->from].place != NOT_SHOWN && all->member[m->to].place != NOT_SHOWN;
+}
+
+static void draw_members(cJSON *document, const struct messages *all, const char *name, const char *title,
+                         int is_round_trip)
+{
+    struct chart_cell *cell = allocate(all->n + 1, sizeof *cell);
+    const char *names[CHART_HEAT];
+    char subtitle[300];
+    size_t cells = 0;
+    for (const struct member *member = all->member; member < all->member + all->members; member++)
+        if (member->place != NOT_SHOWN)
+            names[member->place] = member->name;
+    for (const struct message *m = all->message; m < all->message + all->n; m++)
+        if (is_shown(all, m))
+            cell[cells++] = (struct chart_cell){all->member[m->from].place, all->member[m->to].place,
+                                                is_round_trip ? m->round_trip_ratio : m->ratio};
+    describe_members(subtitle, all);
+    document_add_picture(document, name, title,
+                         chart_heat(title, subtitle,
+                                    &(struct chart_heat){.name = names,
+                                                         .rows = is_round_trip ? "" : "sender",
+                                                         .columns = is_round_trip ? "" : "receiver",
+                                                         .cell = cell,
+                                                         .n = all->shown,
+                                                         .cells = cells}));
+    free(cell);
+}
+
+/* Returns whether round trips that are shown are slow enough to be drawn. */
+static int has_slow_round_trips(const struct messages *all)
+{
+    const double slow = 1.25; /* from which on `isolate` takes them for slow */
+    for (const struct message *m = all->message; m < all->message + all->n; m++)
+        if (is_shown(all, m) && m->round_trip_ratio > slow)
+            return 1;
+    return 0;
+}
+
+/* ---- the table ---- */
+
+#define FIELD(field) offsetof(struct message, field)
+/* clang-format off */
+static const struct column message_columns[] = {
+    {"from", "from", COLUMN_NAME, FIELD(from_name), NULL, 1, -14, 0},
+    {"to", "to", COLUMN_NAME, FIELD(to_name), NULL, 1, -14, 0},
+    {"rate", "MB/s", COLUMN_REAL, FIELD(bytes_per_second), "B/s", 1e-6, 9, -4},
+    {"ratio", "x", COLUMN_REAL, FIELD(ratio), "1", 1, 6, 2},
+    {"ratio", "95 % interval", COLUMN_INTERVAL, FIELD(interval), "1", 1, 14, 2},
+    {"n", "n", COLUMN_COUNT, FIELD(n), "1", 1, 5, 0},
+    {"round_trip", "round trip\nus", COLUMN_REAL, FIELD(round_trip_seconds), "s", 1e6, 11, -4},
+    {"round_trip_ratio", "x", COLUMN_REAL, FIELD(round_trip_ratio), "1", 1, 6, 2},
+    {"seconds", NULL, COLUMN_REAL, FIELD(seconds), "s", 1, 0, 0},
+};
+/* clang-format on */
+#undef FIELD
+
+static void add_messages(cJSON *document, const struct messages *all)
+{
+    document_add_table(
+        document,
+        &(struct table){.key = "messages",
+                        .title = "Messages: those of slow members first, then the slowest",
+                        TABLE_COLUMNS(message_columns),
+                        TABLE_ROWS(all->message, all->n),
+                        .shown = 20,
+                        .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as long. Round "
+                                 "trips are those of both members."}});
+}
+
+/* ---- the section ---- */
+
+/* Returns the rows of a run's table "matrix"; NULL: it has none. */
+static const cJSON *matrix_rows(const struct report_run *run)
+{
+    const cJSON *table, *rows = NULL;
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
+    {
+        if (!strcmp(json_string(table, "key"), "matrix"))
+            rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
+    }
+    return rows && rows->child ? rows : NULL;
+}
+
+static void add_run(cJSON *document, const struct report_run *run, int with_answers)
+{
+    const cJSON *answer, *answers = with_answers ? cJSON_GetObjectItemCaseSensitive(run->summary, "answers") : NULL;
+    char title[200];
+    struct messages all;
+    read_messages(&all, run, matrix_rows(run));
+    choose_members(&all);
+    cJSON_ArrayForEach(answer, answers)
+    {
+        document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
+    }
+    snprintf(title, sizeof title, "Messages between members in %s", run->label);
+    draw_members(document, &all, "messages", title, 0);
+    snprintf(title, sizeof title, "Round trips between members in %s", run->label);
+    if (has_slow_round_trips(&all))
+        draw_members(document, &all, "round-trips", title, 1);
+    add_messages(document, &all);
+    messages_destroy(&all);
+}
+
+void section_add_members(cJSON *document, const struct report_runs *runs)
+{
+    enum { DRAWN = 6 };
+    size_t drawn = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < DRAWN; run++) {
+        if (!matrix_rows(run))
+            continue;
+        if (!drawn++)
+            document_add_heading(document, "Messages between members");
+        add_run(document, run, runs->n > 1);
+    }
+}
