@@ -60,6 +60,6 @@ size_t ratios_decide(struct ratios *ratios, double alpha);
 void ratios_pool(const struct ratios *ratios, const size_t *column, size_t k, double *pooled);
 
 /* Returns the median over the rows of the geometric mean of the seconds of column[k]. */
-double ratios_seconds(const struct ratios *ratios, const size_t *column, size_t k);
+struct estimate ratios_seconds(const struct ratios *ratios, const size_t *column, size_t k);
 
 #endif

@@ -18,7 +18,7 @@ isolate() {
 
 # verdict: prints the exit status that the printed answer stands for.
 verdict() {
-    if grep -qE 'x +95 % interval' printed || grep -q ', though each of them is healthy alone' <(texts out/summary.json); then
+    if grep -qE 'x +95 % interval' printed; then
         echo 3
     elif grep -q '^Undecided after ' printed; then
         echo 4

@@ -7,10 +7,10 @@
 
 static const double delay_factor = 2; /* diagnosis.h: a slow message beside slow round trips */
 
-const char *const fault_name[FAULTS + 1] = {"sends",  "receives", "round_trip",     "computes",
-                                            "copies", "pair",     "pair_round_trip"};
-static const enum sort fault_sort[FAULTS] = {SORT_MESSAGE, SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT,
-                                             SORT_COPY,    SORT_MESSAGE, SORT_ROUND_TRIP};
+const char *const fault_name[FAULTS + 1] = {"sends",  "receives", "round_trip",      "computes",
+                                            "copies", "pair",     "pair_round_trip", "load"};
+static const enum sort fault_sort[FAULT_GROUP] = {SORT_MESSAGE, SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT,
+                                                  SORT_COPY,    SORT_MESSAGE, SORT_ROUND_TRIP};
 
 /* ---- figures ---- */
 
@@ -44,7 +44,7 @@ static void measure_fault(const struct diagnosis *d, const char *excluded, struc
     for (int s = d->stages - 1; s >= 0; s--)
         if ((k = find_columns(d, &d->stage[s], excluded, f, column))) {
             ratios_pool(&d->stage[s].ratios, column, k, pooled + f->n);
-            f->seconds = ratios_seconds(&d->stage[s].ratios, column, k);
+            f->seconds = ratios_seconds(&d->stage[s].ratios, column, k).median;
             f->n += d->stage[s].ratios.n;
         }
     struct paired paired = stats_paired_anytime(pooled, NULL, f->n, 1 - d->alpha);

@@ -118,7 +118,6 @@ struct isolate {
     struct measure measure;
     /* on rank 0 only */
     struct member *member;
-    int members;
     struct diagnosis *diagnosis;
     struct progress progress;
     int64_t begin_ns, write_ns; /* when the first round began; when the summary is written next */
@@ -129,10 +128,11 @@ struct isolate {
     enum isolate_status verdict;
 };
 
-/* Fills the members on rank 0: `mine` of each rank that is one. All ranks call it. */
-static void find_members(struct isolate *a, const struct job *job, int is_member)
+/* Rank 0: names the members, and keeps their ranks. All ranks call it. */
+static void find_members(struct isolate *a, const struct job *job)
 {
-    struct member mine = {.rank = is_member ? job->rank : -1, .host = job->host};
+    struct measure *m = &a->measure;
+    struct member mine = {.rank = m->member < 0 ? -1 : job->rank, .host = job->host};
     if (job->rank == 0)
         a->member = allocate((size_t)job->size, sizeof *a->member);
     snprintf(mine.host_name, sizeof mine.host_name, "%s", a->harness.host.name);
@@ -141,29 +141,34 @@ static void find_members(struct isolate *a, const struct job *job, int is_member
     else
         snprintf(mine.name, sizeof mine.name, "host %s", mine.host_name);
     job_gather_first(job, &mine, sizeof mine, a->member);
-    for (int r = 0; r < job->size && a->member; r++)
-        if (a->member[r].rank >= 0)
-            a->member[a->members++] = a->member[r];
+    for (int r = 0, n = 0; r < job->size && a->member; r++)
+        if (a->member[r].rank >= 0) {
+            m->rank[n] = a->member[r].rank;
+            a->member[n++] = a->member[r];
+        }
 }
 
 static int set_up_measure(struct isolate *a, const struct job *job)
 {
     struct harness *h = &a->harness;
-    int is_member = a->options->per == PER_RANK || job->local_rank == 0;
-    a->measure =
-        (struct measure){.job = job, .device = h->opened.device, .bytes = a->options->bytes, .is_member = is_member};
+    int per_rank = a->options->per == PER_RANK;
+    a->measure = (struct measure){.job = job,
+                                  .device = h->opened.device,
+                                  .bytes = a->options->bytes,
+                                  .members = per_rank ? job->size : job->hosts,
+                                  .member = per_rank               ? job->rank
+                                            : job->local_rank == 0 ? job->host
+                                                                   : -1};
     size_t bytes = memory_of_rank(a->options);
     if (harness_check_memory(h, (double)bytes, (double)bytes, "bytes"))
         return -1;
     a->measure.comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
     if (!a->measure.comm)
         return -1;
-    find_members(a, job, is_member);
-    measure_create(&a->measure, a->members);
-    for (int m = 0; m < a->members; m++)
-        a->measure.rank[m] = a->member[m].rank;
+    measure_create(&a->measure);
+    find_members(a, job);
     if (job->rank == 0)
-        a->diagnosis = diagnosis_create(a->members, a->options->resolve / 100);
+        a->diagnosis = diagnosis_create(a->measure.members, a->options->resolve / 100);
     return 0;
 }
 
@@ -188,8 +193,9 @@ static void add_heading(const struct isolate *a, cJSON *summary)
 {
     char size[CELL];
     harness_add_heading(&a->harness, " isolate", NULL, a->measure.comm, "messages between pairs", summary);
-    results_add_sentence(summary, "heading", "%d members, one a %s; messages of %s; resolution %g %%", a->members,
-                         per_name[a->options->per], text_bytes(size, (double)a->options->bytes), a->options->resolve);
+    results_add_sentence(summary, "heading", "%d members, one a %s; messages of %s; resolution %g %%",
+                         a->measure.members, per_name[a->options->per], text_bytes(size, (double)a->options->bytes),
+                         a->options->resolve);
 }
 
 /* Rank 0: writes what was found so far, also to --junit; once the search is complete, prints it. Returns 0; or -1,
@@ -201,7 +207,7 @@ static int write_outcome(struct isolate *a)
     struct figure_list figures = {0};
     struct outcome outcome = {.diagnosis = a->diagnosis,
                               .member = a->member,
-                              .members = a->members,
+                              .members = a->measure.members,
                               .resolve = o->resolve / 100,
                               .bytes = o->bytes,
                               .load = &a->load,
@@ -261,7 +267,7 @@ static int take_round(struct isolate *a, const int *partner, struct member_times
  * repetition of many. */
 static void search(struct isolate *a)
 {
-    struct member_times *times = allocate((size_t)a->members, sizeof *times);
+    struct member_times *times = allocate((size_t)a->measure.members, sizeof *times);
     for (const int *partner; (partner = next_round(a));) {
         take_round(a, partner, times);
         diagnosis_add(a->diagnosis, times);
@@ -274,9 +280,8 @@ static void search(struct isolate *a)
 static void find_load(struct isolate *a)
 {
     const double share = 0.25; /* of --max-minutes */
-    if (a->diagnosis)
-        load_prepare(&a->load, a->diagnosis, a->members, a->options->resolve / 100);
-    load_measure(&a->load, &a->measure, &a->harness.comm, share * 60 * a->options->max_minutes);
+    load_measure(&a->load, &a->measure, a->diagnosis, a->options->resolve / 100, &a->harness.comm,
+                 share * 60 * a->options->max_minutes);
 }
 
 static int run(struct isolate *a)

@@ -33,6 +33,12 @@ void outcome_create(struct outcome *o)
         o->count[o->state[m]]++;
     }
     o->left_out = hosts_leave_out(o);
+    for (int l = 0; o->load && l < o->load->levels; l++)
+        for (int b = 0; b < o->load->level[l].groups; b++)
+            if (load_is_fault(o->load, l, b)) {
+                o->fault = allocate_more(o->fault, o->faults + o->groups, sizeof *o->fault);
+                o->fault[o->faults + o->groups++] = load_fault(o->load, l, b);
+            }
 }
 
 void outcome_destroy(struct outcome *o)
@@ -45,21 +51,19 @@ void outcome_destroy(struct outcome *o)
 
 enum isolate_status outcome_status(const struct outcome *o)
 {
-    return o->faults || (o->load && load_faults(o->load)) ? ISOLATE_SLOW
-           : o->count[MEMBER_UNDECIDED]                   ? ISOLATE_UNDECIDED
-                                                          : ISOLATE_HEALTHY;
+    return o->faults || o->groups ? ISOLATE_SLOW : o->count[MEMBER_UNDECIDED] ? ISOLATE_UNDECIDED : ISOLATE_HEALTHY;
 }
 
 /* ---- sentences ---- */
 
-enum { WORDS = 2 * HOST_TEXT + 240 };
+enum { WORDS = 2 * HOST_TEXT + 400 };
 
 /* clang-format off */
 static const struct words {
     const char *before, *between, *verb, *peers;
     int is_rate; /* the inverse of a time: what is slow is a share of the peers' */
     const char *advice;
-} fault_word[FAULTS] = {
+} fault_word[] = {
 #define AT_PORT "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"
 #define ON_PATH "look at the path between them: a link of several switches, a route"
     [FAULT_SENDS] = {"", "", "sends", "its peers'", 1, AT_PORT},
@@ -69,7 +73,9 @@ static const struct words {
                         "look at its clocks and temperature, and for other processes (--monitor-cpu, --monitor-gpu)"},
     [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
-    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
+    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH},
+    [FAULT_GROUP] = {"all-reduces among the members from ", " to ", "take", "those of other groups of as many", 0,
+                     "look at what its members share under load: a switch, its uplinks, links that are slow if both directions are busy"}};
 /* clang-format on */
 
 /* Returns the name of a fault in tables. */
@@ -84,13 +90,16 @@ static const char *fault_words(char text[WORDS], const struct outcome *o, const 
     const struct words *w = &fault_word[f->kind];
     int at = snprintf(text, WORDS, "%s%s%s%s %s ", w->before, o->member[f->member].name, w->between,
                       f->other < 0 ? "" : o->member[f->other].name, w->verb);
-    const char *end = f->open ? "; whether one of the two is slow or what lies between them is undecided" : "";
+    const char *end = f->open ? "; whether one of the two is slow or what lies between them is undecided"
+                      : f->kind == FAULT_GROUP ? ", though each of them is healthy alone"
+                                               : "",
+               *cause = f->cause ? f->cause : "";
     if (w->is_rate)
         snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu)%s.", 100 / f->ratio,
                  w->peers, 100 / f->high, 100 / f->low, f->n, end);
     else
-        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s.", f->ratio,
-                 w->peers, f->low, f->high, f->n, end);
+        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s.%s", f->ratio,
+                 w->peers, f->low, f->high, f->n, end, cause);
     *text = (char)toupper((unsigned char)*text);
     return text;
 }
@@ -152,10 +161,11 @@ static void add_answers(const struct outcome *o, cJSON *summary)
 {
     enum { MOST = 8 };
     char text[WORDS];
-    for (size_t i = 0; i < o->faults && i < MOST; i++)
+    size_t faults = o->faults + o->groups;
+    for (size_t i = 0; i < faults && i < MOST; i++)
         results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
-    if (o->faults > MOST)
-        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->faults - MOST);
+    if (faults > MOST)
+        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", faults - MOST);
     add_pairs_host(o, summary);
     if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
         results_add_sentence(summary, "answers",
@@ -298,16 +308,17 @@ static const struct column fault_columns[] = {
 
 static void add_faults(const struct outcome *o, cJSON *summary)
 {
-    if (!o->faults)
+    size_t faults = o->faults + o->groups;
+    if (!faults)
         return;
-    struct fault_row *row = allocate(o->faults, sizeof *row);
-    for (size_t i = 0; i < o->faults; i++) {
+    struct fault_row *row = allocate(faults, sizeof *row);
+    for (size_t i = 0; i < faults; i++) {
         const struct fault *f = &o->fault[i];
         row[i] =
             (struct fault_row){name_of(f), o->member[f->member].name, f->other < 0 ? "" : o->member[f->other].name, *f};
     }
     results_add_table(summary,
-                      &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->faults)});
+                      &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, faults)});
     free(row);
 }
 
@@ -316,7 +327,7 @@ static void add_findings(const struct outcome *o, cJSON *summary)
 {
     char text[WORDS];
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++) {
+    for (const struct fault *f = o->fault; f < o->fault + o->faults + o->groups; f++) {
         struct finding finding = {.level = LEVEL_HIGH,
                                   .percent = 100 * (f->ratio - 1),
                                   .threshold = 100 * o->resolve,
@@ -392,6 +403,14 @@ static void add_case(struct junit *junit, const struct outcome *o, int member)
                                           state_name[o->state[member]], message});
 }
 
+static void add_group_case(struct junit *junit, const struct outcome *o, const struct fault *f)
+{
+    char words[WORDS], name[2 * sizeof o->member->name + 8];
+    snprintf(name, sizeof name, "%s to %s", o->member[f->member].name, o->member[f->other].name);
+    junit_add(junit,
+              &(struct junit_case){"ddpbench.isolate", name, NAN, JUNIT_FAILED, "slow", fault_words(words, o, f)});
+}
+
 int outcome_write_junit(const struct outcome *o, const char *path)
 {
     struct junit junit;
@@ -403,8 +422,8 @@ int outcome_write_junit(const struct outcome *o, const char *path)
     junit_begin(&junit);
     for (int m = 0; m < o->members; m++)
         add_case(&junit, o, m);
-    if (o->load)
-        load_output_cases(o->load, o->member, &junit);
+    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->faults + o->groups; f++)
+        add_group_case(&junit, o, f);
     junit_end(&junit, out, "ddpbench isolate", "");
     text_end(out);
     int status = files_replace_path("junit", path, OUTCOME_JUNIT_MARK, text);

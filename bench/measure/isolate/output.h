@@ -27,8 +27,8 @@ struct outcome {
     const struct load *load; /* NULL: not measured */
     struct diagnosis_progress progress;
     struct matrix matrix;
-    struct fault *fault;
-    size_t faults;
+    struct fault *fault;      /* [faults + groups] */
+    size_t faults, groups;    /* of members; of groups under load, whose members are healthy, after these */
     enum member_state *state; /* [members] */
     size_t count[3];          /* number of members in each state */
     char *left_out;           /* hosts_leave_out */
@@ -38,8 +38,7 @@ struct outcome {
 void outcome_create(struct outcome *outcome);
 void outcome_destroy(struct outcome *outcome);
 
-/* Returns the verdict: slow if there is a fault, also of a group under load, else undecided if a series is, else
- * healthy. */
+/* Returns the verdict: slow if there is a fault, else undecided if a series is, else healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
 /* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */

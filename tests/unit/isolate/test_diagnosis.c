@@ -67,7 +67,7 @@ static double clear_ratio(enum fault_kind kind)
 }
 
 /* Kind _i, of every member, without noise: found with its ratio, and nothing else. */
-TEST_EACH(every_kind_is_found_at_every_member, FAULTS)
+TEST_EACH(every_kind_is_found_at_every_member, FAULT_GROUP)
 {
     enum fault_kind kind = (enum fault_kind)_i;
     for (int n = PAIRING_LEAST; n <= 9; n++)
