@@ -254,57 +254,41 @@ static const int *next_round(struct isolate *a)
     return a->status || share > 1 ? NULL : diagnosis_next(a->diagnosis, share > 0.5);
 }
 
-/* Measures a round (measure_round), and watches other processes. All ranks call it. */
-static int take_round(struct isolate *a, const int *partner, struct member_times *times)
-{
-    int taken = measure_round(&a->measure, partner, times);
-    if (taken)
-        (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
-    return taken;
-}
-
-/* Rank 0: measures rounds until the search ends. In a pairing's first round the ranks connect, which is one slow
- * repetition of many. */
+/* Measures rounds until the search ends. In a pairing's first round the ranks connect, which is one slow repetition of
+ * many. All ranks call it. */
 static void search(struct isolate *a)
 {
     struct member_times *times = allocate((size_t)a->measure.members, sizeof *times);
-    for (const int *partner; (partner = next_round(a));) {
-        take_round(a, partner, times);
-        diagnosis_add(a->diagnosis, times);
-        show_progress(a);
+    while (measure_round(&a->measure, a->diagnosis ? next_round(a) : NULL, times)) {
+        (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
+        if (a->diagnosis) {
+            diagnosis_add(a->diagnosis, times);
+            show_progress(a);
+        }
     }
     free(times);
 }
 
-/* Measures what the network does under load, after the search. All ranks call it. */
-static void find_load(struct isolate *a)
-{
-    const double share = 0.25; /* of --max-minutes */
-    load_measure(&a->load, &a->measure, a->diagnosis, a->options->resolve / 100, &a->harness.comm,
-                 share * 60 * a->options->max_minutes);
-}
-
 static int run(struct isolate *a)
 {
+    const double load_share = 0.25; /* of --max-minutes, for either part of load_measure */
     const struct job *job = a->harness.job;
+    const struct isolate_options *o = a->options;
     int leads = job->rank == 0;
     if (leads) {
         cJSON *heading = results_summary_create("isolate", "", 0, 0, "");
         add_heading(a, heading);
         harness_show_heading(&a->harness, heading);
-        progress_begin(&a->progress, (size_t)(6e4 * a->options->max_minutes) + 1);
+        progress_begin(&a->progress, (size_t)(6e4 * o->max_minutes) + 1);
     }
     watchdog_doing(job->watchdog, "the search");
     a->begin_ns = a->write_ns = clock_now_ns();
-    if (leads) {
-        search(a);
-        progress_end(&a->progress);
-        a->status = a->status ? a->status : write_outcome(a);
-        take_round(a, NULL, NULL);
-    } else
-        while (take_round(a, NULL, NULL))
-            ;
-    find_load(a);
+    search(a);
+    progress_end(&a->progress);
+    if (leads && !a->status)
+        a->status = write_outcome(a);
+    load_measure(&a->load, &a->measure, a->diagnosis, o->resolve / 100, &a->harness.comm,
+                 load_share * 60 * o->max_minutes);
     a->complete = 1;
     int status = harness_stop_monitors(&a->harness);
     return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);

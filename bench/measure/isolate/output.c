@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "isolate/hosts.h"
 #include "isolate/load_output.h"
+#include "isolate/matrix.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -25,7 +26,7 @@ static const int severity[] = {[MEMBER_HEALTHY] = 0, [MEMBER_UNDECIDED] = 1, [ME
 void outcome_create(struct outcome *o)
 {
     o->progress = diagnosis_progress(o->diagnosis);
-    matrix_create(&o->matrix, o->diagnosis, o->member, o->members, o->bytes);
+    matrix_create(o);
     o->fault = diagnosis_faults(o->diagnosis, &o->faults);
     o->state = allocate((size_t)o->members, sizeof *o->state);
     for (int m = 0; m < o->members; m++) {
@@ -33,17 +34,18 @@ void outcome_create(struct outcome *o)
         o->count[o->state[m]]++;
     }
     o->left_out = hosts_leave_out(o);
+    o->all = o->faults;
     for (int l = 0; o->load && l < o->load->levels; l++)
         for (int b = 0; b < o->load->level[l].groups; b++)
             if (load_is_fault(o->load, l, b)) {
-                o->fault = allocate_more(o->fault, o->faults + o->groups, sizeof *o->fault);
-                o->fault[o->faults + o->groups++] = load_fault(o->load, l, b);
+                o->fault = allocate_more(o->fault, o->all, sizeof *o->fault);
+                o->fault[o->all++] = load_fault(o->load, l, b);
             }
 }
 
 void outcome_destroy(struct outcome *o)
 {
-    matrix_destroy(&o->matrix);
+    free(o->row);
     free(o->fault);
     free(o->state);
     free(o->left_out);
@@ -51,7 +53,7 @@ void outcome_destroy(struct outcome *o)
 
 enum isolate_status outcome_status(const struct outcome *o)
 {
-    return o->faults || o->groups ? ISOLATE_SLOW : o->count[MEMBER_UNDECIDED] ? ISOLATE_UNDECIDED : ISOLATE_HEALTHY;
+    return o->all ? ISOLATE_SLOW : o->count[MEMBER_UNDECIDED] ? ISOLATE_UNDECIDED : ISOLATE_HEALTHY;
 }
 
 /* ---- sentences ---- */
@@ -161,11 +163,10 @@ static void add_answers(const struct outcome *o, cJSON *summary)
 {
     enum { MOST = 8 };
     char text[WORDS];
-    size_t faults = o->faults + o->groups;
-    for (size_t i = 0; i < faults && i < MOST; i++)
+    for (size_t i = 0; i < o->all && i < MOST; i++)
         results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
-    if (faults > MOST)
-        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", faults - MOST);
+    if (o->all > MOST)
+        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->all - MOST);
     add_pairs_host(o, summary);
     if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
         results_add_sentence(summary, "answers",
@@ -244,7 +245,7 @@ static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS
             measured[m][kind] = kinds[kind].kind > FAULT_ROUND_TRIP
                                     ? diagnosis_typical(o->diagnosis, kinds[kind].kind, m, -1)
                                     : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
-    for (const struct matrix_row *row = o->matrix.row; row < o->matrix.row + o->matrix.n; row++) {
+    for (const struct matrix_row *row = o->row; row < o->row + o->rows; row++) {
         int from = row->message.member, to = row->message.other;
         keep_best(&measured[from][FAULT_SENDS], &row->message);
         keep_best(&measured[to][FAULT_RECEIVES], &row->message);
@@ -308,17 +309,16 @@ static const struct column fault_columns[] = {
 
 static void add_faults(const struct outcome *o, cJSON *summary)
 {
-    size_t faults = o->faults + o->groups;
-    if (!faults)
+    if (!o->all)
         return;
-    struct fault_row *row = allocate(faults, sizeof *row);
-    for (size_t i = 0; i < faults; i++) {
+    struct fault_row *row = allocate(o->all, sizeof *row);
+    for (size_t i = 0; i < o->all; i++) {
         const struct fault *f = &o->fault[i];
         row[i] =
             (struct fault_row){name_of(f), o->member[f->member].name, f->other < 0 ? "" : o->member[f->other].name, *f};
     }
     results_add_table(summary,
-                      &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, faults)});
+                      &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
     free(row);
 }
 
@@ -327,7 +327,7 @@ static void add_findings(const struct outcome *o, cJSON *summary)
 {
     char text[WORDS];
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    for (const struct fault *f = o->fault; f < o->fault + o->faults + o->groups; f++) {
+    for (const struct fault *f = o->fault; f < o->fault + o->all; f++) {
         struct finding finding = {.level = LEVEL_HIGH,
                                   .percent = 100 * (f->ratio - 1),
                                   .threshold = 100 * o->resolve,
@@ -342,9 +342,9 @@ static void add_findings(const struct outcome *o, cJSON *summary)
 
 static void add_matrix(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
-    struct table table = matrix_table(&o->matrix);
+    struct table table = matrix_table(o);
     results_add_table(summary, &table);
-    matrix_add_figures(&o->matrix, figures);
+    matrix_add_figures(o, figures);
 }
 
 void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
@@ -378,7 +378,7 @@ static int write_matrix(const struct outcome *o, const char *directory)
     char *text;
     size_t length;
     FILE *out = text_begin(&text, &length);
-    struct table table = matrix_table(&o->matrix);
+    struct table table = matrix_table(o);
     table_print_csv(out, &table);
     return write_text(directory, "matrix.csv", out, &text);
 }
@@ -422,7 +422,7 @@ int outcome_write_junit(const struct outcome *o, const char *path)
     junit_begin(&junit);
     for (int m = 0; m < o->members; m++)
         add_case(&junit, o, m);
-    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->faults + o->groups; f++)
+    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->all; f++)
         add_group_case(&junit, o, f);
     junit_end(&junit, out, "ddpbench isolate", "");
     text_end(out);

@@ -6,7 +6,6 @@
 #include "isolate/diagnosis.h"
 #include "isolate/isolate.h"
 #include "isolate/load.h"
-#include "isolate/matrix.h"
 
 struct member {
     int rank, host;
@@ -26,9 +25,10 @@ struct outcome {
     int crowded;             /* 1: ranks share cores */
     const struct load *load; /* NULL: not measured */
     struct diagnosis_progress progress;
-    struct matrix matrix;
-    struct fault *fault;      /* [faults + groups] */
-    size_t faults, groups;    /* of members; of groups under load, whose members are healthy, after these */
+    struct matrix_row *row; /* [rows] of matrix.h; the first are of the ring, which any run on these members measures */
+    size_t rows, ring_rows;
+    struct fault *fault;      /* [all] */
+    size_t faults, all;       /* number of those of members, which come first, and with those of groups under load */
     enum member_state *state; /* [members] */
     size_t count[3];          /* number of members in each state */
     char *left_out;           /* hosts_leave_out */

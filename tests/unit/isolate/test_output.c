@@ -188,7 +188,7 @@ TEST(figures_are_of_pairs)
         messages += !strcmp(figures.item[i].name, "message");
         round_trips += strstr(figures.item[i].subject, " <-> ") != NULL;
     }
-    ck_assert_uint_gt(outcome.matrix.n, 2 * N); /* suspects have new partners, too */
+    ck_assert_uint_gt(outcome.rows, 2 * N); /* suspects have new partners, too */
     ck_assert_uint_eq(messages, 2 * N);
     ck_assert_uint_eq(round_trips, N);
 }
