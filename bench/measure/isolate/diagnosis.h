@@ -60,7 +60,7 @@ struct fault {
     const char *cause;       /* of a group: a sentence after a space, or "" (load_cause) */
 };
 
-enum member_state { MEMBER_HEALTHY, MEMBER_SLOW, MEMBER_UNDECIDED };
+enum member_state { MEMBER_HEALTHY, MEMBER_UNDECIDED, MEMBER_SLOW }; /* values of the figure member_state */
 
 struct diagnosis;
 

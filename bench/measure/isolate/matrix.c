@@ -14,12 +14,14 @@ void matrix_create(struct outcome *o)
     o->row = allocate((size_t)n, sizeof *o->row);
     for (int i = 0; i < n; i++) {
         int from = i % o->members, to = diagnosis_partner(o->diagnosis, i / o->members, from);
-        struct fault message = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
-        if (to < 0 || !message.n)
+        struct matrix_row *row = &o->row[o->rows];
+        if (to < 0)
             continue;
-        o->row[o->rows++] =
-            (struct matrix_row){o->member[from].name, o->member[to].name, (double)o->bytes / message.seconds, message,
-                                diagnosis_typical(o->diagnosis, FAULT_ROUND_TRIP, from, to)};
+        *row = (struct matrix_row){.from = o->member[from].name, .to = o->member[to].name};
+        row->message = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
+        row->round_trip = diagnosis_typical(o->diagnosis, FAULT_ROUND_TRIP, from, to);
+        row->bytes_per_second = (double)o->bytes / row->message.seconds;
+        o->rows += row->message.n > 0;
         if (i < o->progress.ring * o->members)
             o->ring_rows = o->rows;
     }
@@ -46,6 +48,12 @@ static const struct column columns[] = {
 struct table matrix_table(const struct outcome *o)
 {
     return (struct table){"matrix", NULL, TABLE_COLUMNS(columns), TABLE_ROWS(o->row, o->rows)};
+}
+
+void matrix_print(FILE *out, const struct outcome *o)
+{
+    struct table table = matrix_table(o);
+    table_print_csv(out, &table);
 }
 
 /* ---- figures ---- */

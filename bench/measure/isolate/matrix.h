@@ -19,6 +19,9 @@ void matrix_create(struct outcome *outcome);
 /* Returns the table "matrix", of which nothing is printed; valid until outcome_destroy. */
 struct table matrix_table(const struct outcome *outcome);
 
+/* Prints matrix.csv. */
+void matrix_print(FILE *out, const struct outcome *outcome);
+
 /* Adds the figures of the ring: "message" of "host n1 -> host n2", "round_trip" of "host n1 <-> host n2". */
 void matrix_add_figures(const struct outcome *outcome, struct figure_list *figures);
 

@@ -20,9 +20,6 @@
 static const char *const state_name[] = {
     [MEMBER_HEALTHY] = "healthy", [MEMBER_SLOW] = "slow", [MEMBER_UNDECIDED] = "undecided"};
 
-/* Value of a member's figure "member_state". */
-static const int severity[] = {[MEMBER_HEALTHY] = 0, [MEMBER_UNDECIDED] = 1, [MEMBER_SLOW] = 2};
-
 void outcome_create(struct outcome *o)
 {
     o->progress = diagnosis_progress(o->diagnosis);
@@ -86,22 +83,37 @@ static const char *name_of(const struct fault *fault)
     return fault->open ? "open" : fault_name[fault->kind];
 }
 
+/* Writes how the sentence on a fault ends. */
+static void write_end(char text[WORDS], const struct outcome *o, const struct fault *f)
+{
+    *text = 0;
+    if (f->open)
+        strcpy(text, "; whether one of the two is slow or what lies between them is undecided");
+    else if (f->kind == FAULT_GROUP)
+        snprintf(text, WORDS, ", though each of them is healthy alone.%s", f->cause);
+    else if (f->other >= 0) {
+        const struct member *first = &o->member[f->member], *second = &o->member[f->other];
+        snprintf(text, WORDS, "; it is enough to leave out %s (bad.txt)",
+                 o->left_out[first->host] ? first->host_name : second->host_name);
+    }
+    if (f->kind != FAULT_GROUP)
+        strcat(text, ".");
+}
+
 /* Writes and returns a sentence on a fault. */
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
     const struct words *w = &fault_word[f->kind];
     int at = snprintf(text, WORDS, "%s%s%s%s %s ", w->before, o->member[f->member].name, w->between,
                       f->other < 0 ? "" : o->member[f->other].name, w->verb);
-    const char *end = f->open ? "; whether one of the two is slow or what lies between them is undecided"
-                      : f->kind == FAULT_GROUP ? ", though each of them is healthy alone"
-                                               : "",
-               *cause = f->cause ? f->cause : "";
+    char end[WORDS];
+    write_end(end, o, f);
     if (w->is_rate)
-        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu)%s.", 100 / f->ratio,
+        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu)%s", 100 / f->ratio,
                  w->peers, 100 / f->high, 100 / f->low, f->n, end);
     else
-        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s.%s", f->ratio,
-                 w->peers, f->low, f->high, f->n, end, cause);
+        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s", f->ratio, w->peers,
+                 f->low, f->high, f->n, end);
     *text = (char)toupper((unsigned char)*text);
     return text;
 }
@@ -116,23 +128,6 @@ static void print_names(FILE *out, const struct outcome *o, enum member_state st
             fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].name);
     if (n > MOST)
         fprintf(out, " and %zu more", n - MOST);
-}
-
-/* If hosts are left out because of slow pairs, adds which, at most 8 of them. */
-static void add_pairs_host(const struct outcome *o, cJSON *summary)
-{
-    enum { MOST = 8 };
-    char *names;
-    size_t length, n = 0;
-    FILE *out = text_begin(&names, &length);
-    for (int m = 0, next = 0; m < o->members; m++)
-        if (o->member[m].host == next && o->left_out[next++] == HOST_OF_SLOW_PAIR && n++ < MOST)
-            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].host_name);
-    text_end(out);
-    if (n)
-        results_add_sentence(summary, "answers", "Of a slow pair it is enough to leave out one host: bad.txt has %s%s.",
-                             names, n > MOST ? " and others" : "");
-    free(names);
 }
 
 /* Adds which members are undecided in what, and what may decide unless the run goes on or was interrupted. */
@@ -167,7 +162,6 @@ static void add_answers(const struct outcome *o, cJSON *summary)
         results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
     if (o->all > MOST)
         results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->all - MOST);
-    add_pairs_host(o, summary);
     if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
         results_add_sentence(summary, "answers",
                              "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
@@ -179,17 +173,9 @@ static void add_answers(const struct outcome *o, cJSON *summary)
 
 /* ---- the table of members ---- */
 
-/* What is measured of a member. */
-static const struct kind_row {
-    enum fault_kind kind;
-    const char *figure;
-    int judged; /* by ddpbench compare */
-} kinds[] = {{FAULT_SENDS, "send", 1},
-             {FAULT_RECEIVES, "receive", 1},
-             {FAULT_ROUND_TRIP, "round_trip", 0},
-             {FAULT_COMPUTES, "product", 1},
-             {FAULT_COPIES, "copy", 1}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+/* What is measured of a member: kinds of faults below KINDS, and the names of the figures. */
+enum { KINDS = FAULT_COPIES + 1 };
+static const char *const figure_name[KINDS] = {"send", "receive", "round_trip", "product", "copy"};
 
 struct member_row {
     const char *name;
@@ -242,8 +228,8 @@ static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS
 {
     for (int m = 0; m < o->members; m++)
         for (int kind = 0; kind < KINDS; kind++)
-            measured[m][kind] = kinds[kind].kind > FAULT_ROUND_TRIP
-                                    ? diagnosis_typical(o->diagnosis, kinds[kind].kind, m, -1)
+            measured[m][kind] = kind > FAULT_ROUND_TRIP
+                                    ? diagnosis_typical(o->diagnosis, (enum fault_kind)kind, m, -1)
                                     : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
     for (const struct matrix_row *row = o->row; row < o->row + o->rows; row++) {
         int from = row->message.member, to = row->message.other;
@@ -257,9 +243,9 @@ static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS
 static void add_kind(const struct outcome *o, const struct fault *measured, int kind, struct member_row *row,
                      struct figure_list *figures)
 {
-    const size_t message = kinds[kind].kind <= FAULT_RECEIVES ? o->bytes : 0;
-    const size_t amount = kinds[kind].kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
-    matrix_add_figure(figures, row->name, kinds[kind].figure, measured, message, kinds[kind].judged);
+    const size_t message = kind <= FAULT_RECEIVES ? o->bytes : 0;
+    const size_t amount = kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
+    matrix_add_figure(figures, row->name, figure_name[kind], measured, message, kind != FAULT_ROUND_TRIP);
     row->value[kind] = amount ? (double)amount / measured->seconds : measured->seconds;
     row->ratio[kind] = measured->ratio;
     row->worst = fmax(row->worst, measured->ratio);
@@ -273,7 +259,7 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
     find_typical(o, measured);
     for (int m = 0; m < o->members; m++) {
         row[m].name = o->member[m].name;
-        row[m].severity = severity[o->state[m]];
+        row[m].severity = (int)o->state[m];
         write_state(row[m].state, o, m);
         for (int kind = 0; kind < KINDS; kind++)
             add_kind(o, &measured[m][kind], kind, &row[m], figures);
@@ -349,7 +335,7 @@ static void add_matrix(const struct outcome *o, cJSON *summary, struct figure_li
 
 void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
-    static const char *const counted[] = {"healthy_members", "slow_members", "undecided_members"};
+    static const char *const counted[] = {"healthy_members", "undecided_members", "slow_members"};
     add_answers(o, summary);
     add_members(o, summary, figures);
     add_faults(o, summary);
@@ -364,28 +350,23 @@ void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *fi
 
 /* ---- files ---- */
 
-/* Writes a text of text_begin as a file, and frees it. Returns 0; or -1, reported. */
-static int write_text(const char *directory, const char *name, FILE *out, char **text)
-{
-    text_end(out);
-    int status = files_replace(directory, name, *text);
-    free(*text);
-    return status;
-}
-
-static int write_matrix(const struct outcome *o, const char *directory)
-{
-    char *text;
-    size_t length;
-    FILE *out = text_begin(&text, &length);
-    struct table table = matrix_table(o);
-    table_print_csv(out, &table);
-    return write_text(directory, "matrix.csv", out, &text);
-}
-
 int outcome_write_files(const struct outcome *o, const char *directory)
 {
-    return hosts_write(o, directory) || write_matrix(o, directory) ? -1 : 0;
+    static const struct {
+        const char *name;
+        void (*print)(FILE *out, const struct outcome *outcome);
+    } files[] = {{"good.txt", hosts_print_good}, {"bad.txt", hosts_print_bad}, {"matrix.csv", matrix_print}};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *text;
+        size_t length;
+        FILE *out = text_begin(&text, &length);
+        files[i].print(out, o);
+        text_end(out);
+        failed |= files_replace(directory, files[i].name, text);
+        free(text);
+    }
+    return failed ? -1 : 0;
 }
 
 static void add_case(struct junit *junit, const struct outcome *o, int member)

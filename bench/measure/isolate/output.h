@@ -44,8 +44,7 @@ enum isolate_status outcome_status(const struct outcome *outcome);
 /* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */
 void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_list *figures);
 
-/* Writes good.txt and bad.txt (hosts_write), and matrix.csv, all messages that were
- * measured, to a directory. Returns 0; or -1, reported. */
+/* Writes good.txt and bad.txt (hosts.h) and matrix.csv to a directory. Returns 0; or -1, reported. */
 int outcome_write_files(const struct outcome *outcome, const char *directory);
 
 /* Writes the members, and the groups at fault, as test cases to the file given to --junit ("": none). Returns 0; or -1,
