@@ -118,25 +118,18 @@ static const char *fault_words(char text[WORDS], const struct outcome *o, const 
     return text;
 }
 
-/* Prints the names of members in a state, at most 8 of them. */
-static void print_names(FILE *out, const struct outcome *o, enum member_state state)
-{
-    enum { MOST = 8 };
-    size_t n = 0;
-    for (int m = 0; m < o->members; m++)
-        if (o->state[m] == state && n++ < MOST)
-            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].name);
-    if (n > MOST)
-        fprintf(out, " and %zu more", n - MOST);
-}
-
 /* Adds which members are undecided in what, and what may decide unless the run goes on or was interrupted. */
 static void add_undecided(const struct outcome *o, cJSON *summary)
 {
+    enum { MOST = 8 };
     char *names, spent[CELL], advice[200] = "";
-    size_t length;
+    size_t length, n = 0;
     FILE *out = text_begin(&names, &length);
-    print_names(out, o, MEMBER_UNDECIDED);
+    for (int m = 0; m < o->members; m++)
+        if (o->state[m] == MEMBER_UNDECIDED && n++ < MOST)
+            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].name);
+    if (n > MOST)
+        fprintf(out, " and %zu more", n - MOST);
     text_end(out);
     const struct diagnosis_progress *p = &o->progress;
     if (o->complete)
@@ -148,27 +141,9 @@ static void add_undecided(const struct outcome *o, cJSON *summary)
                          "Undecided %s %s%s, %zu of %d members: %s; series: %zu of messages, %zu of round trips, "
                          "%zu of products, %zu of copies.%s",
                          o->complete ? "after" : "so far, after", text_duration(spent, o->seconds),
-                         o->complete ? "" : " (interrupted, or still running)", o->count[MEMBER_UNDECIDED], o->members,
-                         names, p->messages, p->round_trips, p->products, p->copies, advice);
+                         o->complete ? "" : " (interrupted, or still running)", n, o->members, names, p->messages,
+                         p->round_trips, p->products, p->copies, advice);
     free(names);
-}
-
-/* Adds a sentence for each fault, at most 8; or that there is none, as far as is decided. */
-static void add_answers(const struct outcome *o, cJSON *summary)
-{
-    enum { MOST = 8 };
-    char text[WORDS];
-    for (size_t i = 0; i < o->all && i < MOST; i++)
-        results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
-    if (o->all > MOST)
-        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->all - MOST);
-    if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
-        results_add_sentence(summary, "answers",
-                             "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
-                             "copies in memory, and in round trips within %g %%.",
-                             o->members, 100 * o->resolve, 100 * fmax(o->resolve, ROUND_TRIP_RESOLVE));
-    if (o->count[MEMBER_UNDECIDED])
-        add_undecided(o, summary);
 }
 
 /* ---- the table of members ---- */
@@ -277,7 +252,7 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
     free(row);
 }
 
-/* ---- the table of faults ---- */
+/* ---- faults ---- */
 
 struct fault_row {
     const char *kind, *member, *other;
@@ -293,54 +268,58 @@ static const struct column fault_columns[] = {
     {"n", "n", COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 6, 0},
 };
 
+/* Writes a fault as a finding, which `report` lists with those of profiles. */
+static void write_finding(const struct outcome *o, const struct fault *f, const char *words, cJSON *list)
+{
+    struct finding finding = {.level = LEVEL_HIGH,
+                              .percent = 100 * (f->ratio - 1),
+                              .threshold = 100 * o->resolve,
+                              .loss = {NAN, NAN, NAN},
+                              .share = NAN};
+    snprintf(finding.name, sizeof finding.name, "%s", fault_name[f->kind]);
+    finding_append(&finding, "%.*s", (int)strlen(words) - 1, words); /* without its full stop */
+    snprintf(finding.advice, sizeof finding.advice, "%s", fault_word[f->kind].advice);
+    finding_write(list, &finding);
+}
+
+/* Adds each fault as an answer, of which there are at most 8, as a finding, and as a row of a table. */
 static void add_faults(const struct outcome *o, cJSON *summary)
 {
-    if (!o->all)
-        return;
-    struct fault_row *row = allocate(o->all, sizeof *row);
+    enum { MOST = 8 };
+    char words[WORDS];
+    cJSON *findings = cJSON_AddArrayToObject(summary, "findings");
+    struct fault_row *row = allocate(o->all + 1, sizeof *row);
     for (size_t i = 0; i < o->all; i++) {
         const struct fault *f = &o->fault[i];
         row[i] =
             (struct fault_row){name_of(f), o->member[f->member].name, f->other < 0 ? "" : o->member[f->other].name, *f};
+        write_finding(o, f, fault_words(words, o, f), findings);
+        if (i < MOST)
+            results_add_sentence(summary, "answers", "%s", words);
     }
-    results_add_table(summary,
-                      &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
+    if (o->all > MOST)
+        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->all - MOST);
+    if (o->all)
+        results_add_table(summary,
+                          &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
     free(row);
-}
-
-/* Adds the faults as findings, which `report` lists with those of profiles. */
-static void add_findings(const struct outcome *o, cJSON *summary)
-{
-    char text[WORDS];
-    cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    for (const struct fault *f = o->fault; f < o->fault + o->all; f++) {
-        struct finding finding = {.level = LEVEL_HIGH,
-                                  .percent = 100 * (f->ratio - 1),
-                                  .threshold = 100 * o->resolve,
-                                  .loss = {NAN, NAN, NAN},
-                                  .share = NAN};
-        snprintf(finding.name, sizeof finding.name, "%s", fault_name[f->kind]);
-        finding_append(&finding, "%.*s", (int)strlen(fault_words(text, o, f)) - 1, text); /* without its full stop */
-        snprintf(finding.advice, sizeof finding.advice, "%s", fault_word[f->kind].advice);
-        finding_write(list, &finding);
-    }
-}
-
-static void add_matrix(const struct outcome *o, cJSON *summary, struct figure_list *figures)
-{
-    struct table table = matrix_table(o);
-    results_add_table(summary, &table);
-    matrix_add_figures(o, figures);
 }
 
 void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     static const char *const counted[] = {"healthy_members", "undecided_members", "slow_members"};
-    add_answers(o, summary);
+    struct table matrix = matrix_table(o);
     add_members(o, summary, figures);
     add_faults(o, summary);
-    add_matrix(o, summary, figures);
-    add_findings(o, summary);
+    if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
+        results_add_sentence(summary, "answers",
+                             "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
+                             "copies in memory, and in round trips within %g %%.",
+                             o->members, 100 * o->resolve, 100 * fmax(o->resolve, ROUND_TRIP_RESOLVE));
+    if (o->count[MEMBER_UNDECIDED])
+        add_undecided(o, summary);
+    results_add_table(summary, &matrix);
+    matrix_add_figures(o, figures);
     if (o->load)
         load_output(o->load, o->member, summary, figures);
     for (int s = 0; s < 3; s++)
