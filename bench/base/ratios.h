@@ -19,7 +19,8 @@ enum series_state {
     SERIES_NONE, /* not judged; its times count in the median of their group if they are not NAN */
     SERIES_UNDECIDED,
     SERIES_HEALTHY,
-    SERIES_SLOW
+    SERIES_SLOW,
+    SERIES_STATES
 };
 
 /* A group of columns whose healthy times are the same. */
