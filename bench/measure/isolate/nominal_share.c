@@ -41,10 +41,8 @@ void nominal_share_add(const struct outcome *o, const struct nominal *nominal, c
     results_add_sentence(summary, "notes", "%s", nominal_describe(words, nominal));
     if (!n)
         return;
-    results_add_sentence(summary, "notes", "The median of %zu messages of %s: %s.", n,
+    results_add_sentence(summary, "notes",
+                         "The median of %zu messages of %s, which shows if most members are slow alike: %s.", n,
                          text_bytes(size, (double)o->bytes), nominal_words(words, nominal, share, attainable));
-    if (nominal_is_low(nominal, share, attainable))
-        results_add_sentence(summary, "notes",
-                             "Warning: most members may be slow alike, which a comparison of them cannot show.");
     figures_add_value(figures, "all", "nominal_share", "1", share, n, BETTER_HIGHER);
 }
