@@ -141,6 +141,15 @@ TEST_EACH(every_fault_has_a_sentence, FAULT_GROUP)
     ck_assert_uint_eq(count(content(directory, "good.txt"), "\n"), N - count(kinds[_i].bad, "\n"));
 }
 
+TEST(host_to_leave_out_may_be_the_first_of_a_pair)
+{
+    name_members(0);
+    find(kinds[FAULT_PAIR].fault, 1000);
+    outcome.left_out[3] = 1;
+    outcome_add(&outcome, summary, &figures);
+    ck_assert_ptr_nonnull(strstr(answer(1), "; it is enough to leave out n3 (bad.txt)."));
+}
+
 /* A healthy member's figures are those of its peers, a slow one's are higher; a rate is bytes / seconds. */
 TEST(figures_are_of_members)
 {
