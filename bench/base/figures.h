@@ -24,9 +24,7 @@ struct figure {
     int judged; /* 1: `compare` judges the figure by default */
 };
 
-/* Most figures that figures_read accepts; `allreduce` with 1,000 sizes writes 20,000, `isolate` of 10,000 members
- * 90,000. */
-enum { FIGURES_MOST = 100000 };
+enum { FIGURES_MOST = 100000 }; /* most figures that figures_read accepts; `isolate` of 10,000 members writes 90,000 */
 
 struct figure_list {
     struct figure *item;

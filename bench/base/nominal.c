@@ -85,11 +85,6 @@ double nominal_attainable(const struct nominal *nominal, double latency, double 
     return seconds / (latency + seconds);
 }
 
-int nominal_is_low(const struct nominal *nominal, double share, double attainable)
-{
-    return attainable >= 0.5 && share < nominal->sort->low * attainable;
-}
-
 const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nominal, double share, double attainable)
 {
     double low = nominal->sort->low * attainable, high = nominal->sort->high * attainable;
@@ -106,9 +101,9 @@ const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nomina
         snprintf(text, NOMINAL_WORDS, "%s (%s)", of, most);
     else
         snprintf(text, NOMINAL_WORDS, "%s, %snormal (%.0f to %.0f %%; %s)", of,
-                 nominal_is_low(nominal, share, attainable) ? "lower than "
-                 : share > high                             ? "higher than "
-                                                            : "",
+                 share < low    ? "lower than "
+                 : share > high ? "higher than "
+                                : "",
                  100 * low, 100 * high, most);
     return text;
 }

@@ -41,13 +41,11 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the reference of k times, which it sorts; NAN if k < 2. */
+/* Returns the reference of k times, which it sorts; NAN if k is 0. */
 static float reference_of(float *seconds, size_t k, int lowest)
 {
-    if (k < 2)
-        return NAN;
     qsort(seconds, k, sizeof *seconds, compare);
-    return seconds[lowest ? 0 : (k - 1) / 2];
+    return k ? seconds[lowest ? 0 : (k - 1) / 2] : NAN;
 }
 
 /* ---- rows ---- */
@@ -127,7 +125,7 @@ void ratios_pool(const struct ratios *r, const size_t *column, size_t k, double 
     }
 }
 
-double ratios_seconds(const struct ratios *r, const size_t *column, size_t k)
+struct estimate ratios_seconds(const struct ratios *r, const size_t *column, size_t k)
 {
     double *seconds = allocate(r->n + 1, sizeof *seconds);
     for (size_t i = 0; i < r->n; i++) {
@@ -135,9 +133,9 @@ double ratios_seconds(const struct ratios *r, const size_t *column, size_t k)
             seconds[i] += log((double)r->row[i][column[j]] * (double)r->row[i][r->columns + r->group[column[j]]]);
         seconds[i] = exp(seconds[i] / (double)k);
     }
-    double median = stats_median(seconds, r->n);
+    struct estimate estimate = stats_estimate(seconds, r->n);
     free(seconds);
-    return median;
+    return estimate;
 }
 
 /* Returns the ratio of a healthy column of a group. */
@@ -153,7 +151,7 @@ static double healthy_ratio(const struct ratios *r, size_t group)
         }
     for (size_t i = 0; i < k; i++)
         median[i] = (float)median_of(r, column[i]);
-    return k < 2 ? 1 : (double)reference_of(median, k, r->of[group].lowest);
+    return (double)reference_of(median, k, r->of[group].lowest);
 }
 
 /* Decides a series: `below` samples are not above the limit for slow, and `above` not below that for healthy. */

@@ -19,7 +19,8 @@ enum series_state {
     SERIES_NONE, /* not judged; its times count in the median of their group if they are not NAN */
     SERIES_UNDECIDED,
     SERIES_HEALTHY,
-    SERIES_SLOW
+    SERIES_SLOW,
+    SERIES_STATES
 };
 
 /* A group of columns whose healthy times are the same. */
@@ -60,6 +61,6 @@ size_t ratios_decide(struct ratios *ratios, double alpha);
 void ratios_pool(const struct ratios *ratios, const size_t *column, size_t k, double *pooled);
 
 /* Returns the median over the rows of the geometric mean of the seconds of column[k]. */
-double ratios_seconds(const struct ratios *ratios, const size_t *column, size_t k);
+struct estimate ratios_seconds(const struct ratios *ratios, const size_t *column, size_t k);
 
 #endif

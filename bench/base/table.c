@@ -79,27 +79,26 @@ cJSON *table_json(const struct table *table)
 
 /* ---- CSV ---- */
 
-/* Prints the members of a row, which have the order of the columns, or their names. */
-static void print_csv_row(FILE *out, const cJSON *row, int names)
-{
-    for (const cJSON *field = row->child; field; field = field->next) {
-        if (names || cJSON_IsString(field))
-            text_print_csv(out, names ? field->string : field->valuestring);
-        else if (cJSON_IsNumber(field))
-            fprintf(out, "%.9g", field->valuedouble);
-        fputc(field->next ? ',' : '\n', out);
-    }
-}
-
 void table_print_csv(FILE *out, const struct table *table)
 {
-    char *row = allocate(1, table->row_bytes);
-    cJSON *json = table_json(table), *empty = table_json(&(struct table){.key = ""}), *line;
-    print_csv_row(out, table_add_row(empty, table->column, table->columns, row), 1);
-    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(json, "rows")) print_csv_row(out, line, 0);
-    cJSON_Delete(empty);
+    cJSON *json = table_json(table);
+    for (size_t i = 0; i < table->columns; i++) {
+        const char *key = table->column[i].key, *before = i ? "," : "";
+        if (table->column[i].kind == COLUMN_INTERVAL)
+            fprintf(out, "%s%s_low,%s_high", before, key, key);
+        else
+            fprintf(out, "%s%s", before, key);
+    }
+    for (const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "rows")->child; row; row = row->next)
+        for (const cJSON *field = row->child; field; field = field->next) {
+            fputc(field == row->child ? '\n' : ',', out);
+            if (cJSON_IsString(field))
+                text_print_csv(out, field->valuestring);
+            else if (cJSON_IsNumber(field))
+                fprintf(out, "%.9g", field->valuedouble);
+        }
+    fputc('\n', out);
     cJSON_Delete(json);
-    free(row);
 }
 
 /* ---- from JSON to the text of cells ---- */

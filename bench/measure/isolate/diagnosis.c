@@ -157,10 +157,7 @@ static int mark_suspects(const struct diagnosis *d, char *suspect)
     for (int i = 0; i < d->ring; i++)
         for (int m = 0; m < d->members; m++) {
             int p = d->partner[i][m];
-            if (p >= 0 && new_partners(d, m) < NEW_PARTNERS &&
-                (search_state(d, d->stage, i, SORT_MESSAGE, m, p) == SERIES_SLOW ||
-                 search_state(d, d->stage, i, SORT_MESSAGE, p, m) == SERIES_SLOW ||
-                 search_state(d, d->stage, i, SORT_ROUND_TRIP, m, p) == SERIES_SLOW))
+            if (p >= 0 && new_partners(d, m) < NEW_PARTNERS && search_pair_is(d, d->stage, i, m, p, SERIES_SLOW))
                 suspect[m] = 1, any = 1;
         }
     return any;

@@ -45,20 +45,22 @@ enum fault_kind {
     FAULT_COPIES,          /* its copies in memory are slow */
     FAULT_PAIR,            /* only messages from member to other are slow */
     FAULT_PAIR_ROUND_TRIP, /* only round trips between member and other are slow */
+    FAULT_GROUP,           /* all-reduces of all members from member to other are slow (load.h) */
     FAULTS
 };
 extern const char *const fault_name[FAULTS + 1]; /* such as sends, or pair_round_trip */
 
 struct fault {
     enum fault_kind kind;
-    int member, other;       /* other: -1 unless of a pair */
+    int member, other;       /* other: -1 unless of a pair or a group */
     int open;                /* 1: of a pair or of one of its members, which others of their series have yet to tell */
     double ratio, low, high; /* its time / the median of its peers; an interval at a family-wise 95 % */
     double seconds;          /* its time (median) in the first of the pairings by which it is measured */
     size_t n;                /* ratios, or means of several (ratios.h) */
+    const char *cause;       /* of a group: a sentence after a space, or "" (load_cause) */
 };
 
-enum member_state { MEMBER_HEALTHY, MEMBER_SLOW, MEMBER_UNDECIDED };
+enum member_state { MEMBER_HEALTHY, MEMBER_UNDECIDED, MEMBER_SLOW }; /* values of the figure member_state */
 
 struct diagnosis;
 

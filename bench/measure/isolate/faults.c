@@ -4,13 +4,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double delay_factor = 2; /* diagnosis.h: a slow message beside slow round trips */
 
-const char *const fault_name[FAULTS + 1] = {"sends",  "receives", "round_trip",     "computes",
-                                            "copies", "pair",     "pair_round_trip"};
-static const enum sort fault_sort[FAULTS] = {SORT_MESSAGE, SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT,
-                                             SORT_COPY,    SORT_MESSAGE, SORT_ROUND_TRIP};
+const char *const fault_name[FAULTS + 1] = {"sends",  "receives", "round_trip",      "computes",
+                                            "copies", "pair",     "pair_round_trip", "load"};
+static const enum sort fault_sort[FAULT_GROUP] = {SORT_MESSAGE, SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT,
+                                                  SORT_COPY,    SORT_MESSAGE, SORT_ROUND_TRIP};
 
 /* ---- figures ---- */
 
@@ -44,7 +45,7 @@ static void measure_fault(const struct diagnosis *d, const char *excluded, struc
     for (int s = d->stages - 1; s >= 0; s--)
         if ((k = find_columns(d, &d->stage[s], excluded, f, column))) {
             ratios_pool(&d->stage[s].ratios, column, k, pooled + f->n);
-            f->seconds = ratios_seconds(&d->stage[s].ratios, column, k);
+            f->seconds = ratios_seconds(&d->stage[s].ratios, column, k).median;
             f->n += d->stage[s].ratios.n;
         }
     struct paired paired = stats_paired_anytime(pooled, NULL, f->n, 1 - d->alpha);
@@ -74,7 +75,8 @@ struct edges {
     struct edge *edge;
     size_t n;
     int nodes;
-    char *faulty; /* [nodes] */
+    char *faulty;                /* [nodes] */
+    int (*count)[SERIES_STATES]; /* [nodes] number of edges to nodes that are not faulty, by their state */
 };
 
 /* Returns whether the excess of a slow message, in seconds, is less than delay_factor times that of its slow round
@@ -94,6 +96,7 @@ static struct edges find_edges(const struct diagnosis *d, enum sort sort)
     struct edges e = {.nodes = (1 + messages) * d->members};
     e.edge = allocate((size_t)d->pairings * (size_t)d->members, sizeof *e.edge);
     e.faulty = allocate((size_t)e.nodes, 1);
+    e.count = allocate((size_t)e.nodes, sizeof *e.count);
     for (const struct stage *stage = d->stage; stage < d->stage + d->stages; stage++)
         for (int i = 0; i < stage->rounds; i++)
             for (int m = 0; m < d->members; m++) {
@@ -106,46 +109,29 @@ static struct edges find_edges(const struct diagnosis *d, enum sort sort)
     return e;
 }
 
-/* Returns the node with the most slow edges to nodes that are not faulty, of those nodes that have at least 2 of them
- * and no healthy one; -1: none. slow[nodes], healthy[nodes] are for its use. */
-static int worst_node(const struct edges *e, int *slow, int *healthy)
+/* Counts edges, and returns the node with the most slow ones, of those nodes that have at least 2 of them and no
+ * healthy one; -1: none. */
+static int worst_node(struct edges *e)
 {
     int worst = -1;
-    for (int i = 0; i < e->nodes; i++)
-        slow[i] = healthy[i] = 0;
+    memset(e->count, 0, (size_t)e->nodes * sizeof *e->count);
     for (const struct edge *edge = e->edge; edge < e->edge + e->n; edge++)
         for (int end = 0; end < 2; end++)
-            if (!e->faulty[edge->node[!end]]) {
-                slow[edge->node[end]] += edge->state == SERIES_SLOW;
-                healthy[edge->node[end]] += edge->state == SERIES_HEALTHY;
-            }
-    for (int i = 0; i < e->nodes; i++)
-        if (!e->faulty[i] && slow[i] >= 2 && !healthy[i] && (worst < 0 || slow[i] > slow[worst]))
+            if (!e->faulty[edge->node[!end]])
+                e->count[edge->node[end]][edge->state]++;
+    for (int i = 0; i < e->nodes; i++) {
+        const int *count = e->count[i];
+        if (!e->faulty[i] && count[SERIES_SLOW] >= 2 && !count[SERIES_HEALTHY] &&
+            (worst < 0 || count[SERIES_SLOW] > e->count[worst][SERIES_SLOW]))
             worst = i;
+    }
     return worst;
 }
 
-/* Returns whether a node may yet turn out to be faulty: some of its edges to nodes that are not are undecided, and none
- * is healthy. */
+/* Returns whether a node may yet turn out to be faulty. */
 static int is_open(const struct edges *e, int node)
 {
-    int undecided = 0;
-    for (const struct edge *edge = e->edge; edge < e->edge + e->n; edge++)
-        for (int end = 0; end < 2; end++)
-            if (edge->node[end] == node && !e->faulty[edge->node[!end]]) {
-                undecided |= edge->state == SERIES_UNDECIDED;
-                if (edge->state == SERIES_HEALTHY)
-                    return 0;
-            }
-    return undecided;
-}
-
-static void explain(struct edges *e)
-{
-    int *counts = allocate(2 * (size_t)e->nodes, sizeof *counts);
-    for (int node; (node = worst_node(e, counts, counts + e->nodes)) >= 0;)
-        e->faulty[node] = 1;
-    free(counts);
+    return e->count[node][SERIES_UNDECIDED] && !e->count[node][SERIES_HEALTHY];
 }
 
 struct fault_list {
@@ -164,7 +150,8 @@ static void add_faults_of_pairs(const struct diagnosis *d, struct fault_list *li
 {
     int messages = sort == SORT_MESSAGE, n = d->members;
     struct edges e = find_edges(d, sort);
-    explain(&e);
+    for (int node; (node = worst_node(&e)) >= 0;)
+        e.faulty[node] = 1;
     for (int i = 0; i < e.nodes; i++)
         if (e.faulty[i])
             add_fault(d, list, messages && i < n ? e.faulty + n : e.faulty,
@@ -182,6 +169,7 @@ static void add_faults_of_pairs(const struct diagnosis *d, struct fault_list *li
                                      .open = is_open(&e, edge->node[0]) || is_open(&e, edge->node[1])});
     free(e.edge);
     free(e.faulty);
+    free(e.count);
 }
 
 static int by_member(const void *a, const void *b)
@@ -215,9 +203,7 @@ static int is_undecided(const struct diagnosis *d, int member)
     for (const struct stage *stage = d->stage; stage < d->stage + d->stages; stage++)
         for (int i = 0; i < stage->rounds; i++) {
             int p = search_partners(d, stage, i)[member];
-            if (p >= 0 && (search_state(d, stage, i, SORT_MESSAGE, member, p) == SERIES_UNDECIDED ||
-                           search_state(d, stage, i, SORT_MESSAGE, p, member) == SERIES_UNDECIDED ||
-                           search_state(d, stage, i, SORT_ROUND_TRIP, member, p) == SERIES_UNDECIDED))
+            if (p >= 0 && search_pair_is(d, stage, i, member, p, SERIES_UNDECIDED))
                 return 1;
         }
     return search_state(d, d->stage, 0, SORT_PRODUCT, member, -1) == SERIES_UNDECIDED ||

@@ -1,8 +1,6 @@
 /* hosts.c - which hosts are to be used, and which are to be left out. */
 #include "isolate/hosts.h"
 
-#include "base/files.h"
-#include "base/text.h"
 #include "kernels/error.h"
 
 #include <stdio.h>
@@ -41,34 +39,26 @@ char *hosts_leave_out(const struct outcome *o)
     char *left_out = allocate((size_t)o->members, 1);
     for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
         if (!f->open && (f->other < 0 || host_of(o, f->member) == host_of(o, f->other)))
-            left_out[host_of(o, f->member)] = HOST_AT_FAULT;
+            left_out[host_of(o, f->member)] = 1;
     for (const struct fault *f = o->fault; f < o->fault + o->faults; f++) {
         if (!is_unsettled(o, left_out, f))
             continue;
         int first = host_of(o, f->member), second = host_of(o, f->other);
         int is_first = count_reasons(o, left_out, first) > count_reasons(o, left_out, second);
-        left_out[is_first ? first : second] = HOST_OF_SLOW_PAIR;
+        left_out[is_first ? first : second] = 1;
     }
     return left_out;
 }
 
-/* Writes the names of the hosts marked 1, one a line. Hosts are numbered in the order of their first ranks. */
-static int write_names(const struct outcome *o, const char *directory, const char *name, const char *marked)
+/* Prints the names of the hosts marked 1, one a line. Hosts are numbered in the order of their first ranks. */
+static void print_names(FILE *out, const struct outcome *o, const char *marked)
 {
-    char *text;
-    size_t length;
-    int next = 0;
-    FILE *out = text_begin(&text, &length);
-    for (int m = 0; m < o->members; m++)
+    for (int m = 0, next = 0; m < o->members; m++)
         if (host_of(o, m) == next && marked[next++])
             fprintf(out, "%s\n", o->member[m].host_name);
-    text_end(out);
-    int status = files_replace(directory, name, text);
-    free(text);
-    return status;
 }
 
-int hosts_write(const struct outcome *o, const char *directory)
+void hosts_print_good(FILE *out, const struct outcome *o)
 {
     char *good = allocate((size_t)o->members, 1);
     for (int host = 0; host < o->members; host++)
@@ -79,7 +69,11 @@ int hosts_write(const struct outcome *o, const char *directory)
     for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
         if (f->open)
             good[host_of(o, f->member)] = good[host_of(o, f->other)] = 0;
-    int failed = write_names(o, directory, "good.txt", good) || write_names(o, directory, "bad.txt", o->left_out);
+    print_names(out, o, good);
     free(good);
-    return failed ? -1 : 0;
+}
+
+void hosts_print_bad(FILE *out, const struct outcome *o)
+{
+    print_names(out, o, o->left_out);
 }

@@ -4,16 +4,15 @@
 
 #include "isolate/output.h"
 
-enum { HOST_USED, HOST_AT_FAULT, HOST_OF_SLOW_PAIR };
-
-/* Returns why each host is left out: [outcome->members], by number of the host. HOST_AT_FAULT: one of its members has a
- * fault, or is slow with another of its members. HOST_OF_SLOW_PAIR: it was chosen of a slow pair that has no other host
- * that is left out, because it has more such pairs and undecided members; if both have as many, it is the second. The
- * caller frees the array. */
+/* Returns which hosts are to be left out, [outcome->members], by number of the host: 1 if one of its members has a
+ * fault, or is slow with another of its members; or if it was chosen of a slow pair that has no other host that is left
+ * out, because it has more such pairs and undecided members; if both have as many, it is the second. The caller frees
+ * the array. */
 char *hosts_leave_out(const struct outcome *outcome);
 
-/* Writes to a directory good.txt, the names of the hosts that are not left out and have no undecided member or open
- * fault, and bad.txt, of those that are left out, one a line. Returns 0; or -1, reported. */
-int hosts_write(const struct outcome *outcome, const char *directory);
+/* Print good.txt, the names of the hosts that are not left out and have no undecided member or open fault, and bad.txt,
+ * of those that are left out, one a line. */
+void hosts_print_good(FILE *out, const struct outcome *outcome);
+void hosts_print_bad(FILE *out, const struct outcome *outcome);
 
 #endif

@@ -118,7 +118,6 @@ struct isolate {
     struct measure measure;
     /* on rank 0 only */
     struct member *member;
-    int members;
     struct diagnosis *diagnosis;
     struct progress progress;
     int64_t begin_ns, write_ns; /* when the first round began; when the summary is written next */
@@ -129,10 +128,11 @@ struct isolate {
     enum isolate_status verdict;
 };
 
-/* Fills the members on rank 0: `mine` of each rank that is one. All ranks call it. */
-static void find_members(struct isolate *a, const struct job *job, int is_member)
+/* Rank 0: names the members, and keeps their ranks. All ranks call it. */
+static void find_members(struct isolate *a, const struct job *job)
 {
-    struct member mine = {.rank = is_member ? job->rank : -1, .host = job->host};
+    struct measure *m = &a->measure;
+    struct member mine = {.rank = m->member < 0 ? -1 : job->rank, .host = job->host};
     if (job->rank == 0)
         a->member = allocate((size_t)job->size, sizeof *a->member);
     snprintf(mine.host_name, sizeof mine.host_name, "%s", a->harness.host.name);
@@ -141,29 +141,34 @@ static void find_members(struct isolate *a, const struct job *job, int is_member
     else
         snprintf(mine.name, sizeof mine.name, "host %s", mine.host_name);
     job_gather_first(job, &mine, sizeof mine, a->member);
-    for (int r = 0; r < job->size && a->member; r++)
-        if (a->member[r].rank >= 0)
-            a->member[a->members++] = a->member[r];
+    for (int r = 0, n = 0; r < job->size && a->member; r++)
+        if (a->member[r].rank >= 0) {
+            m->rank[n] = a->member[r].rank;
+            a->member[n++] = a->member[r];
+        }
 }
 
 static int set_up_measure(struct isolate *a, const struct job *job)
 {
     struct harness *h = &a->harness;
-    int is_member = a->options->per == PER_RANK || job->local_rank == 0;
-    a->measure =
-        (struct measure){.job = job, .device = h->opened.device, .bytes = a->options->bytes, .is_member = is_member};
+    int per_rank = a->options->per == PER_RANK;
+    a->measure = (struct measure){.job = job,
+                                  .device = h->opened.device,
+                                  .bytes = a->options->bytes,
+                                  .members = per_rank ? job->size : job->hosts,
+                                  .member = per_rank               ? job->rank
+                                            : job->local_rank == 0 ? job->host
+                                                                   : -1};
     size_t bytes = memory_of_rank(a->options);
     if (harness_check_memory(h, (double)bytes, (double)bytes, "bytes"))
         return -1;
     a->measure.comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
     if (!a->measure.comm)
         return -1;
-    find_members(a, job, is_member);
-    measure_create(&a->measure, a->members);
-    for (int m = 0; m < a->members; m++)
-        a->measure.rank[m] = a->member[m].rank;
+    measure_create(&a->measure);
+    find_members(a, job);
     if (job->rank == 0)
-        a->diagnosis = diagnosis_create(a->members, a->options->resolve / 100);
+        a->diagnosis = diagnosis_create(a->measure.members, a->options->resolve / 100);
     return 0;
 }
 
@@ -188,8 +193,9 @@ static void add_heading(const struct isolate *a, cJSON *summary)
 {
     char size[CELL];
     harness_add_heading(&a->harness, " isolate", NULL, a->measure.comm, "messages between pairs", summary);
-    results_add_sentence(summary, "heading", "%d members, one a %s; messages of %s; resolution %g %%", a->members,
-                         per_name[a->options->per], text_bytes(size, (double)a->options->bytes), a->options->resolve);
+    results_add_sentence(summary, "heading", "%d members, one a %s; messages of %s; resolution %g %%",
+                         a->measure.members, per_name[a->options->per], text_bytes(size, (double)a->options->bytes),
+                         a->options->resolve);
 }
 
 /* Rank 0: writes what was found so far, also to --junit; once the search is complete, prints it. Returns 0; or -1,
@@ -201,7 +207,7 @@ static int write_outcome(struct isolate *a)
     struct figure_list figures = {0};
     struct outcome outcome = {.diagnosis = a->diagnosis,
                               .member = a->member,
-                              .members = a->members,
+                              .members = a->measure.members,
                               .resolve = o->resolve / 100,
                               .bytes = o->bytes,
                               .load = &a->load,
@@ -248,58 +254,41 @@ static const int *next_round(struct isolate *a)
     return a->status || share > 1 ? NULL : diagnosis_next(a->diagnosis, share > 0.5);
 }
 
-/* Measures a round (measure_round), and watches other processes. All ranks call it. */
-static int take_round(struct isolate *a, const int *partner, struct member_times *times)
-{
-    int taken = measure_round(&a->measure, partner, times);
-    if (taken)
-        (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
-    return taken;
-}
-
-/* Rank 0: measures rounds until the search ends. In a pairing's first round the ranks connect, which is one slow
- * repetition of many. */
+/* Measures rounds until the search ends. In a pairing's first round the ranks connect, which is one slow repetition of
+ * many. All ranks call it. */
 static void search(struct isolate *a)
 {
-    struct member_times *times = allocate((size_t)a->members, sizeof *times);
-    for (const int *partner; (partner = next_round(a));) {
-        take_round(a, partner, times);
-        diagnosis_add(a->diagnosis, times);
-        show_progress(a);
+    struct member_times *times = allocate((size_t)a->measure.members, sizeof *times);
+    while (measure_round(&a->measure, a->diagnosis ? next_round(a) : NULL, times)) {
+        (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
+        if (a->diagnosis) {
+            diagnosis_add(a->diagnosis, times);
+            show_progress(a);
+        }
     }
     free(times);
 }
 
-/* Measures what the network does under load, after the search. All ranks call it. */
-static void find_load(struct isolate *a)
-{
-    const double share = 0.25; /* of --max-minutes */
-    if (a->diagnosis)
-        load_prepare(&a->load, a->diagnosis, a->members, a->options->resolve / 100);
-    load_measure(&a->load, &a->measure, &a->harness.comm, share * 60 * a->options->max_minutes);
-}
-
 static int run(struct isolate *a)
 {
+    const double load_share = 0.25; /* of --max-minutes, for either part of load_measure */
     const struct job *job = a->harness.job;
+    const struct isolate_options *o = a->options;
     int leads = job->rank == 0;
     if (leads) {
         cJSON *heading = results_summary_create("isolate", "", 0, 0, "");
         add_heading(a, heading);
         harness_show_heading(&a->harness, heading);
-        progress_begin(&a->progress, (size_t)(6e4 * a->options->max_minutes) + 1);
+        progress_begin(&a->progress, (size_t)(6e4 * o->max_minutes) + 1);
     }
     watchdog_doing(job->watchdog, "the search");
     a->begin_ns = a->write_ns = clock_now_ns();
-    if (leads) {
-        search(a);
-        progress_end(&a->progress);
-        a->status = a->status ? a->status : write_outcome(a);
-        take_round(a, NULL, NULL);
-    } else
-        while (take_round(a, NULL, NULL))
-            ;
-    find_load(a);
+    search(a);
+    progress_end(&a->progress);
+    if (leads && !a->status)
+        a->status = write_outcome(a);
+    load_measure(&a->load, &a->measure, a->diagnosis, o->resolve / 100, &a->harness.comm,
+                 load_share * 60 * o->max_minutes);
     a->complete = 1;
     int status = harness_stop_monitors(&a->harness);
     return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);

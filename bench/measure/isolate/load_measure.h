@@ -6,13 +6,11 @@
 #include "isolate/load.h"
 #include "isolate/measure.h"
 
-/* Rank 0: sets up a load from what the search found. Release with load_destroy. */
-void load_prepare(struct load *load, const struct diagnosis *diagnosis, int members, double resolve);
-
-/* Measures, and fills the load on rank 0; the load of other ranks is not used. options: those of measure->comm.
- * limit_s: the time for either part; a level of groups that has begun is measured LOAD_REPEATS times. All ranks call it
- * while no collective is in flight. */
+/* Sets up a load, by what the search found (diagnosis: NULL on ranks other than 0), and measures, which fills the load
+ * on rank 0. options: those of measure->comm. limit_s: the time for either part; a level of groups that has begun is
+ * measured LOAD_REPEATS times. All ranks call it while no collective is in flight. Release with load_destroy. */
 enum { LOAD_REPEATS = 12 };
-void load_measure(struct load *load, struct measure *measure, const struct comm_options *options, double limit_s);
+void load_measure(struct load *load, struct measure *measure, const struct diagnosis *diagnosis, double resolve,
+                  const struct comm_options *options, double limit_s);
 
 #endif

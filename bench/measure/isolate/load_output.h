@@ -1,16 +1,13 @@
-/* load_output.h - what `isolate` found under load, in sentences, a table, figures and test cases. Rank 0 only. */
+/* load_output.h - what `isolate` found under load, in notes, a table and figures; output.h has the faults. Rank 0 only.
+ */
 #ifndef BENCH_MEASURE_ISOLATE_LOAD_OUTPUT_H
 #define BENCH_MEASURE_ISOLATE_LOAD_OUTPUT_H
 
 #include "base/figures.h"
-#include "base/junit.h"
 #include "isolate/load.h"
 #include "isolate/output.h"
 
 /* Adds to a summary, which has its array of findings, what a load found: member[load->members] are named. */
 void load_output(const struct load *load, const struct member *member, cJSON *summary, struct figure_list *figures);
-
-/* Adds a failed test case for each group at fault. */
-void load_output_cases(const struct load *load, const struct member *member, struct junit *junit);
 
 #endif

@@ -1,7 +1,6 @@
 /* matrix.c - every message and round trip that a search measured, as a table and as figures. */
 #include "isolate/matrix.h"
 
-#include "isolate/output.h"
 #include "kernels/error.h"
 
 #include <stdio.h>
@@ -9,44 +8,23 @@
 
 /* ---- the rows ---- */
 
-static void add_row(struct matrix *matrix, const struct diagnosis *diagnosis, const struct member *member, int from,
-                    int to, const struct fault *round_trip)
+void matrix_create(struct outcome *o)
 {
-    struct matrix_row *row = &matrix->row[matrix->n];
-    row->message = diagnosis_typical(diagnosis, FAULT_SENDS, from, to);
-    if (!row->message.n)
-        return;
-    row->from = member[from].name;
-    row->to = member[to].name;
-    row->round_trip = *round_trip;
-    row->bytes_per_second = (double)matrix->bytes / row->message.seconds;
-    matrix->n++;
-}
-
-void matrix_create(struct matrix *matrix, const struct diagnosis *diagnosis, const struct member *member, int members,
-                   size_t bytes)
-{
-    const struct diagnosis_progress progress = diagnosis_progress(diagnosis);
-    *matrix = (struct matrix){.bytes = bytes};
-    matrix->row = allocate((size_t)progress.pairings * (size_t)members, sizeof *matrix->row);
-    for (int pairing = 0; pairing < progress.pairings; pairing++) {
-        for (int m = 0; m < members; m++) {
-            int partner = diagnosis_partner(diagnosis, pairing, m);
-            if (partner < m)
-                continue;
-            struct fault round_trip = diagnosis_typical(diagnosis, FAULT_ROUND_TRIP, m, partner);
-            add_row(matrix, diagnosis, member, m, partner, &round_trip);
-            add_row(matrix, diagnosis, member, partner, m, &round_trip);
-        }
-        if (pairing < progress.ring)
-            matrix->ring = matrix->n;
+    int n = o->progress.pairings * o->members;
+    o->row = allocate((size_t)n, sizeof *o->row);
+    for (int i = 0; i < n; i++) {
+        int from = i % o->members, to = diagnosis_partner(o->diagnosis, i / o->members, from);
+        struct matrix_row *row = &o->row[o->rows];
+        if (to < 0)
+            continue;
+        *row = (struct matrix_row){.from = o->member[from].name, .to = o->member[to].name};
+        row->message = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
+        row->round_trip = diagnosis_typical(o->diagnosis, FAULT_ROUND_TRIP, from, to);
+        row->bytes_per_second = (double)o->bytes / row->message.seconds;
+        o->rows += row->message.n > 0;
+        if (i < o->progress.ring * o->members)
+            o->ring_rows = o->rows;
     }
-}
-
-void matrix_destroy(struct matrix *matrix)
-{
-    free(matrix->row);
-    *matrix = (struct matrix){0};
 }
 
 /* ---- the table ---- */
@@ -67,9 +45,15 @@ static const struct column columns[] = {
     {"round_trip_n", NULL, COLUMN_COUNT, OF(round_trip.n), "1", 1, 0, 0},
 };
 
-struct table matrix_table(const struct matrix *matrix)
+struct table matrix_table(const struct outcome *o)
 {
-    return (struct table){"matrix", NULL, TABLE_COLUMNS(columns), TABLE_ROWS(matrix->row, matrix->n)};
+    return (struct table){"matrix", NULL, TABLE_COLUMNS(columns), TABLE_ROWS(o->row, o->rows)};
+}
+
+void matrix_print(FILE *out, const struct outcome *o)
+{
+    struct table table = matrix_table(o);
+    table_print_csv(out, &table);
 }
 
 /* ---- figures ---- */
@@ -90,12 +74,12 @@ void matrix_add_figure(struct figure_list *figures, const char *subject, const c
     figures_add(figures, &figure);
 }
 
-void matrix_add_figures(const struct matrix *matrix, struct figure_list *figures)
+void matrix_add_figures(const struct outcome *o, struct figure_list *figures)
 {
     char subject[sizeof((struct figure *)NULL)->subject];
-    for (const struct matrix_row *row = matrix->row; row < matrix->row + matrix->ring; row++) {
+    for (const struct matrix_row *row = o->row; row < o->row + o->ring_rows; row++) {
         snprintf(subject, sizeof subject, "%.90s -> %.90s", row->from, row->to);
-        matrix_add_figure(figures, subject, "message", &row->message, matrix->bytes, 1);
+        matrix_add_figure(figures, subject, "message", &row->message, o->bytes, 1);
         if (row->message.member > row->message.other)
             continue;
         snprintf(subject, sizeof subject, "%.90s <-> %.90s", row->from, row->to);

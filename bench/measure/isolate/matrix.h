@@ -3,11 +3,8 @@
 #ifndef BENCH_MEASURE_ISOLATE_MATRIX_H
 #define BENCH_MEASURE_ISOLATE_MATRIX_H
 
-#include "base/figures.h"
 #include "base/table.h"
-#include "isolate/diagnosis.h"
-
-struct member; /* output.h */
+#include "isolate/output.h"
 
 /* Messages from a member to another, and round trips of both. */
 struct matrix_row {
@@ -16,22 +13,17 @@ struct matrix_row {
     struct fault message, round_trip; /* diagnosis_typical of member `from` with other `to` */
 };
 
-struct matrix {
-    struct matrix_row *row; /* [n], owned: pairing by pairing, both directions of a pair one after the other */
-    size_t n, ring;         /* the first `ring` rows are of the ring, which any run on these members measures */
-    size_t bytes;           /* of a message */
-};
+/* Fills outcome->row[rows], pairing by pairing: what was measured so far. */
+void matrix_create(struct outcome *outcome);
 
-/* Fills the matrix from the names of member[] and what was measured so far; names belong to the members. */
-void matrix_create(struct matrix *matrix, const struct diagnosis *diagnosis, const struct member *member, int members,
-                   size_t bytes);
-void matrix_destroy(struct matrix *matrix); /* a zeroed one is fine */
+/* Returns the table "matrix", of which nothing is printed; valid until outcome_destroy. */
+struct table matrix_table(const struct outcome *outcome);
 
-/* Returns the table "matrix", of which nothing is printed; valid until matrix_destroy. */
-struct table matrix_table(const struct matrix *matrix);
+/* Prints matrix.csv. */
+void matrix_print(FILE *out, const struct outcome *outcome);
 
 /* Adds the figures of the ring: "message" of "host n1 -> host n2", "round_trip" of "host n1 <-> host n2". */
-void matrix_add_figures(const struct matrix *matrix, struct figure_list *figures);
+void matrix_add_figures(const struct outcome *outcome, struct figure_list *figures);
 
 /* Appends a figure in seconds: what `fault` measured; bytes 0: it has no size. Long subjects are cut off. */
 void matrix_add_figure(struct figure_list *figures, const char *subject, const char *name, const struct fault *fault,

@@ -63,16 +63,15 @@ static size_t choose_number(const struct measure *m, void (*work)(const struct m
     return (size_t)job_from_first(m->job, (int)fmax(1, fmin(1000, about_s / time_of(m, work, 1))), 0);
 }
 
-void measure_create(struct measure *m, int members)
+void measure_create(struct measure *m)
 {
     m->message = m->comm->allocate(m->comm, m->bytes);
     m->from = m->device->allocate(MEASURE_COPY_BYTES);
     m->to = m->device->allocate(MEASURE_COPY_BYTES);
     for (int i = 0; i < 3; i++)
         m->matrix[i] = m->device->allocate(edge_of(m->device) * edge_of(m->device) * m->device->compute_bytes);
-    m->members = members;
     if (m->job->rank == 0) {
-        m->rank = allocate((size_t)members, sizeof *m->rank);
+        m->rank = allocate((size_t)m->members, sizeof *m->rank);
         m->sent = allocate((size_t)m->job->size, sizeof *m->sent);
         m->times = allocate((size_t)m->job->size, sizeof *m->times);
     }
@@ -103,7 +102,7 @@ static void time_in_turn(const struct measure *m, struct member_times *mine)
 {
     for (int turn = 0; turn < m->turns; turn++) {
         job_barrier(m->job);
-        if (!m->is_member || m->job->rank % m->turns != turn)
+        if (m->member < 0 || m->job->rank % m->turns != turn)
             continue;
         mine->product = (float)time_of(m, multiply, m->products);
         mine->copy = (float)time_of(m, copy, m->copies);
@@ -117,7 +116,7 @@ static int find_partner(struct measure *m, const int *partner)
     int mine;
     for (int r = 0; r < m->job->size && m->job->rank == 0; r++)
         m->sent[r] = partner ? -1 : NO_ROUND;
-    for (int i = 0; i < m->members && partner; i++)
+    for (int i = 0; i < m->members && m->job->rank == 0 && partner; i++)
         m->sent[m->rank[i]] = partner[i] < 0 ? -1 : m->rank[partner[i]];
     job_scatter_first(m->job, m->sent, sizeof *m->sent, &mine);
     return mine;

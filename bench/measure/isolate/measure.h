@@ -1,5 +1,5 @@
 /* measure.h - what the ranks measure in a round of `isolate`. Members are numbered by rank; a rank that is no member
- * only waits. Rank 0 knows all members, every other rank only its own partners. */
+ * only waits. */
 #ifndef BENCH_MEASURE_ISOLATE_MEASURE_H
 #define BENCH_MEASURE_ISOLATE_MEASURE_H
 
@@ -16,7 +16,8 @@ struct measure {
     const struct device *device;
     struct comm *comm; /* for messages; owned */
     size_t bytes;      /* of a message */
-    int is_member;     /* 1: this rank is a member */
+    int members;       /* of the job */
+    int member;        /* this rank's number of them; -1: it is none */
     /* set by measure_create */
     void *message;           /* [bytes], memory of the comm */
     void *matrix[3];         /* y, x and w of the product y = x w^T, in the device's compute type */
@@ -24,14 +25,13 @@ struct measure {
     size_t products, copies; /* that are timed together */
     int turns;               /* in which members time these, since some have less than a core */
     /* on rank 0 only */
-    int members;
     int *rank;                  /* [members] rank of each member, set by the caller after measure_create */
     int *sent;                  /* [ranks] room for what each rank is sent */
     struct member_times *times; /* [ranks] the last round's times of each rank */
 };
 
-/* Creates what is measured; members counts on rank 0 only. All ranks call it and the functions below. */
-void measure_create(struct measure *measure, int members);
+/* Creates what is measured. All ranks call it and the functions below. */
+void measure_create(struct measure *measure);
 void measure_destroy(struct measure *measure); /* a zeroed one is fine */
 
 /* Measures a round in which partner[members] are paired, and fills times[members], both on rank 0. partner NULL: there

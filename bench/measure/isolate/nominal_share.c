@@ -3,26 +3,23 @@
 
 #include "base/stats.h"
 #include "base/text.h"
+#include "isolate/matrix.h"
 #include "kernels/error.h"
 #include "results/results.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Writes the typical seconds of the ring's messages, and of their round trips: message[], trip[2 x ring x members].
- * across 1: only of those between hosts. Returns their number. */
+/* Writes the typical seconds of the ring's messages, and of their round trips: message[], trip[ring_rows]. across 1:
+ * only of those between hosts. Returns their number. */
 static size_t typical_seconds(const struct outcome *o, int across, double *message, double *trip)
 {
     size_t n = 0;
-    for (int i = 0; i < o->progress.ring * o->members; i++) {
-        int from = i % o->members, to = diagnosis_partner(o->diagnosis, i / o->members, from);
-        if (to < 0 || (across && o->member[from].host == o->member[to].host))
+    for (const struct matrix_row *row = o->row; row < o->row + o->ring_rows; row++) {
+        if (across && o->member[row->message.member].host == o->member[row->message.other].host)
             continue;
-        struct fault sent = diagnosis_typical(o->diagnosis, FAULT_SENDS, from, to);
-        if (!sent.n)
-            continue;
-        message[n] = sent.seconds;
-        trip[n++] = diagnosis_typical(o->diagnosis, FAULT_ROUND_TRIP, from, to).seconds;
+        message[n] = row->message.seconds;
+        trip[n++] = row->round_trip.seconds;
     }
     return n;
 }
@@ -31,10 +28,9 @@ void nominal_share_add(const struct outcome *o, const struct nominal *nominal, c
                        struct figure_list *figures)
 {
     char words[NOMINAL_WORDS], size[CELL];
-    size_t most = (size_t)o->progress.ring * (size_t)o->members;
     if (!(nominal->rate > 0))
         return;
-    double *message = allocate(2 * most, sizeof *message), *trip = message + most;
+    double *message = allocate(2 * o->ring_rows + 1, sizeof *message), *trip = message + o->ring_rows;
     size_t n = typical_seconds(o, !nominal->sort->of_gpus, message, trip);
     if (!n)
         n = typical_seconds(o, 0, message, trip);
@@ -45,10 +41,8 @@ void nominal_share_add(const struct outcome *o, const struct nominal *nominal, c
     results_add_sentence(summary, "notes", "%s", nominal_describe(words, nominal));
     if (!n)
         return;
-    results_add_sentence(summary, "notes", "The median of %zu messages of %s: %s.", n,
+    results_add_sentence(summary, "notes",
+                         "The median of %zu messages of %s, which shows if most members are slow alike: %s.", n,
                          text_bytes(size, (double)o->bytes), nominal_words(words, nominal, share, attainable));
-    if (nominal_is_low(nominal, share, attainable))
-        results_add_sentence(summary, "notes",
-                             "Warning: most members may be slow alike, which a comparison of them cannot show.");
     figures_add_value(figures, "all", "nominal_share", "1", share, n, BETTER_HIGHER);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "isolate/hosts.h"
 #include "isolate/load_output.h"
+#include "isolate/matrix.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -19,13 +20,10 @@
 static const char *const state_name[] = {
     [MEMBER_HEALTHY] = "healthy", [MEMBER_SLOW] = "slow", [MEMBER_UNDECIDED] = "undecided"};
 
-/* Value of a member's figure "member_state". */
-static const int severity[] = {[MEMBER_HEALTHY] = 0, [MEMBER_UNDECIDED] = 1, [MEMBER_SLOW] = 2};
-
 void outcome_create(struct outcome *o)
 {
     o->progress = diagnosis_progress(o->diagnosis);
-    matrix_create(&o->matrix, o->diagnosis, o->member, o->members, o->bytes);
+    matrix_create(o);
     o->fault = diagnosis_faults(o->diagnosis, &o->faults);
     o->state = allocate((size_t)o->members, sizeof *o->state);
     for (int m = 0; m < o->members; m++) {
@@ -33,11 +31,18 @@ void outcome_create(struct outcome *o)
         o->count[o->state[m]]++;
     }
     o->left_out = hosts_leave_out(o);
+    o->all = o->faults;
+    for (int l = 0; o->load && l < o->load->levels; l++)
+        for (int b = 0; b < o->load->level[l].groups; b++)
+            if (load_is_fault(o->load, l, b)) {
+                o->fault = allocate_more(o->fault, o->all, sizeof *o->fault);
+                o->fault[o->all++] = load_fault(o->load, l, b);
+            }
 }
 
 void outcome_destroy(struct outcome *o)
 {
-    matrix_destroy(&o->matrix);
+    free(o->row);
     free(o->fault);
     free(o->state);
     free(o->left_out);
@@ -45,21 +50,19 @@ void outcome_destroy(struct outcome *o)
 
 enum isolate_status outcome_status(const struct outcome *o)
 {
-    return o->faults || (o->load && load_faults(o->load)) ? ISOLATE_SLOW
-           : o->count[MEMBER_UNDECIDED]                   ? ISOLATE_UNDECIDED
-                                                          : ISOLATE_HEALTHY;
+    return o->all ? ISOLATE_SLOW : o->count[MEMBER_UNDECIDED] ? ISOLATE_UNDECIDED : ISOLATE_HEALTHY;
 }
 
 /* ---- sentences ---- */
 
-enum { WORDS = 2 * HOST_TEXT + 240 };
+enum { WORDS = 2 * HOST_TEXT + 400 };
 
 /* clang-format off */
 static const struct words {
     const char *before, *between, *verb, *peers;
     int is_rate; /* the inverse of a time: what is slow is a share of the peers' */
     const char *advice;
-} fault_word[FAULTS] = {
+} fault_word[] = {
 #define AT_PORT "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"
 #define ON_PATH "look at the path between them: a link of several switches, a route"
     [FAULT_SENDS] = {"", "", "sends", "its peers'", 1, AT_PORT},
@@ -69,7 +72,9 @@ static const struct words {
                         "look at its clocks and temperature, and for other processes (--monitor-cpu, --monitor-gpu)"},
     [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
-    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH}};
+    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH},
+    [FAULT_GROUP] = {"all-reduces among the members from ", " to ", "take", "those of other groups of as many", 0,
+                     "look at what its members share under load: a switch, its uplinks, links that are slow if both directions are busy"}};
 /* clang-format on */
 
 /* Returns the name of a fault in tables. */
@@ -78,59 +83,53 @@ static const char *name_of(const struct fault *fault)
     return fault->open ? "open" : fault_name[fault->kind];
 }
 
+/* Writes how the sentence on a fault ends. */
+static void write_end(char text[WORDS], const struct outcome *o, const struct fault *f)
+{
+    *text = 0;
+    if (f->open)
+        strcpy(text, "; whether one of the two is slow or what lies between them is undecided");
+    else if (f->kind == FAULT_GROUP)
+        snprintf(text, WORDS, ", though each of them is healthy alone.%s", f->cause);
+    else if (f->other >= 0) {
+        const struct member *first = &o->member[f->member], *second = &o->member[f->other];
+        snprintf(text, WORDS, "; it is enough to leave out %s (bad.txt)",
+                 o->left_out[first->host] ? first->host_name : second->host_name);
+    }
+    if (f->kind != FAULT_GROUP)
+        strcat(text, ".");
+}
+
 /* Writes and returns a sentence on a fault. */
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
     const struct words *w = &fault_word[f->kind];
     int at = snprintf(text, WORDS, "%s%s%s%s %s ", w->before, o->member[f->member].name, w->between,
                       f->other < 0 ? "" : o->member[f->other].name, w->verb);
-    const char *end = f->open ? "; whether one of the two is slow or what lies between them is undecided" : "";
+    char end[WORDS];
+    write_end(end, o, f);
     if (w->is_rate)
-        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu)%s.", 100 / f->ratio,
+        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu)%s", 100 / f->ratio,
                  w->peers, 100 / f->high, 100 / f->low, f->n, end);
     else
-        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s.", f->ratio,
-                 w->peers, f->low, f->high, f->n, end);
+        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s", f->ratio, w->peers,
+                 f->low, f->high, f->n, end);
     *text = (char)toupper((unsigned char)*text);
     return text;
-}
-
-/* Prints the names of members in a state, at most 8 of them. */
-static void print_names(FILE *out, const struct outcome *o, enum member_state state)
-{
-    enum { MOST = 8 };
-    size_t n = 0;
-    for (int m = 0; m < o->members; m++)
-        if (o->state[m] == state && n++ < MOST)
-            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].name);
-    if (n > MOST)
-        fprintf(out, " and %zu more", n - MOST);
-}
-
-/* If hosts are left out because of slow pairs, adds which, at most 8 of them. */
-static void add_pairs_host(const struct outcome *o, cJSON *summary)
-{
-    enum { MOST = 8 };
-    char *names;
-    size_t length, n = 0;
-    FILE *out = text_begin(&names, &length);
-    for (int m = 0, next = 0; m < o->members; m++)
-        if (o->member[m].host == next && o->left_out[next++] == HOST_OF_SLOW_PAIR && n++ < MOST)
-            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].host_name);
-    text_end(out);
-    if (n)
-        results_add_sentence(summary, "answers", "Of a slow pair it is enough to leave out one host: bad.txt has %s%s.",
-                             names, n > MOST ? " and others" : "");
-    free(names);
 }
 
 /* Adds which members are undecided in what, and what may decide unless the run goes on or was interrupted. */
 static void add_undecided(const struct outcome *o, cJSON *summary)
 {
+    enum { MOST = 8 };
     char *names, spent[CELL], advice[200] = "";
-    size_t length;
+    size_t length, n = 0;
     FILE *out = text_begin(&names, &length);
-    print_names(out, o, MEMBER_UNDECIDED);
+    for (int m = 0; m < o->members; m++)
+        if (o->state[m] == MEMBER_UNDECIDED && n++ < MOST)
+            fprintf(out, "%s%s", n > 1 ? ", " : "", o->member[m].name);
+    if (n > MOST)
+        fprintf(out, " and %zu more", n - MOST);
     text_end(out);
     const struct diagnosis_progress *p = &o->progress;
     if (o->complete)
@@ -142,43 +141,16 @@ static void add_undecided(const struct outcome *o, cJSON *summary)
                          "Undecided %s %s%s, %zu of %d members: %s; series: %zu of messages, %zu of round trips, "
                          "%zu of products, %zu of copies.%s",
                          o->complete ? "after" : "so far, after", text_duration(spent, o->seconds),
-                         o->complete ? "" : " (interrupted, or still running)", o->count[MEMBER_UNDECIDED], o->members,
-                         names, p->messages, p->round_trips, p->products, p->copies, advice);
+                         o->complete ? "" : " (interrupted, or still running)", n, o->members, names, p->messages,
+                         p->round_trips, p->products, p->copies, advice);
     free(names);
-}
-
-/* Adds a sentence for each fault, at most 8; or that there is none, as far as is decided. */
-static void add_answers(const struct outcome *o, cJSON *summary)
-{
-    enum { MOST = 8 };
-    char text[WORDS];
-    for (size_t i = 0; i < o->faults && i < MOST; i++)
-        results_add_sentence(summary, "answers", "%s", fault_words(text, o, &o->fault[i]));
-    if (o->faults > MOST)
-        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->faults - MOST);
-    add_pairs_host(o, summary);
-    if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
-        results_add_sentence(summary, "answers",
-                             "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
-                             "copies in memory, and in round trips within %g %%.",
-                             o->members, 100 * o->resolve, 100 * fmax(o->resolve, ROUND_TRIP_RESOLVE));
-    if (o->count[MEMBER_UNDECIDED])
-        add_undecided(o, summary);
 }
 
 /* ---- the table of members ---- */
 
-/* What is measured of a member. */
-static const struct kind_row {
-    enum fault_kind kind;
-    const char *figure;
-    int judged; /* by ddpbench compare */
-} kinds[] = {{FAULT_SENDS, "send", 1},
-             {FAULT_RECEIVES, "receive", 1},
-             {FAULT_ROUND_TRIP, "round_trip", 0},
-             {FAULT_COMPUTES, "product", 1},
-             {FAULT_COPIES, "copy", 1}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+/* What is measured of a member: kinds of faults below KINDS, and the names of the figures. */
+enum { KINDS = FAULT_COPIES + 1 };
+static const char *const figure_name[KINDS] = {"send", "receive", "round_trip", "product", "copy"};
 
 struct member_row {
     const char *name;
@@ -231,10 +203,10 @@ static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS
 {
     for (int m = 0; m < o->members; m++)
         for (int kind = 0; kind < KINDS; kind++)
-            measured[m][kind] = kinds[kind].kind > FAULT_ROUND_TRIP
-                                    ? diagnosis_typical(o->diagnosis, kinds[kind].kind, m, -1)
+            measured[m][kind] = kind > FAULT_ROUND_TRIP
+                                    ? diagnosis_typical(o->diagnosis, (enum fault_kind)kind, m, -1)
                                     : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
-    for (const struct matrix_row *row = o->matrix.row; row < o->matrix.row + o->matrix.n; row++) {
+    for (const struct matrix_row *row = o->row; row < o->row + o->rows; row++) {
         int from = row->message.member, to = row->message.other;
         keep_best(&measured[from][FAULT_SENDS], &row->message);
         keep_best(&measured[to][FAULT_RECEIVES], &row->message);
@@ -246,9 +218,9 @@ static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS
 static void add_kind(const struct outcome *o, const struct fault *measured, int kind, struct member_row *row,
                      struct figure_list *figures)
 {
-    const size_t message = kinds[kind].kind <= FAULT_RECEIVES ? o->bytes : 0;
-    const size_t amount = kinds[kind].kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
-    matrix_add_figure(figures, row->name, kinds[kind].figure, measured, message, kinds[kind].judged);
+    const size_t message = kind <= FAULT_RECEIVES ? o->bytes : 0;
+    const size_t amount = kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
+    matrix_add_figure(figures, row->name, figure_name[kind], measured, message, kind != FAULT_ROUND_TRIP);
     row->value[kind] = amount ? (double)amount / measured->seconds : measured->seconds;
     row->ratio[kind] = measured->ratio;
     row->worst = fmax(row->worst, measured->ratio);
@@ -262,7 +234,7 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
     find_typical(o, measured);
     for (int m = 0; m < o->members; m++) {
         row[m].name = o->member[m].name;
-        row[m].severity = severity[o->state[m]];
+        row[m].severity = (int)o->state[m];
         write_state(row[m].state, o, m);
         for (int kind = 0; kind < KINDS; kind++)
             add_kind(o, &measured[m][kind], kind, &row[m], figures);
@@ -280,7 +252,7 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
     free(row);
 }
 
-/* ---- the table of faults ---- */
+/* ---- faults ---- */
 
 struct fault_row {
     const char *kind, *member, *other;
@@ -296,54 +268,58 @@ static const struct column fault_columns[] = {
     {"n", "n", COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 6, 0},
 };
 
+/* Writes a fault as a finding, which `report` lists with those of profiles. */
+static void write_finding(const struct outcome *o, const struct fault *f, const char *words, cJSON *list)
+{
+    struct finding finding = {.level = LEVEL_HIGH,
+                              .percent = 100 * (f->ratio - 1),
+                              .threshold = 100 * o->resolve,
+                              .loss = {NAN, NAN, NAN},
+                              .share = NAN};
+    snprintf(finding.name, sizeof finding.name, "%s", fault_name[f->kind]);
+    finding_append(&finding, "%.*s", (int)strlen(words) - 1, words); /* without its full stop */
+    snprintf(finding.advice, sizeof finding.advice, "%s", fault_word[f->kind].advice);
+    finding_write(list, &finding);
+}
+
+/* Adds each fault as an answer, of which there are at most 8, as a finding, and as a row of a table. */
 static void add_faults(const struct outcome *o, cJSON *summary)
 {
-    if (!o->faults)
-        return;
-    struct fault_row *row = allocate(o->faults, sizeof *row);
-    for (size_t i = 0; i < o->faults; i++) {
+    enum { MOST = 8 };
+    char words[WORDS];
+    cJSON *findings = cJSON_AddArrayToObject(summary, "findings");
+    struct fault_row *row = allocate(o->all + 1, sizeof *row);
+    for (size_t i = 0; i < o->all; i++) {
         const struct fault *f = &o->fault[i];
         row[i] =
             (struct fault_row){name_of(f), o->member[f->member].name, f->other < 0 ? "" : o->member[f->other].name, *f};
+        write_finding(o, f, fault_words(words, o, f), findings);
+        if (i < MOST)
+            results_add_sentence(summary, "answers", "%s", words);
     }
-    results_add_table(summary,
-                      &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->faults)});
+    if (o->all > MOST)
+        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->all - MOST);
+    if (o->all)
+        results_add_table(summary,
+                          &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
     free(row);
-}
-
-/* Adds the faults as findings, which `report` lists with those of profiles. */
-static void add_findings(const struct outcome *o, cJSON *summary)
-{
-    char text[WORDS];
-    cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++) {
-        struct finding finding = {.level = LEVEL_HIGH,
-                                  .percent = 100 * (f->ratio - 1),
-                                  .threshold = 100 * o->resolve,
-                                  .loss = {NAN, NAN, NAN},
-                                  .share = NAN};
-        snprintf(finding.name, sizeof finding.name, "%s", fault_name[f->kind]);
-        finding_append(&finding, "%.*s", (int)strlen(fault_words(text, o, f)) - 1, text); /* without its full stop */
-        snprintf(finding.advice, sizeof finding.advice, "%s", fault_word[f->kind].advice);
-        finding_write(list, &finding);
-    }
-}
-
-static void add_matrix(const struct outcome *o, cJSON *summary, struct figure_list *figures)
-{
-    struct table table = matrix_table(&o->matrix);
-    results_add_table(summary, &table);
-    matrix_add_figures(&o->matrix, figures);
 }
 
 void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
-    static const char *const counted[] = {"healthy_members", "slow_members", "undecided_members"};
-    add_answers(o, summary);
+    static const char *const counted[] = {"healthy_members", "undecided_members", "slow_members"};
+    struct table matrix = matrix_table(o);
     add_members(o, summary, figures);
     add_faults(o, summary);
-    add_matrix(o, summary, figures);
-    add_findings(o, summary);
+    if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
+        results_add_sentence(summary, "answers",
+                             "All %d members are healthy within %g %%: in sending, receiving, matrix products and "
+                             "copies in memory, and in round trips within %g %%.",
+                             o->members, 100 * o->resolve, 100 * fmax(o->resolve, ROUND_TRIP_RESOLVE));
+    if (o->count[MEMBER_UNDECIDED])
+        add_undecided(o, summary);
+    results_add_table(summary, &matrix);
+    matrix_add_figures(o, figures);
     if (o->load)
         load_output(o->load, o->member, summary, figures);
     for (int s = 0; s < 3; s++)
@@ -353,28 +329,23 @@ void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *fi
 
 /* ---- files ---- */
 
-/* Writes a text of text_begin as a file, and frees it. Returns 0; or -1, reported. */
-static int write_text(const char *directory, const char *name, FILE *out, char **text)
-{
-    text_end(out);
-    int status = files_replace(directory, name, *text);
-    free(*text);
-    return status;
-}
-
-static int write_matrix(const struct outcome *o, const char *directory)
-{
-    char *text;
-    size_t length;
-    FILE *out = text_begin(&text, &length);
-    struct table table = matrix_table(&o->matrix);
-    table_print_csv(out, &table);
-    return write_text(directory, "matrix.csv", out, &text);
-}
-
 int outcome_write_files(const struct outcome *o, const char *directory)
 {
-    return hosts_write(o, directory) || write_matrix(o, directory) ? -1 : 0;
+    static const struct {
+        const char *name;
+        void (*print)(FILE *out, const struct outcome *outcome);
+    } files[] = {{"good.txt", hosts_print_good}, {"bad.txt", hosts_print_bad}, {"matrix.csv", matrix_print}};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *text;
+        size_t length;
+        FILE *out = text_begin(&text, &length);
+        files[i].print(out, o);
+        text_end(out);
+        failed |= files_replace(directory, files[i].name, text);
+        free(text);
+    }
+    return failed ? -1 : 0;
 }
 
 static void add_case(struct junit *junit, const struct outcome *o, int member)
@@ -392,6 +363,14 @@ static void add_case(struct junit *junit, const struct outcome *o, int member)
                                           state_name[o->state[member]], message});
 }
 
+static void add_group_case(struct junit *junit, const struct outcome *o, const struct fault *f)
+{
+    char words[WORDS], name[2 * sizeof o->member->name + 8];
+    snprintf(name, sizeof name, "%s to %s", o->member[f->member].name, o->member[f->other].name);
+    junit_add(junit,
+              &(struct junit_case){"ddpbench.isolate", name, NAN, JUNIT_FAILED, "slow", fault_words(words, o, f)});
+}
+
 int outcome_write_junit(const struct outcome *o, const char *path)
 {
     struct junit junit;
@@ -403,8 +382,8 @@ int outcome_write_junit(const struct outcome *o, const char *path)
     junit_begin(&junit);
     for (int m = 0; m < o->members; m++)
         add_case(&junit, o, m);
-    if (o->load)
-        load_output_cases(o->load, o->member, &junit);
+    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->all; f++)
+        add_group_case(&junit, o, f);
     junit_end(&junit, out, "ddpbench isolate", "");
     text_end(out);
     int status = files_replace_path("junit", path, OUTCOME_JUNIT_MARK, text);

@@ -6,7 +6,6 @@
 #include "isolate/diagnosis.h"
 #include "isolate/isolate.h"
 #include "isolate/load.h"
-#include "isolate/matrix.h"
 
 struct member {
     int rank, host;
@@ -26,9 +25,10 @@ struct outcome {
     int crowded;             /* 1: ranks share cores */
     const struct load *load; /* NULL: not measured */
     struct diagnosis_progress progress;
-    struct matrix matrix;
-    struct fault *fault;
-    size_t faults;
+    struct matrix_row *row; /* [rows] of matrix.h; the first are of the ring, which any run on these members measures */
+    size_t rows, ring_rows;
+    struct fault *fault;      /* [all] */
+    size_t faults, all;       /* number of those of members, which come first, and with those of groups under load */
     enum member_state *state; /* [members] */
     size_t count[3];          /* number of members in each state */
     char *left_out;           /* hosts_leave_out */
@@ -38,15 +38,13 @@ struct outcome {
 void outcome_create(struct outcome *outcome);
 void outcome_destroy(struct outcome *outcome);
 
-/* Returns the verdict: slow if there is a fault, also of a group under load, else undecided if a series is, else
- * healthy. */
+/* Returns the verdict: slow if there is a fault, else undecided if a series is, else healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
 /* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */
 void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_list *figures);
 
-/* Writes good.txt and bad.txt (hosts_write), and matrix.csv, all messages that were
- * measured, to a directory. Returns 0; or -1, reported. */
+/* Writes good.txt and bad.txt (hosts.h) and matrix.csv to a directory. Returns 0; or -1, reported. */
 int outcome_write_files(const struct outcome *outcome, const char *directory);
 
 /* Writes the members, and the groups at fault, as test cases to the file given to --junit ("": none). Returns 0; or -1,

@@ -39,6 +39,15 @@ static inline enum series_state search_state(const struct diagnosis *d, const st
     return (enum series_state)stage->ratios.state[search_column(d, stage, round, sort, from, to)];
 }
 
+/* Returns whether a message between two partners, in either direction, or their round trips are in that state. */
+static inline int search_pair_is(const struct diagnosis *d, const struct stage *stage, int round, int member, int other,
+                                 enum series_state state)
+{
+    return search_state(d, stage, round, SORT_MESSAGE, member, other) == state ||
+           search_state(d, stage, round, SORT_MESSAGE, other, member) == state ||
+           search_state(d, stage, round, SORT_ROUND_TRIP, member, other) == state;
+}
+
 /* Returns the partners[members] in a round of a stage. */
 static inline const int *search_partners(const struct diagnosis *d, const struct stage *stage, int round)
 {

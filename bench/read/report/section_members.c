@@ -5,7 +5,6 @@
 #include "kernels/error.h"
 
 #include <math.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +13,13 @@
 
 struct member {
     const char *name;
-    size_t index; /* in the order in which the members are named first, which is that of the run */
     int is_slow;
     size_t place; /* row and column in the pictures, if the member is shown; else NOT_SHOWN */
 };
 enum { NOT_SHOWN = CHART_HEAT };
 
 struct message {
-    size_t from, to; /* members */
+    struct member *from, *to;
     const char *from_name, *to_name;
     double seconds, bytes_per_second, ratio, interval[2], round_trip_seconds, round_trip_ratio;
     size_t n;
@@ -31,39 +29,37 @@ struct message {
 struct messages {
     struct message *message; /* [n], owned; the slowest first, but before all others those of slow members */
     size_t n;
-    struct member *member; /* [members], owned; names are the run's */
+    struct member *member; /* [members], owned, in the order of the run, whose names they have */
+    struct member **named; /* [members], owned: the same, by name */
     size_t members, shown;
-    void *tree; /* of the members, by name */
 };
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+    return strcmp((*(struct member *const *)a)->name, (*(struct member *const *)b)->name);
 }
 
-/* Returns the index of a member, which is added if it is new. messages->member has room. */
-static size_t find_or_add(struct messages *all, const char *name)
-{
-    struct member *member = &all->member[all->members];
-    *member = (struct member){name, all->members, 0, NOT_SHOWN};
-    struct member *const *found = tsearch(member, &all->tree, by_name);
-    if (!found)
-        fatal_no_memory(0, 0);
-    all->members += *found == member;
-    return (*found)->index;
-}
-
-static void mark_slow(struct messages *all, const struct report_run *run)
+/* Reads the members of a run, each of which has a figure of its state. */
+static void read_members(struct messages *all, const struct report_run *run)
 {
     enum { SLOW = 2 };
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
-        const struct member key = {.name = f->subject};
-        struct member *const *found = strcmp(f->name, "member_state") ? NULL : tfind(&key, &all->tree, by_name);
-        if (found && f->value >= SLOW)
-            (*found)->is_slow = 1;
-    }
-    for (struct message *m = all->message; m < all->message + all->n; m++)
-        m->of_slow = all->member[m->from].is_slow || all->member[m->to].is_slow;
+    all->member = allocate(run->figures.n + 1, sizeof *all->member);
+    all->named = allocate(run->figures.n + 1, sizeof *all->named);
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+        if (!strcmp(f->name, "member_state")) {
+            struct member *member = all->named[all->members] = &all->member[all->members];
+            *member = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
+            all->members++;
+        }
+    qsort(all->named, all->members, sizeof *all->named, by_name);
+}
+
+/* Returns the member of that name; NULL: none. */
+static struct member *find_member(const struct messages *all, const char *name)
+{
+    struct member key = {.name = name}, *at = &key;
+    struct member **found = bsearch(&at, all->named, all->members, sizeof *all->named, by_name);
+    return found ? *found : NULL;
 }
 
 static double worst(const struct message *m)
@@ -77,42 +73,40 @@ static int by_slowness(const void *a, const void *b)
     return x->of_slow != y->of_slow ? y->of_slow - x->of_slow : (worst(x) < worst(y)) - (worst(x) > worst(y));
 }
 
-/* Reads the rows of a run's table "matrix". Release with messages_destroy. */
+/* Reads the rows of a run's table "matrix", of its members. Release with messages_destroy. */
 static void read_messages(struct messages *all, const struct report_run *run, const cJSON *rows)
 {
     const cJSON *row;
-    size_t most = (size_t)cJSON_GetArraySize(rows);
-    *all = (struct messages){.message = allocate(most + 1, sizeof *all->message),
-                             .member = allocate(2 * most + 1, sizeof *all->member)};
+    *all = (struct messages){.message = allocate((size_t)cJSON_GetArraySize(rows) + 1, sizeof *all->message)};
+    read_members(all, run);
     cJSON_ArrayForEach(row, rows)
     {
-        struct message *m = &all->message[all->n++];
-        *m = (struct message){.from_name = json_string(row, "from"),
-                              .to_name = json_string(row, "to"),
-                              .seconds = json_number(row, "seconds"),
-                              .bytes_per_second = json_number(row, "bytes_per_second"),
-                              .ratio = json_number(row, "ratio"),
-                              .interval = {json_number(row, "ratio_low"), json_number(row, "ratio_high")},
-                              .round_trip_seconds = json_number(row, "round_trip_seconds"),
-                              .round_trip_ratio = json_number(row, "round_trip_ratio"),
-                              .n = json_count(row, "n")};
-        m->from = find_or_add(all, m->from_name);
-        m->to = find_or_add(all, m->to_name);
+        struct member *from = find_member(all, json_string(row, "from")),
+                      *to = find_member(all, json_string(row, "to"));
+        if (!from || !to)
+            continue;
+        all->message[all->n++] =
+            (struct message){.from = from,
+                             .to = to,
+                             .from_name = from->name,
+                             .to_name = to->name,
+                             .seconds = json_number(row, "seconds"),
+                             .bytes_per_second = json_number(row, "bytes_per_second"),
+                             .ratio = json_number(row, "ratio"),
+                             .interval = {json_number(row, "ratio_low"), json_number(row, "ratio_high")},
+                             .round_trip_seconds = json_number(row, "round_trip_seconds"),
+                             .round_trip_ratio = json_number(row, "round_trip_ratio"),
+                             .n = json_count(row, "n"),
+                             .of_slow = from->is_slow || to->is_slow};
     }
-    mark_slow(all, run);
     qsort(all->message, all->n, sizeof *all->message, by_slowness);
-}
-
-static void keep_member(void *member)
-{
-    (void)member; /* frees nothing: messages->member owns the members */
 }
 
 static void messages_destroy(struct messages *all)
 {
-    tdestroy(all->tree, keep_member);
     free(all->message);
     free(all->member);
+    free(all->named);
 }
 
 /* ---- pictures ---- */
@@ -123,12 +117,11 @@ static void choose_members(struct messages *all)
 {
     size_t chosen = 0;
     for (const struct message *m = all->message; m < all->message + all->n && all->members > CHART_HEAT; m++) {
-        struct member *end[] = {&all->member[m->from], &all->member[m->to]};
-        size_t more = (size_t)(end[0]->place == NOT_SHOWN) + (size_t)(end[1]->place == NOT_SHOWN);
+        size_t more = (size_t)(m->from->place == NOT_SHOWN) + (size_t)(m->to->place == NOT_SHOWN);
         if (chosen + more > CHART_HEAT || m->of_slow < all->message->of_slow)
             break;
         chosen += more;
-        end[0]->place = end[1]->place = 0;
+        m->from->place = m->to->place = 0;
     }
     for (struct member *member = all->member; member < all->member + all->members; member++)
         if (all->members <= CHART_HEAT || member->place == 0)
@@ -144,9 +137,9 @@ static void describe_members(char text[300], const struct messages *all)
                  all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
 }
 
-static int is_shown(const struct messages *all, const struct message *m)
+static int is_shown(const struct message *m)
 {
-    return all->member[m->from].place != NOT_SHOWN && all->member[m->to].place != NOT_SHOWN;
+    return m->from->place != NOT_SHOWN && m->to->place != NOT_SHOWN;
 }
 
 static void draw_members(cJSON *document, const struct messages *all, const char *name, const char *title,
@@ -160,9 +153,9 @@ static void draw_members(cJSON *document, const struct messages *all, const char
         if (member->place != NOT_SHOWN)
             names[member->place] = member->name;
     for (const struct message *m = all->message; m < all->message + all->n; m++)
-        if (is_shown(all, m))
-            cell[cells++] = (struct chart_cell){all->member[m->from].place, all->member[m->to].place,
-                                                is_round_trip ? m->round_trip_ratio : m->ratio};
+        if (is_shown(m))
+            cell[cells++] =
+                (struct chart_cell){m->from->place, m->to->place, is_round_trip ? m->round_trip_ratio : m->ratio};
     describe_members(subtitle, all);
     document_add_picture(document, name, title,
                          chart_heat(title, subtitle,
@@ -180,7 +173,7 @@ static int has_slow_round_trips(const struct messages *all)
 {
     const double slow = 1.25; /* from which on `isolate` takes them for slow */
     for (const struct message *m = all->message; m < all->message + all->n; m++)
-        if (is_shown(all, m) && m->round_trip_ratio > slow)
+        if (is_shown(m) && m->round_trip_ratio > slow)
             return 1;
     return 0;
 }

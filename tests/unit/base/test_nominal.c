@@ -111,15 +111,6 @@ TEST(a_share_is_judged)
     }
 }
 
-TEST(a_share_is_low)
-{
-    struct nominal network = rate_of("100gbit"), unknown = rate_of("5G/s");
-    ck_assert(nominal_is_low(&network, 0.84, 1) && !nominal_is_low(&network, 0.86, 1));
-    ck_assert(nominal_is_low(&network, 0.5, 0.6) && !nominal_is_low(&network, 0.52, 0.6));
-    ck_assert(!nominal_is_low(&network, 0.1, 0.49) && !nominal_is_low(&network, 0.1, NAN));
-    ck_assert(!nominal_is_low(&unknown, 0.1, 1));
-}
-
 TEST(a_rate_is_described)
 {
     char text[NOMINAL_WORDS];

@@ -23,23 +23,23 @@ static const struct {
 } known[] = {
     {{FAULT(SENDS, 3, -1)}, 1, 1, "00010000"},
     {{FAULT(COPIES, 3, -1)}, 1, 2, "0100"},
-    {{FAULT(PAIR, 3, 4)}, 1, 1, "00002000"},
-    {{FAULT(PAIR, 4, 3)}, 1, 1, "00020000"},
+    {{FAULT(PAIR, 3, 4)}, 1, 1, "00001000"},
+    {{FAULT(PAIR, 4, 3)}, 1, 1, "00010000"},
     /* both directions, and the round trips, are one pair */
-    {{FAULT(PAIR, 3, 4), FAULT(PAIR, 4, 3), FAULT(PAIR_ROUND_TRIP, 3, 4)}, 3, 1, "00002000"},
+    {{FAULT(PAIR, 3, 4), FAULT(PAIR, 4, 3), FAULT(PAIR_ROUND_TRIP, 3, 4)}, 3, 1, "00001000"},
     /* 3 is in both pairs, as the first or as the second */
-    {{FAULT(PAIR, 3, 4), FAULT(PAIR, 3, 5)}, 2, 1, "00020000"},
-    {{FAULT(PAIR, 2, 3), FAULT(PAIR, 3, 4)}, 2, 1, "00020000"},
+    {{FAULT(PAIR, 3, 4), FAULT(PAIR, 3, 5)}, 2, 1, "00010000"},
+    {{FAULT(PAIR, 2, 3), FAULT(PAIR, 3, 4)}, 2, 1, "00010000"},
     /* a host that is left out anyway is enough, also if its fault comes last */
     {{FAULT(PAIR, 3, 4), FAULT(COMPUTES, 3, -1)}, 2, 1, "00010000"},
     {{FAULT(PAIR, 3, 4), FAULT(COMPUTES, 4, -1)}, 2, 1, "00001000"},
     /* pairs without a common host */
-    {{FAULT(PAIR, 0, 1), FAULT(PAIR_ROUND_TRIP, 5, 6)}, 2, 1, "02000020"},
+    {{FAULT(PAIR, 0, 1), FAULT(PAIR_ROUND_TRIP, 5, 6)}, 2, 1, "01000010"},
     /* an open fault leaves out neither */
     {{{FAULT_PAIR, 3, 4, .open = 1, .ratio = 2}}, 1, 1, "00000000"},
     /* a pair within a host */
     {{FAULT(PAIR, 2, 3)}, 1, 2, "0100"},
-    {{FAULT(PAIR, 1, 2)}, 1, 2, "0200"},
+    {{FAULT(PAIR, 1, 2)}, 1, 2, "0100"},
 };
 
 /* Fills an outcome with these faults; the search ended after `most` rounds. */
@@ -84,8 +84,8 @@ TEST(undecided_members_count)
         o.fault[0].member = 2;
         o.fault[0].other = 3;
         char *left_out = hosts_leave_out(&o);
-        ck_assert_int_eq(left_out[0], most == 1 ? HOST_OF_SLOW_PAIR : HOST_USED);
-        ck_assert_int_eq(left_out[1], most == 1 ? HOST_USED : HOST_OF_SLOW_PAIR);
+        ck_assert_int_eq(left_out[0], most == 1);
+        ck_assert_int_eq(left_out[1], most != 1);
         free(left_out);
         free(o.fault);
         diagnosis_destroy(diagnosis);
