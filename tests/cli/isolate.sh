@@ -44,7 +44,7 @@ is "the table of groups begins with two groups of 2" "$(awk '$1 == "size" && $2 
 is "summary.csv has the figures of groups of 2, of which compare judges the time" \
     "$(awk -F, '$2 == "groups of 2" { print $3, $5, $11 }' out/summary.csv | tr '\n' ' ')" "all_reduce s 1 all_reduce_to_expected 1 0 "
 is "good.txt and bad.txt name this host at most once" "$(cat out/good.txt out/bad.txt | sort | uniq -d)" ""
-is "JUnit's file has a case for each rank" "$(cases '<testcase ')" 4
+is "JUnit's file has a case for each rank, and one for the run" "$(cases '<testcase ')" 5
 is "summary.csv has the figures of each rank" "$(awk -F, '$2 ~ /^rank [0-3] on / { print $3 }' out/summary.csv | sort | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" \
     "4copy 4member_state 8message 4product 4receive 8round_trip 4send "
 mv out before
@@ -117,10 +117,11 @@ succeeds "a slow pair is named, with its direction" grep -qE '^Messages from ran
 
 # ---- an interrupted run ----
 
-interrupt INT out2/summary.json "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 0.1 --max-minutes 10 --junit junit2.xml --output out2
+interrupt INT junit2.xml "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 0.1 --max-minutes 10 --junit junit2.xml --output out2
 succeeds "an interrupted run ends with a failure" [ "$status" != 0 ]
 succeeds "an interrupted run keeps what it found" valid out2/summary.json
-is "an interrupted run keeps JUnit's file, with all members" "$(grep -c '<testcase ' junit2.xml)" 4
+is "an interrupted run keeps JUnit's file, with all members, and is an error in it" \
+    "$(grep -c '<testcase ' junit2.xml) $(grep -c '<error ' junit2.xml)" "5 1"
 succeeds "an interrupted run's summary states that" grep -qE '^Interrupted, or still running: [0-9]+ of at least [0-9]+ rounds[.]$' <(texts out2/summary.json)
 is "an interrupted run leaves no process" "$(gone out2)" ""
 

@@ -23,12 +23,13 @@ static int is_undecided(const struct outcome *o, int member)
     return diagnosis_member(o->diagnosis, NULL, 0, member) == MEMBER_UNDECIDED;
 }
 
-/* Returns how many unsettled faults and undecided members a host has. */
-static int count_reasons(const struct outcome *o, const char *left_out, int host)
+/* Returns how much speaks for leaving out a host: its unsettled faults, and among as many its undecided members. */
+static int weigh_reasons(const struct outcome *o, const char *left_out, int host)
 {
     int n = 0;
     for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
-        n += is_unsettled(o, left_out, f) && (host_of(o, f->member) == host || host_of(o, f->other) == host);
+        if (is_unsettled(o, left_out, f) && (host_of(o, f->member) == host || host_of(o, f->other) == host))
+            n += o->members + 1;
     for (int m = 0; m < o->members; m++)
         n += host_of(o, m) == host && is_undecided(o, m);
     return n;
@@ -44,7 +45,7 @@ char *hosts_leave_out(const struct outcome *o)
         if (!is_unsettled(o, left_out, f))
             continue;
         int first = host_of(o, f->member), second = host_of(o, f->other);
-        int is_first = count_reasons(o, left_out, first) > count_reasons(o, left_out, second);
+        int is_first = weigh_reasons(o, left_out, first) > weigh_reasons(o, left_out, second);
         left_out[is_first ? first : second] = 1;
     }
     return left_out;

@@ -67,12 +67,13 @@ static const struct words {
 #define ON_PATH "look at the path between them: a link of several switches, a route"
     [FAULT_SENDS] = {"", "", "sends", "its peers'", 1, AT_PORT},
     [FAULT_RECEIVES] = {"", "", "receives", "its peers'", 1, AT_PORT},
-    [FAULT_ROUND_TRIP] = {"round trips with ", "", "take", "its peers'", 0, "look for power saving, interrupts and a longer path"},
+#define AT_DELAY "look for power saving, interrupts and a longer path"
+    [FAULT_ROUND_TRIP] = {"round trips with ", "", "take", "its peers'", 0, AT_DELAY},
     [FAULT_COMPUTES] = {"", "", "computes matrix products", "its peers'", 1,
                         "look at its clocks and temperature, and for other processes (--monitor-cpu, --monitor-gpu)"},
     [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
-    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, ON_PATH},
+    [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, AT_DELAY},
     [FAULT_GROUP] = {"all-reduces among the members from ", " to ", "take", "those of other groups of as many", 0,
                      "look at what its members share under load: a switch, its uplinks, links that are slow if both directions are busy"}};
 /* clang-format on */
@@ -173,7 +174,7 @@ static const struct column member_columns[] = {
     {"product_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 3), "1", 1, 6, 2},
     {"copy_rate", "copy\nGB/s", COLUMN_REAL, OF_KIND(value, 4), "B/s", 1e-9, 7, -4},
     {"copy_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 4), "1", 1, 6, 2},
-    {"state", "  state", COLUMN_CHARS, OF(state), NULL, 0, -12, 0},
+    {"state", "state", COLUMN_CHARS, OF(state), NULL, 0, -12, 0},
 };
 
 static int by_severity(const void *a, const void *b)
@@ -184,10 +185,13 @@ static int by_severity(const void *a, const void *b)
 
 static void write_state(char text[64], const struct outcome *o, int member)
 {
-    size_t at = (size_t)snprintf(text, 64, "  %s", state_name[o->state[member]]);
-    for (size_t i = 0, n = 0; i < o->faults && at < 64; i++)
-        if (o->fault[i].member == member || o->fault[i].other == member)
-            at += (size_t)snprintf(text + at, 64 - at, "%s%s", n++ ? ", " : ": ", name_of(&o->fault[i]));
+    const char *last = NULL;
+    size_t at = (size_t)snprintf(text, 64, "%s", state_name[o->state[member]]);
+    for (const struct fault *f = o->fault; f < o->fault + o->faults && at < 64; f++)
+        if ((f->member == member || f->other == member) && last != name_of(f)) {
+            at += (size_t)snprintf(text + at, 64 - at, "%s%s", last ? ", " : ": ", name_of(f));
+            last = name_of(f);
+        }
 }
 
 /* Keeps in *best what takes less. */
@@ -363,6 +367,13 @@ static void add_case(struct junit *junit, const struct outcome *o, int member)
                                           state_name[o->state[member]], message});
 }
 
+static void add_case_of_run(struct junit *junit, const struct outcome *o)
+{
+    junit_add(junit, &(struct junit_case){"ddpbench.isolate", "the run finished", NAN,
+                                          o->complete ? JUNIT_PASSED : JUNIT_ERROR, "unfinished",
+                                          "the run was interrupted, failed, or is still going on"});
+}
+
 static void add_group_case(struct junit *junit, const struct outcome *o, const struct fault *f)
 {
     char words[WORDS], name[2 * sizeof o->member->name + 8];
@@ -380,6 +391,7 @@ int outcome_write_junit(const struct outcome *o, const char *path)
         return 0;
     FILE *out = text_begin(&text, &length);
     junit_begin(&junit);
+    add_case_of_run(&junit, o);
     for (int m = 0; m < o->members; m++)
         add_case(&junit, o, m);
     for (const struct fault *f = o->fault + o->faults; f < o->fault + o->all; f++)

@@ -30,6 +30,7 @@ static const struct {
     /* 3 is in both pairs, as the first or as the second */
     {{FAULT(PAIR, 3, 4), FAULT(PAIR, 3, 5)}, 2, 1, "00010000"},
     {{FAULT(PAIR, 2, 3), FAULT(PAIR, 3, 4)}, 2, 1, "00010000"},
+    {{FAULT(PAIR, 3, 4), FAULT(PAIR, 4, 5)}, 2, 1, "00001000"},
     /* a host that is left out anyway is enough, also if its fault comes last */
     {{FAULT(PAIR, 3, 4), FAULT(COMPUTES, 3, -1)}, 2, 1, "00010000"},
     {{FAULT(PAIR, 3, 4), FAULT(COMPUTES, 4, -1)}, 2, 1, "00001000"},

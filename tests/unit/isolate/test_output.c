@@ -128,9 +128,9 @@ TEST_EACH(every_fault_has_a_sentence, FAULT_GROUP)
                      kinds[_i].fault.other >= 0);
     const cJSON *tables = cJSON_GetObjectItemCaseSensitive(summary, "tables");
     const cJSON *members = cJSON_GetArrayItem(tables, 0), *rows = cJSON_GetObjectItemCaseSensitive(members, "rows");
-    snprintf(state, sizeof state, "  slow: %s", kinds[_i].state);
+    snprintf(state, sizeof state, "slow: %s", kinds[_i].state);
     ck_assert_str_eq(json_string(cJSON_GetArrayItem(rows, 3), "state"), state);
-    ck_assert_str_eq(json_string(cJSON_GetArrayItem(rows, 0), "state"), "  healthy");
+    ck_assert_str_eq(json_string(cJSON_GetArrayItem(rows, 0), "state"), "healthy");
     rows = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(tables, 1), "rows");
     ck_assert_int_eq(cJSON_GetArraySize(rows), 1);
     ck_assert_str_eq(json_string(rows->child, "member"), "host n3");
@@ -271,7 +271,7 @@ TEST(slow_group_of_healthy_members_is_a_fault)
     ck_assert_str_eq(json_string(finding, "name"), "load");
     snprintf(path, sizeof path, "%s/isolate.xml", directory);
     ck_assert_int_eq(outcome_write_junit(&outcome, path), 0);
-    ck_assert_uint_eq(count(content(directory, "isolate.xml"), "<testcase "), N + 1);
+    ck_assert_uint_eq(count(content(directory, "isolate.xml"), "<testcase "), N + 2);
     ck_assert_uint_eq(count(content(directory, "isolate.xml"), "name=\"host n2 to host n3\""), 1);
     ck_assert_uint_eq(count(content(directory, "isolate.xml"), "<failure type=\"slow\" message=\"All-reduces "), 1);
     ck_assert_int_eq(outcome_write_files(&outcome, directory), 0);
@@ -338,7 +338,8 @@ TEST(junit_has_a_case_for_each_member)
     snprintf(path, sizeof path, "%s/isolate.xml", directory);
     ck_assert_int_eq(outcome_write_junit(&outcome, path), 0);
     const char *xml = content(directory, "isolate.xml");
-    ck_assert_uint_eq(count(xml, "<testcase "), N);
+    ck_assert_uint_eq(count(xml, "<testcase "), N + 1);
+    ck_assert_uint_eq(count(xml, "<error "), !outcome.complete);
     ck_assert_uint_eq(count(xml, "<failure "), 1);
     ck_assert_uint_eq(count(xml, "<failure type=\"slow\" message=\"Host n3 sends at 50 % "), 1);
     ck_assert_uint_eq(count(xml, OUTCOME_JUNIT_MARK), 1);
