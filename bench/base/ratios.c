@@ -44,8 +44,10 @@ static int compare(const void *a, const void *b)
 /* Returns the reference of k times, which it sorts; NAN if k is 0. */
 static float reference_of(float *seconds, size_t k, int lowest)
 {
+    if (!k)
+        return NAN;
     qsort(seconds, k, sizeof *seconds, compare);
-    return k ? seconds[lowest ? 0 : (k - 1) / 2] : NAN;
+    return seconds[lowest ? 0 : (k - 1) / 2];
 }
 
 /* ---- rows ---- */

@@ -30,13 +30,16 @@ struct messages {
     struct message *message; /* [n], owned; the slowest first, but before all others those of slow members */
     size_t n;
     struct member *member; /* [members], owned, in the order of the run, whose names they have */
-    struct member **named; /* [members], owned: the same, by name */
+    struct named {
+        struct member *member;
+    } * named; /* [members], owned: the same, by name */
     size_t members, shown;
 };
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(struct member *const *)a)->name, (*(struct member *const *)b)->name);
+    const struct named *x = a, *y = b;
+    return strcmp(x->member->name, y->member->name);
 }
 
 /* Reads the members of a run, each of which has a figure of its state. */
@@ -47,7 +50,7 @@ static void read_members(struct messages *all, const struct report_run *run)
     all->named = allocate(run->figures.n + 1, sizeof *all->named);
     for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
         if (!strcmp(f->name, "member_state")) {
-            struct member *member = all->named[all->members] = &all->member[all->members];
+            struct member *member = all->named[all->members].member = &all->member[all->members];
             *member = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
             all->members++;
         }
@@ -57,9 +60,9 @@ static void read_members(struct messages *all, const struct report_run *run)
 /* Returns the member of that name; NULL: none. */
 static struct member *find_member(const struct messages *all, const char *name)
 {
-    struct member key = {.name = name}, *at = &key;
-    struct member **found = bsearch(&at, all->named, all->members, sizeof *all->named, by_name);
-    return found ? *found : NULL;
+    struct member member = {.name = name};
+    const struct named key = {&member}, *found = bsearch(&key, all->named, all->members, sizeof *all->named, by_name);
+    return found ? found->member : NULL;
 }
 
 static double worst(const struct message *m)
