@@ -5,8 +5,8 @@
 #include "isolate/output.h"
 
 /* Returns which hosts are to be left out, [outcome->members], by number of the host: 1 if one of its members has a
- * fault, or is slow with another of its members; or if it was chosen of a slow pair that has no other host that is left
- * out, because it has more such pairs and undecided members; if both have as many, it is the second. The caller frees
+ * fault, or is slow with another of its members; or if it was chosen of a slow pair, neither host of which is left out
+ * otherwise: the host in more such pairs, then the one with more undecided members, then the second. The caller frees
  * the array. */
 char *hosts_leave_out(const struct outcome *outcome);
 

@@ -22,8 +22,8 @@ struct group_row {
 
 /* ---- notes ---- */
 
-/* Adds how the network carries messages of all pairs across the middle. */
-static void add_across(const struct load *load, cJSON *summary)
+/* Adds how the network carries messages of all pairs across the middle, as a note and as a figure. */
+static void add_across(const struct load *load, cJSON *summary, struct figure_list *figures)
 {
     const struct estimate *across = &load->across;
     if (across->n < STATS_LEAST)
@@ -37,6 +37,7 @@ static void add_across(const struct load *load, cJSON *summary)
         : across->ci_high < 1 ? "below 1, a pair alone takes longer, as links or CPUs that idle in between may need "
                                 "time to wake up; the network carries all at full rate"
                               : "the interval contains 1, so no difference is known between all at once and one");
+    figures_add_estimate(figures, "all", "load", "1", across, BETTER_LOWER, 0);
 }
 
 /* Adds notes on the blocks of a level that have too few peers to be judged and are slow against their halves. */
@@ -110,9 +111,7 @@ void load_output(const struct load *load, const struct member *member, cJSON *su
 {
     struct group_row row[LOAD_MOST_LEVELS];
     size_t rows = 0;
-    add_across(load, summary);
-    if (load->across.n >= STATS_LEAST)
-        figures_add_estimate(figures, "all", "load", "1", &load->across, BETTER_LOWER, 0);
+    add_across(load, summary, figures);
     for (int l = 0; l < load->levels && load->level[l].ratios.n; l++) {
         add_excess(load, member, l, summary);
         row[rows] = row_of(load, member, l);

@@ -47,8 +47,8 @@ void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_li
 /* Writes good.txt and bad.txt (hosts.h) and matrix.csv to a directory. Returns 0; or -1, reported. */
 int outcome_write_files(const struct outcome *outcome, const char *directory);
 
-/* Writes the members, and the groups at fault, as test cases to the file given to --junit ("": none). Returns 0; or -1,
- * reported. */
+/* Writes test cases to the file given to --junit ("": none): that the run finished, the members, and the groups at
+ * fault. Returns 0; or -1, reported. */
 #define OUTCOME_JUNIT_MARK "<testsuites name=\"ddpbench isolate\""
 int outcome_write_junit(const struct outcome *outcome, const char *path);
 
