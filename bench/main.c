@@ -10,6 +10,7 @@
 #include "kernels/exit_handlers.h"
 #include "kernels/launcher.h"
 #include "kernels/reexec.h"
+#include "predict/predict.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
@@ -18,11 +19,15 @@
 
 static enum exit_status training_main(const struct job *job, int argc, char *const argv[]);
 
-/* Runs `report` on rank 0 only: `report` starts no MPI, so otherwise every process that a launcher started would print
- * the same report. */
+/* Run `report` and `predict` on rank 0 only: they start no MPI, so otherwise every process that a launcher started
+ * would print the same. */
 static int report_once(int argc, char *argv[])
 {
     return launcher_rank() ? STATUS_OK : run_report(argc, argv);
+}
+static int predict_once(int argc, char *argv[])
+{
+    return launcher_rank() ? STATUS_OK : run_predict(argc, argv);
 }
 
 /* The commands. launch/install.sh makes manual pages and shell completion from these rows. */
@@ -36,6 +41,7 @@ static const struct command_row {
     {"isolate", ISOLATE_SYNOPSIS, "which host or link is slow", isolate_main, NULL},
     {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare},
     {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, report_once},
+    {"predict", PREDICT_SYNOPSIS, "other buckets, ranks and links", NULL, predict_once},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -3,7 +3,32 @@
 
 #include "kernels/error.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
+
+int bucket_caps_parse(struct bucket_caps *caps, const char *words)
+{
+    const double low = 1e-5, high = 1e6;
+    struct bucket_caps parsed = {.last = 0};
+    int n = 0;
+    for (const char *at = words;; at++) {
+        int is_last = n && !strncmp(at, "last", 4);
+        char *end;
+        at += 4 * is_last;
+        double mb = isdigit((unsigned char)*at) || *at == '.' ? strtod(at, &end) : 0;
+        if (!(mb >= low && mb <= high) || (*end && (*end != '+' || is_last)) || (!is_last && n == BUCKET_CAPS))
+            return -1;
+        *(is_last ? &parsed.last : &parsed.cap[n++]) = (size_t)(mb * 1048576);
+        if (!*end)
+            break;
+        at = end;
+    }
+    while (n > 1 && parsed.cap[n - 1] == parsed.cap[n - 2]) /* the cap before it holds anyway */
+        parsed.cap[--n] = 0;
+    *caps = parsed;
+    return 0;
+}
 
 size_t bucket_cap(const struct bucket_caps *caps, int bucket)
 {

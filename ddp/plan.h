@@ -27,6 +27,10 @@ struct bucket_caps {
     size_t cap[BUCKET_CAPS], last;
 };
 
+/* Parses caps in MiB, each from 1e-5 to 1e6, with + between them and `last` before that of the last bucket, such as 25,
+ * 1+4+25 or 25+last0.25. Returns 0; or -1, not reported, with *caps unchanged. */
+int bucket_caps_parse(struct bucket_caps *caps, const char *words);
+
 /* Returns the cap of a bucket that is not the last one, in bytes. */
 size_t bucket_cap(const struct bucket_caps *caps, int bucket);
 

@@ -186,7 +186,7 @@ run_mpi_tests() {
     done
 }
 
-sanitized='allreduce|benchmark|comm|compare|help|profile|profile_faults|report' # scripts that --cpu runs and --rest leaves out
+sanitized='allreduce|benchmark|comm|compare|help|predict|profile|profile_faults|report' # scripts that --cpu runs and --rest leaves out
 
 # run_scripts NAME...: runs those of the scripts tests/cli/NAME.sh that the options of this script select.
 run_scripts() {
@@ -227,7 +227,7 @@ share_machine() {
 }
 
 # Scripts that check no durations, longest first. Three more than there are cores run at a time, because most of them often wait.
-sharing=(peer comm slurm bad_launch bad_calls profile profile_faults faults benchmark sweep paper allreduce isolate netlab tune prometheus compare report
+sharing=(peer comm slurm bad_launch bad_calls profile profile_faults faults benchmark sweep paper allreduce isolate netlab tune prometheus compare predict report
     run gate isolate_check pack install help blas fences profilers)
 sharing_emulated=(cuda first_contact cuda_profile)
 run_sharing() {

@@ -4,7 +4,7 @@ set -Eeuo pipefail
 
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
-    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated)
+    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict chakra)
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
@@ -163,6 +163,33 @@ make_bench-kernels() { bench bench-kernels; }
 make_bench-profile() { bench bench-profile; }
 make_bench-allreduce() { bench bench-allreduce; }
 make_isolate-simulated() { bench bench-isolate; }
+
+# The table of errors, and every prediction.
+make_predict() {
+    run 'launch/predict_check.sh --output OUTPUT'
+    mv "$work/output/predictions.csv" "$work"
+    rm -rf "$work/output"
+    mkdir "$work/output"
+    mv "$work/predictions.csv" "$work/output"
+    keep_directory
+}
+
+# A step of five strategies on 2, 4 and 8 ranks, as Chakra execution traces.
+make_chakra() {
+    local kind links=''
+    launch/corpus.sh build/corpus.txt
+    link_up 2 --rate 100mbit
+    run "launch/netlab.sh run -- build/ddpbench $small --batch-size 64 --attainable --rounds 6 --steps-per-block 3 --implementations none,ddp_bucketed,ddp_sharded --bucket-size-mb 0.5 --output OUTPUT/run"
+    for kind in all_reduce reduce_scatter all_gather; do
+        run "launch/netlab.sh run -- build/ddpbench allreduce --collective $kind -b 512 -e 8M -f 2 --output OUTPUT/$kind"
+        links+=,OUTPUT/$kind
+    done
+    run "build/ddpbench predict OUTPUT/run --link ${links#,} --ranks 2,4,8 --implementations ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded --bucket-size-mb 0.5 --export-chakra OUTPUT/chakra"
+    mv "$work/output/chakra" "$work"
+    rm -rf "$work/output"
+    mv "$work/chakra" "$work/output"
+    keep_directory
+}
 
 for name in "$@"; do
     say "makes $name, after $SECONDS s"

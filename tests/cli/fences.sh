@@ -40,12 +40,13 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 rooms='
 BEGIN {
     split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6 isolate 6" \
-        " compare 6 report 6 main 7 selfbench 7", words, " ")
+        " predict 5 compare 6 report 6 main 7 selfbench 7", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|exit_handlers|files|clock|random|utf8)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"
     only["compare"] = "^(base|results)/|^kernels/(error|clock)[.]h$"
-    only["report"] = "^(base|results|chart|document)/|^kernels/(error|clock)[.]h$"
+    only["report"] = "^(base|results|chart|document|predict)/|^kernels/(error|clock)[.]h$"
+    only["predict"] = "^(base|results|chart|document)/|^ddp/(comm|plan|strategy)[.]h$|^kernels/(error|random)[.]h$"
 }
 function room_of(path) { sub("^bench/((measure|read)/)?", "", path); return sub("/.*", "", path) ? path : "main" }
 '

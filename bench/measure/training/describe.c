@@ -38,6 +38,20 @@ static void describe_implementation(const struct implementation *row, const stru
     }
 }
 
+/* Adds what a plan of buckets is cut from: the tensors in order of registration, and the floats of the arena. */
+static void describe_tensors(const struct model *model, cJSON *json)
+{
+    cJSON *list = cJSON_AddArrayToObject(json, "tensors");
+    for (const struct tensor *tensor = model->tensor; tensor < model->tensor + model->tensors; tensor++) {
+        cJSON *item = json_add_row(list);
+        json_add_text(item, "name", tensor->name);
+        json_add_number(item, "offset", (double)tensor->offset);
+        json_add_number(item, "count", (double)tensor->count);
+        json_add_number(item, "joined", tensor->joined);
+    }
+    json_add_number(json, "arena", (double)model->arena);
+}
+
 double training_flops(const struct training_options *o, const struct model *model)
 {
     return model_flops(model, o->batch_size * o->workload.context_length, 0) / (o->forward_only ? 3 : 1);
@@ -64,6 +78,7 @@ int training_write_run_json(const struct training *t, const char *mode, const st
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
+    describe_tensors(&t->engine.model, json);
     cJSON *list = cJSON_AddArrayToObject(json, "implementations");
     for (int i = 0; i < o->n; i++)
         describe_implementation(&o->implementation[i], &t->engine.reducer[i], &t->engine.model, json_add_row(list));

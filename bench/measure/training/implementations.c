@@ -43,29 +43,12 @@ static int number_parse(size_t *n, const char *option, const struct strategy *s,
 
 int bucket_size_parse(struct bucket_size *size, const char *option, const char *before, const char *words)
 {
-    const double low = 1e-5, high = 1e6;
-    struct bucket_caps caps = {.last = 0};
-    char part[BUCKET_WORDS];
-    size_t length = 0;
-    int n = 0, is_bad = strlen(words) >= sizeof size->words;
-    for (const char *at = words; !is_bad && at <= words + strlen(words); at += length + 1) {
-        double mb = 0;
-        length = strcspn(at, "+");
-        int is_last = n && !at[length] && !strncmp(at, "last", 4);
-        snprintf(part, sizeof part, "%.*s", (int)length, at);
-        is_bad = (!is_last && n == BUCKET_CAPS) || option_number(part + 4 * is_last, &mb) || mb < low || mb > high;
-        if (!is_bad)
-            *(is_last ? &caps.last : &caps.cap[n++]) = (size_t)(mb * 1048576);
-    }
-    if (is_bad)
+    if (strlen(words) >= sizeof size->words || bucket_caps_parse(&size->caps, words))
         return error_report(
-            "--%s %.60s: expected %ssizes in MiB from %g to %g, such as 25 or 0.5; or the caps of up to "
+            "--%s %.60s: expected %ssizes in MiB from 1e-05 to 1e+06, such as 25 or 0.5; or the caps of up to "
             "%d buckets in turn, such as 1+4+25, and of the last, such as 25+last0.25, in %d characters",
-            option, words, before, low, high, BUCKET_CAPS, BUCKET_WORDS - 1);
-    while (n > 1 && caps.cap[n - 1] == caps.cap[n - 2]) /* the cap before it holds anyway */
-        caps.cap[--n] = 0;
+            option, words, before, BUCKET_CAPS, BUCKET_WORDS - 1);
     strcpy(size->words, words);
-    size->caps = caps;
     return 0;
 }
 

@@ -165,3 +165,20 @@ void document_print_text(FILE *out, const cJSON *document)
         before = kind;
     }
 }
+
+void document_print_json(FILE *out, const cJSON *document, const char *name, cJSON *list)
+{
+    cJSON *block, *json = cJSON_Duplicate(document, 1);
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(json, "blocks"))
+    {
+        cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
+    }
+    if (list)
+        cJSON_AddItemToObject(json, name, list);
+    char *text = cJSON_PrintUnformatted(json);
+    if (!text)
+        fatal_no_memory(0, 0);
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(json);
+}

@@ -36,6 +36,10 @@ void document_print_text(FILE *out, const cJSON *document);
 void document_print_markdown(FILE *out, const cJSON *document);
 void document_print_html(FILE *out, const cJSON *document);
 
+/* Prints the document as JSON on one line, without pictures. list, unless NULL, is appended as a member `name`, and
+ * deleted. */
+void document_print_json(FILE *out, const cJSON *document, const char *name, cJSON *list);
+
 /* Splits a text at backticks and calls print for each piece in order; code = 1: the piece is between two backticks. */
 void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, const char *piece, int code));
 

@@ -17,14 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Prints the report as JSON {title, blocks, runs}, without pictures; a run is {label, directory, state, figures}. */
+/* Prints the report as JSON {title, blocks, runs}; a run is {label, directory, state, figures}. */
 static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
-    cJSON *block, *json = cJSON_Duplicate(document, 1), *list = cJSON_AddArrayToObject(json, "runs");
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(json, "blocks"))
-    {
-        cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
-    }
+    cJSON *list = cJSON_CreateArray();
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         cJSON *row = json_add_row(list);
         json_add_text(row, "label", run->label);
@@ -32,12 +28,7 @@ static void print_json(FILE *out, const cJSON *document, const struct report_run
         json_add_text(row, "state", run_state(run));
         cJSON_AddItemToObject(row, "figures", figures_json(&run->figures));
     }
-    char *text = cJSON_PrintUnformatted(json);
-    if (!text)
-        fatal_no_memory(0, 0);
-    fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    cJSON_Delete(json);
+    document_print_json(out, document, "runs", list);
 }
 
 #define CSV_COLUMNS "directory,label,state," FIGURES_CSV_COLUMNS

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "document/document.h"
 #include "kernels/error.h"
+#include "predict/predict.h"
 #include "report/forms.h"
 #include "report/sections.h"
 #include "results/results.h"
@@ -180,6 +181,24 @@ static void add_analyses(cJSON *document, const struct report_runs *runs)
     }
 }
 
+/* Adds, for each run that trained, the section on the link that it needs, from the sweeps on the same number of ranks.
+ */
+static void add_needed_links(cJSON *document, const struct report_runs *runs)
+{
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        char *sweeps = NULL;
+        size_t length = 0;
+        FILE *out = text_begin(&sweeps, &length);
+        for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
+            if (!strcmp(r->mode, "allreduce") && r->ranks == run->ranks && !*r->unfinished)
+                fprintf(out, "%s%s", ftell(out) ? "," : "", r->directory);
+        text_end(out);
+        if (*sweeps && !strcmp(run->mode, "benchmark"))
+            predict_add_link_section(document, run->directory, sweeps);
+        free(sweeps);
+    }
+}
+
 /* Creates the report on runs; at least one of them can be read. */
 static cJSON *create_report(const struct report_runs *runs)
 {
@@ -188,6 +207,7 @@ static cJSON *create_report(const struct report_runs *runs)
                               : document_create(*single->unfinished ? FORMS_TITLE "%s (%s)" : FORMS_TITLE "%s",
                                                 single->label, single->unfinished);
     add_analyses(document, runs);
+    add_needed_links(document, runs);
     section_add_members(document, runs);
     section_add_runs(document, runs);
     if (single)

@@ -1,0 +1,326 @@
+/* points.c - predicts steps: replays of the run's rounds with the times of a link. */
+#include "predict/points.h"
+
+#include "base/stats.h"
+#include "kernels/error.h"
+#include "kernels/random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the run's own steps ---- */
+
+/* Replays a row's rounds. Adds to *hidden the seconds in which communication was hidden. Returns the sum of the squared
+ * logarithms of replayed / measured step. */
+static double replay_rounds(const struct trained *t, struct trained_row *row, struct replay_overlap overlap,
+                            double *step, double *hidden)
+{
+    double squares = 0;
+    for (size_t r = 0; r < t->rounds; r++) {
+        trained_load(row, r);
+        struct replay_step of = replay(&t->round[r], &row->plan, overlap);
+        step[r] = of.step;
+        *hidden += of.hidden;
+        squares += pow(log(step[r] / row->step[r]), 2);
+    }
+    return squares;
+}
+
+/* Replays all rows that overlap, like replay_rounds. */
+static double replay_rows(const struct trained *t, struct replay_overlap overlap, double *step, double *hidden)
+{
+    double squares = 0;
+    *hidden = 0;
+    for (size_t i = 0; i < t->rows; i++)
+        if (!t->row[i].plan.after_backward)
+            squares += replay_rounds(t, &t->row[i], overlap, step, hidden);
+    return squares;
+}
+
+/* Returns the slowdown that gives the extra time of forward and backward, and the progress with which replayed steps are
+ * closest to the measured ones (least squares of logarithms). Each depends on the other, so they are found in turn. */
+static struct replay_overlap find_overlap(const struct trained *t)
+{
+    enum { TURNS = 5, THIRDS = 12 };
+    const double least = 0.1, most = 0.9;
+    struct replay_overlap o = {0, 1};
+    double *step = allocate(t->rounds, sizeof *step), extra = 0, hidden;
+    for (size_t i = 0; i < t->rows; i++)
+        for (size_t r = 0; r < t->rounds && !t->row[i].plan.after_backward; r++)
+            extra += t->row[i].computing[r] - t->computing[r];
+    for (int turn = 0; turn < TURNS; turn++) {
+        double low = least, high = 1;
+        replay_rows(t, o, step, &hidden);
+        double part = hidden > 0 ? fmin(most, fmax(0, extra / hidden)) : 0;
+        o.slowdown = part / (1 - part);
+        for (int i = 0; i < THIRDS && hidden > 0; i++) {
+            struct replay_overlap a = {o.slowdown, low + (high - low) / 3}, b = {o.slowdown, high - (high - low) / 3};
+            double unused;
+            if (replay_rows(t, a, step, &unused) < replay_rows(t, b, step, &unused))
+                high = b.progress;
+            else
+                low = a.progress;
+        }
+        o.progress = hidden > 0 ? high : 1;
+    }
+    free(step);
+    return o;
+}
+
+void points_replay(struct points_model *model, struct points_replayed *row)
+{
+    const struct trained *t = model->trained;
+    const struct replay_overlap perfect = {0, 1};
+    double *step = allocate(t->rounds, sizeof *step), unused = 0, squares = 0;
+    model->overlap = find_overlap(t);
+    for (size_t i = 0; i < t->rows; i++) {
+        struct trained_row *of = &t->row[i];
+        replay_rounds(t, of, perfect, step, &unused);
+        row[i].perfect = stats_paired(step, of->step, t->rounds, 0.9).ratio - 1;
+        squares += replay_rounds(t, of, model->overlap, step, &unused);
+        snprintf(row[i].label, sizeof row[i].label, "%s", of->label);
+        row[i].measured = stats_geometric(of->step, t->rounds).median;
+        row[i].replayed = stats_geometric(step, t->rounds).median;
+        row[i].error = row[i].replayed / row[i].measured - 1;
+    }
+    model->error = sqrt(squares / (double)(t->rounds * t->rows));
+    free(step);
+}
+
+/* ---- a point: its computation and its plan ---- */
+
+/* Returns the mean of the largest of n standard normal numbers. */
+static double largest_normal(size_t n)
+{
+    return stats_t_quantile(((double)n - 0.375) / ((double)n + 0.25), 1e9);
+}
+
+/* Returns by how much the slowest of so many ranks is slower than the slowest of the run's. */
+static double straggling(const struct trained *t, size_t ranks)
+{
+    return exp(t->spread * (largest_normal(ranks) - largest_normal(t->ranks)));
+}
+
+/* Sets *to, whose `ready` has room, to *from with all times multiplied by `scale`; or, if add is 1, adds that. */
+static void scale_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add)
+{
+    to->tensors = from->tensors;
+    to->forward_end = add * to->forward_end + scale * from->forward_end;
+    to->backward_end = add * to->backward_end + scale * from->backward_end;
+    to->update = add * to->update + scale * from->update;
+    to->rest = add * to->rest + scale * from->rest;
+    for (int i = 0; i < from->tensors; i++)
+        to->ready[i] = add * to->ready[i] + scale * from->ready[i];
+}
+
+/* Sets the times of the buckets' collectives to those of links that are `intra` and `link`, multiplied by `factor`. */
+static void time_plan(const struct points_model *model, const struct point *p, const struct link *link, double factor,
+                      struct replay_plan *plan, enum link_basis *basis)
+{
+    int is_staged = p->strategy->on_one_level && model->intra && model->ranks_per_host > 1;
+    size_t local = is_staged ? model->ranks_per_host : 1;
+    for (struct replay_bucket *b = plan->bucket; b < plan->bucket + plan->n; b++) {
+        enum comm_kind kind = p->strategy->shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
+        b->reduce = factor * link_seconds(link, kind, p->ranks / local, b->bytes, basis);
+        b->gather = p->strategy->shards ? factor * link_seconds(link, COMM_ALL_GATHER, p->ranks, b->bytes, basis) : 0;
+        if (is_staged)
+            b->within = factor * (link_seconds(model->intra, COMM_REDUCE_SCATTER, local, b->bytes, basis) +
+                                  link_seconds(model->intra, COMM_ALL_GATHER, local, b->bytes, basis));
+    }
+}
+
+/* Cuts the buckets of a point. */
+static void cut_plan(const struct trained *t, const struct point *p, struct replay_plan *plan)
+{
+    struct plan cut;
+    p->strategy->plan(&cut, t->tensor, t->tensors, &p->caps);
+    *plan = (struct replay_plan){.n = cut.n,
+                                 .after_backward = !p->strategy->overlaps,
+                                 .updates_early = p->strategy->updates_early,
+                                 .shards = p->strategy->shards,
+                                 .update_share = p->strategy->shards ? 1 / (double)p->ranks : 1};
+    plan->bucket = allocate((size_t)cut.n + 1, sizeof *plan->bucket);
+    for (int b = 0; b < cut.n; b++)
+        plan->bucket[b] = (struct replay_bucket){.last_tensor = cut.bucket[b].last_tensor,
+                                                 .bytes = sizeof(float) * (double)cut.bucket[b].count,
+                                                 .share = (double)cut.bucket[b].count / (double)t->arena};
+    plan_destroy(&cut);
+}
+
+void points_plan(const struct points_model *model, const struct point *p, struct replay_plan *plan,
+                 struct replay_compute *compute)
+{
+    const struct trained *t = model->trained;
+    enum link_basis basis = LINK_MEASURED;
+    cut_plan(t, p, plan);
+    time_plan(model, p, model->link, 1, plan, &basis);
+    *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
+    for (size_t r = 0; r < t->rounds; r++)
+        scale_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
+}
+
+void points_plan_destroy(struct replay_plan *plan, struct replay_compute *compute)
+{
+    free(plan->bucket);
+    free(compute->ready);
+}
+
+/* Returns what, twice as good, shortens a point's step most. Uses the plan's buckets for other times. */
+static const char *find_limit(const struct points_model *m, const struct point *p, const struct replay_compute *compute,
+                              struct replay_plan *plan)
+{
+    static const char *const name[] = {"bandwidth", "latency", "stragglers"};
+    double most = 0.02 * p->at.step;
+    const char *limit = "computation";
+    for (int i = 0; i < 3; i++) {
+        struct link better = *m->link;
+        enum link_basis unused;
+        better.bandwidth_scale *= i == 0 ? 2 : 1;
+        better.latency_scale /= i == 1 ? 2 : 1;
+        time_plan(m, p, &better, 1, plan, &unused);
+        double gain = i == 2 ? p->compute * (1 - exp(-0.5 * m->trained->spread * largest_normal(p->ranks)))
+                             : p->at.step - replay(compute, plan, m->overlap).step;
+        if (gain > most) {
+            most = gain;
+            limit = name[i];
+        }
+    }
+    return limit;
+}
+
+/* Sets a point's members that come from the mean of the rounds. */
+static void describe_point(const struct points_model *m, struct point *p)
+{
+    struct replay_plan plan;
+    struct replay_compute compute;
+    points_plan(m, p, &plan, &compute);
+    p->buckets = (size_t)plan.n;
+    p->compute = compute.backward_end + compute.update + compute.rest;
+    p->at = replay(&compute, &plan, m->overlap);
+    p->efficiency = p->compute / p->at.step;
+    p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
+    p->sum = p->compute + p->at.communication;
+    p->basis = link_basis_name[p->times];
+    p->limit = find_limit(m, p, &compute, &plan);
+    points_plan_destroy(&plan, &compute);
+}
+
+double points_bandwidth(const struct points_model *model, const struct point *p, double share)
+{
+    struct replay_plan plan;
+    struct replay_compute compute;
+    struct link link = *model->link;
+    enum link_basis basis = LINK_MEASURED;
+    double low = log(1e3 / link.bandwidth), high = log(1e15 / link.bandwidth);
+    points_plan(model, p, &plan, &compute);
+    for (int i = 0; i < 40; i++) {
+        double middle = i ? (low + high) / 2 : high;
+        link.bandwidth_scale = exp(middle);
+        time_plan(model, p, &link, 1, &plan, &basis);
+        int enough = p->compute >= share * replay(&compute, &plan, model->overlap).step;
+        if (!i && !enough)
+            low = INFINITY;
+        high = enough ? middle : high;
+        low = enough ? low : fmax(low, middle);
+    }
+    points_plan_destroy(&plan, &compute);
+    return isinf(low) ? INFINITY : link.bandwidth * exp(high);
+}
+
+/* ---- intervals ---- */
+
+/* Returns a number uniform in (0, 1), the same for the same stream and number. */
+static double uniform(uint64_t stream, uint64_t number)
+{
+    return ((double)(random_bits(random_bits(stream * RANDOM_STEP) + number * RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(uint64_t stream, uint64_t number)
+{
+    return sqrt(-2 * log(uniform(stream, 2 * number))) * cos(2 * 3.14159265358979324 * uniform(stream, 2 * number + 1));
+}
+
+enum { FACTORS = 3 };              /* replays of a round, with the link's times below, at and above those measured */
+static const double factor_at = 2; /* how many standard deviations below and above */
+enum { STREAM_ROUNDS, STREAM_LINK, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
+
+/* Fills replayed[rounds, FACTORS] with a point's steps. */
+static void replay_point(const struct points_model *model, struct point *p, double *replayed)
+{
+    const struct trained *t = model->trained;
+    struct replay_compute compute = {.ready = allocate((size_t)t->tensors, sizeof *compute.ready)};
+    struct replay_plan plan;
+    double slower = straggling(t, p->ranks);
+    p->times = LINK_MEASURED;
+    cut_plan(t, p, &plan);
+    for (int f = 0; f < FACTORS; f++) {
+        time_plan(model, p, model->link, exp((f - 1) * factor_at * model->link->error), &plan, &p->times);
+        for (size_t r = 0; r < t->rounds; r++) {
+            scale_compute(&compute, &t->round[r], slower, 0);
+            replayed[r * FACTORS + (size_t)f] = log(replay(&compute, &plan, model->overlap).step);
+        }
+    }
+    points_plan_destroy(&plan, &compute);
+}
+
+/* Fills sample[resamples] with a point's step, in logarithms. Rounds and link of a resample are the same for all
+ * points. */
+static void resample_point(const struct points_model *model, const double *replayed, uint64_t stream, double *sample)
+{
+    size_t rounds = model->trained->rounds;
+    for (size_t i = 0; i < model->resamples; i++) {
+        double z = fmin(1, fmax(-1, normal(STREAM_LINK, i) / factor_at)), sum = 0;
+        int f = z < 0 ? 0 : 1;
+        double part = z < 0 ? 1 + z : z;
+        for (size_t r = 0; r < rounds; r++) {
+            size_t drawn = (size_t)(uniform(STREAM_ROUNDS, i * rounds + r) * (double)rounds);
+            const double *at = &replayed[drawn * FACTORS + (size_t)f];
+            sum += (1 - part) * at[0] + part * at[1];
+        }
+        sample[i] = sum / (double)rounds + model->error * normal(STREAM_REPLAY + stream, i);
+    }
+}
+
+struct point *points_shortest(struct point *point, size_t n, const struct strategy *strategy)
+{
+    struct point *best = NULL;
+    for (struct point *p = point; p < point + n; p++)
+        if ((!strategy || p->strategy == strategy) && (!best || p->step < best->step))
+            best = p;
+    return best;
+}
+
+void points_predict(const struct points_model *model, struct point *point, size_t n)
+{
+    size_t rounds = model->trained->rounds, resamples = model->resamples;
+    double *replayed = allocate(rounds * FACTORS, sizeof *replayed), *sample = allocate(resamples, sizeof *sample);
+    double *shortest = allocate(resamples, sizeof *shortest);
+    size_t *best = allocate(resamples, sizeof *best);
+    for (size_t p = 0; p < n; p++) {
+        double sum = 0;
+        replay_point(model, &point[p], replayed);
+        for (size_t r = 0; r < rounds; r++)
+            sum += replayed[r * FACTORS + 1];
+        resample_point(model, replayed, p, sample);
+        for (size_t i = 0; i < resamples; i++)
+            if (!p || sample[i] < shortest[i]) {
+                shortest[i] = sample[i];
+                best[i] = p;
+            }
+        point[p].step = exp(sum / (double)rounds);
+        point[p].low = exp(stats_quantile(sample, resamples, 0.05));
+        point[p].high = exp(stats_quantile(sample, resamples, 0.95));
+        point[p].best = 0;
+        point[p].mark = "";
+        describe_point(model, &point[p]);
+    }
+    for (size_t i = 0; i < resamples; i++)
+        point[best[i]].best += 1 / (double)resamples;
+    points_shortest(point, n, NULL)->mark = "*";
+    free(replayed);
+    free(sample);
+    free(shortest);
+    free(best);
+}

@@ -1,0 +1,409 @@
+/* predict.c - `ddpbench predict`: reads a run and a link, predicts, prints and writes. */
+#include "predict/predict.h"
+
+#include "base/files.h"
+#include "base/option_table.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "document/document.h"
+#include "kernels/error.h"
+#include "predict/export.h"
+#include "predict/sections.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OK = 0, FAILED = 1, USAGE = 2 };
+enum { MOST_RANKS = 1 << 20, MOST_NUMBERS = 64, MOST_SIZES = 64, MOST_STRATEGIES = 16, MOST_FILES = 8192 };
+enum form { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
+
+struct predict_options {
+    const char *run; /* result directory of a run of the benchmark */
+    const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *learn_from, *check, *chakra;
+    size_t ranks_per_host, resamples;
+    const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
+};
+
+#define FIELD(field) offsetof(struct predict_options, field)
+/* clang-format off */
+static const struct option rows[] = {
+    {.name = "link", .common = 1, .kind = &option_path, .offset = FIELD(link), .initial = "", .value_name = "DIR", .without = "link-model",
+     .help = "result directories of `ddpbench allreduce` on the link, separated by commas: of all-reduces and, for sharded strategies, of --collective reduce_scatter and all_gather; of several numbers of ranks"},
+    {.name = "link-model", .common = 1, .kind = &option_text, .offset = FIELD(link_model), .initial = "", .value_name = "WORDS",
+     .help = "or the link's figures, such as latency=23us,bandwidth=11.7MB/s: of one message, and busbw of a rank"},
+    {.name = "link-intra", .kind = &option_path, .offset = FIELD(link_intra), .initial = "", .value_name = "DIR", .needs = "ranks-per-host",
+     .help = "result directories of `ddpbench allreduce` within one host, for ddp_hierarchical"},
+    {.name = "ranks-per-host", .kind = &option_count, .offset = FIELD(ranks_per_host), .initial = "0", .high = 1024, .needs = "link-intra",
+     .help = "ranks of each host of the predictions"},
+    {.name = "ranks", .common = 1, .kind = &option_text, .offset = FIELD(ranks), .initial = "", .value_name = "LIST", .decides = "those of the run",
+     .help = "numbers of ranks, such as 2,4,8,1024; each computes what a rank of the run does (weak scaling)"},
+    {.name = "bucket-size-mb", .common = 1, .kind = &option_text, .offset = FIELD(sizes), .initial = "auto", .value_name = "LIST",
+     .help = "bucket sizes in MiB, as in the benchmark, such as 0.5,1+4+25; auto: powers of 2, from 1/64 of the gradient to all of it"},
+    {.name = "implementations", .common = 1, .kind = &option_text, .offset = FIELD(implementations), .initial = "", .value_name = "LIST",
+     .decides = "those of the run", .help = "names of strategies, separated by commas"},
+    {.name = "learn-from", .kind = &option_text, .offset = FIELD(learn_from), .initial = "", .value_name = "LIST", .decides = "all",
+     .help = "implementations of the run, beside none, from which to learn how far communication slows down computation"},
+    {.name = "check", .common = 1, .kind = &option_path, .offset = FIELD(check), .initial = "", .value_name = "RUN", .without = "ranks,implementations,export-chakra",
+     .help = "a run of the same model: predicts its implementations, and shows its steps beside the predictions"},
+    {.name = "resamples", .kind = &option_count, .offset = FIELD(resamples), .initial = "1000", .low = 100, .high = 1e6,
+     .help = "resamples from which intervals are made"},
+    {.name = "export-chakra", .kind = &option_path, .offset = FIELD(chakra), .initial = "", .value_name = "DIR",
+     .help = "directory to write a step of each prediction to, as Chakra execution traces: a file for each rank"},
+    {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[FORM_JSON]), .initial = "",
+     .help = "file to write the result to, as JSON; - prints it in place of the text"},
+    {.name = "html", .common = 1, .kind = &option_path, .offset = FIELD(form[FORM_HTML]), .initial = "",
+     .help = "file to write the result to, as one HTML page that needs no other file; - prints it in place of the text"},
+    {.name = "csv", .common = 1, .kind = &option_path, .offset = FIELD(form[FORM_CSV]), .initial = "",
+     .help = "file to write all predictions to, as comma-separated values; - prints them in place of the text"},
+};
+/* clang-format on */
+
+static int take_word(void *context, const char *word)
+{
+    struct predict_options *o = context;
+    if (o->run)
+        return error_report("'%s': only one run can be given; it is '%s'", word, o->run);
+    o->run = word;
+    return 0;
+}
+
+/* ---- which points ---- */
+
+struct choice {
+    const struct strategy *strategy[MOST_STRATEGIES];
+    struct {
+        char words[50];
+        struct bucket_caps caps;
+    } size[MOST_SIZES];
+    size_t ranks[MOST_NUMBERS];
+    size_t strategies, sizes, numbers;
+};
+
+static int choose_ranks(struct choice *c, const char *text, const struct trained *t)
+{
+    char word[32];
+    double number;
+    int more;
+    c->ranks[0] = t->ranks;
+    c->numbers = !*text;
+    for (struct option_list list = {"ranks", text, 0}; *text && (more = option_next_word(&list, word, sizeof word));) {
+        if (more < 0 || option_number(word, &number) || number != floor(number) || number < 1 || number > MOST_RANKS ||
+            c->numbers == MOST_NUMBERS)
+            return error_report("--ranks '%.100s': expected at most %d numbers from 1 to %d, such as 2,4,8", text,
+                                MOST_NUMBERS, MOST_RANKS);
+        c->ranks[c->numbers++] = (size_t)number;
+    }
+    return 0;
+}
+
+static int choose_sizes(struct choice *c, const char *text, const struct trained *t)
+{
+    char word[sizeof c->size->words], sizes[512] = "";
+    double gradient = 4 * (double)t->arena / 0x1p20;
+    int more;
+    for (double mb = exp2(ceil(log2(gradient / 64))), at = 0; !strcmp(text, "auto") && mb < 2 * gradient; mb *= 2)
+        at += snprintf(sizes + (size_t)at, sizeof sizes - (size_t)at, "%s%.6g", at > 0 ? "," : "", mb);
+    for (struct option_list list = {"bucket-size-mb", *sizes ? sizes : text, 0};
+         (more = option_next_word(&list, word, sizeof word));) {
+        if (more < 0 || c->sizes == MOST_SIZES || bucket_caps_parse(&c->size[c->sizes].caps, word))
+            return error_report("--bucket-size-mb '%.100s': expected auto, or at most %d sizes in MiB, such as "
+                                "0.5,25,1+4+25",
+                                text, MOST_SIZES);
+        strcpy(c->size[c->sizes++].words, word);
+    }
+    return 0;
+}
+
+static int choose_strategies(struct choice *c, const char *text, const struct trained *t, int has_intra)
+{
+    char word[64];
+    int more;
+    for (size_t i = 0; i < t->rows && !*text; i++) {
+        size_t before = 0;
+        while (before < c->strategies && c->strategy[before] != t->row[i].strategy)
+            before++;
+        if (before == c->strategies && c->strategies < MOST_STRATEGIES &&
+            (!t->row[i].strategy->on_one_level || has_intra))
+            c->strategy[c->strategies++] = t->row[i].strategy;
+    }
+    for (struct option_list list = {"implementations", text, 0};
+         *text && (more = option_next_word(&list, word, sizeof word));) {
+        const struct strategy *s = more > 0 ? strategy_find(word) : NULL;
+        if (!s || !strategy_is_compared(s) || c->strategies == MOST_STRATEGIES)
+            return error_report("--implementations '%.100s': expected names of strategies that sum all gradients, "
+                                "such as ddp,ddp_bucketed,ddp_sharded",
+                                text);
+        if (s->on_one_level && !has_intra)
+            return error_report("--implementations: %s also needs the link within a host: --link-intra and "
+                                "--ranks-per-host",
+                                s->name);
+        c->strategy[c->strategies++] = s;
+    }
+    return c->strategies ? 0 : error_report("--implementations: none of the run's can be predicted");
+}
+
+/* Makes the points of a choice: for each number of ranks, each strategy, with each size if it has buckets. */
+static void make_points(const struct choice *c, struct prediction *all)
+{
+    *all = (struct prediction){.groups = c->numbers};
+    for (size_t s = 0; s < c->strategies; s++)
+        all->n += c->strategy[s]->buckets ? c->sizes : 1;
+    all->point = allocate(all->groups * all->n, sizeof *all->point);
+    struct point *p = all->point;
+    for (size_t g = 0; g < c->numbers; g++)
+        for (size_t s = 0; s < c->strategies; s++)
+            for (size_t i = 0; i < (c->strategy[s]->buckets ? c->sizes : 1); i++, p++) {
+                p->strategy = c->strategy[s];
+                p->ranks = c->ranks[g];
+                if (p->strategy->buckets) {
+                    p->caps = c->size[i].caps;
+                    strcpy(p->size, c->size[i].words);
+                }
+                snprintf(p->label, sizeof p->label, "%s%s%s%s", p->strategy->name, *p->size ? ":" : "", p->size,
+                         p->strategy->updates_early ? ":update" : "");
+            }
+}
+
+/* ---- the result ---- */
+
+#define TITLE "ddpbench predict: "
+static const char *const form_name[FORMS] = {"json", "html", "csv"};
+static const char *const form_mark[FORMS] = {"{\"title\":\"" TITLE, "<title>" TITLE, "implementation,ranks,"};
+
+struct result {
+    cJSON *document;
+    struct prediction all;
+    struct checked *checked; /* [all.n]; NULL: no --check */
+};
+
+static void print_form(FILE *out, enum form form, const struct result *r)
+{
+    if (form == FORM_HTML)
+        document_print_html(out, r->document);
+    else if (form == FORM_CSV && r->checked)
+        prediction_print_check_csv(out, r->checked, r->all.n);
+    else if (form == FORM_CSV)
+        prediction_print_csv(out, &r->all);
+    else
+        document_print_json(out, r->document, NULL, NULL);
+}
+
+/* Writes the files, and prints the form whose option has the value "-", else the text. Returns 0; or -1, reported. */
+static int write_result(const struct predict_options *o, const struct result *r)
+{
+    int printed = 0;
+    for (int form = 0; form < FORMS; form++) {
+        char *text = NULL;
+        size_t length;
+        if (!strcmp(o->form[form], "-"))
+            print_form(stdout, (enum form)form, r);
+        printed |= !strcmp(o->form[form], "-");
+        if (!*o->form[form] || !strcmp(o->form[form], "-"))
+            continue;
+        FILE *out = text_begin(&text, &length);
+        print_form(out, (enum form)form, r);
+        text_end(out);
+        int status = files_replace_path(form_name[form], o->form[form], form_mark[form], text);
+        free(text);
+        if (status)
+            return -1;
+    }
+    if (!printed)
+        document_print_text(stdout, r->document);
+    return 0;
+}
+
+static int export_points(const struct predict_options *o, const struct points_model *m, const struct prediction *all)
+{
+    size_t files = 0;
+    int status = 0;
+    for (size_t i = 0; i < all->groups * all->n; i++)
+        files += all->point[i].ranks;
+    if (files > MOST_FILES)
+        return error_report("--export-chakra: %zu files, one for each rank of each prediction; at most %d: name fewer "
+                            "--ranks, --implementations or --bucket-size-mb",
+                            files, MOST_FILES);
+    for (const struct point *p = all->point; p < all->point + all->groups * all->n && !status; p++) {
+        struct replay_plan plan;
+        struct replay_compute compute;
+        char prefix[200];
+        if (p->strategy->on_one_level)
+            return error_report("--export-chakra: %s has collectives of several groups, which the export lacks",
+                                p->label);
+        snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
+        for (char *c = prefix; *c; c++)
+            *c = (char)(*c == ':' ? '_' : *c);
+        points_plan(m, p, &plan, &compute);
+        status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, m->trained->speed,
+                               m->trained->ranks);
+        points_plan_destroy(&plan, &compute);
+    }
+    return status;
+}
+
+/* Predicts the implementations of the run given to --check, and compares. */
+static int check_run(const struct predict_options *o, const struct points_model *m, struct result *r)
+{
+    struct trained target;
+    const struct trained *t = m->trained;
+    int status = trained_read(&target, o->check, "");
+    for (int i = 0; !status && i < t->tensors; i++)
+        if (target.tensors != t->tensors || target.tensor[i].count != t->tensor[i].count)
+            status = error_report("--check %s: trains another model than %s", o->check, o->run);
+    if (!status) {
+        r->all = (struct prediction){allocate(target.rows, sizeof *r->all.point), 1, 0};
+        r->checked = allocate(target.rows, sizeof *r->checked);
+    }
+    for (struct trained_row *row = target.row; !status && row < target.row + target.rows; row++) {
+        struct point *p = &r->all.point[r->all.n];
+        if (row->strategy->on_one_level && !m->intra)
+            continue;
+        *p = (struct point){.strategy = row->strategy, .ranks = target.ranks};
+        strcpy(p->label, row->label);
+        strcpy(p->size, row->size);
+        if (*p->size && bucket_caps_parse(&p->caps, p->size))
+            status = error_report("%s: '%s' is no bucket size", o->check, p->size);
+        r->checked[r->all.n++].measured = stats_geometric(row->step, target.rounds).median;
+    }
+    if (!status && !r->all.n)
+        status = error_report("--check %s: none of its implementations can be predicted", o->check);
+    trained_destroy(&target);
+    if (status)
+        return -1;
+    points_predict(m, r->all.point, r->all.n);
+    for (size_t i = 0; i < r->all.n; i++)
+        r->checked[i].point = r->all.point[i];
+    prediction_add_check(r->document, r->checked, r->all.n);
+    return 0;
+}
+
+/* Predicts the points that options choose. */
+static int predict_choice(const struct predict_options *o, const struct points_model *m, struct prediction *all)
+{
+    struct choice choice = {0};
+    if (choose_ranks(&choice, o->ranks, m->trained) || choose_sizes(&choice, o->sizes, m->trained) ||
+        choose_strategies(&choice, o->implementations, m->trained, m->intra != NULL))
+        return -1;
+    for (size_t i = 0; m->intra && i < choice.numbers; i++)
+        if (choice.ranks[i] % m->ranks_per_host)
+            return error_report("--ranks: %zu is no multiple of --ranks-per-host %zu", choice.ranks[i],
+                                m->ranks_per_host);
+    make_points(&choice, all);
+    for (size_t g = 0; g < all->groups; g++)
+        points_predict(m, all->point + g * all->n, all->n);
+    return 0;
+}
+
+static int predict_points(const struct predict_options *o, const struct points_model *m, struct result *r)
+{
+    if (predict_choice(o, m, &r->all))
+        return -1;
+    prediction_add_steps(r->document, m, &r->all);
+    prediction_add_answers(r->document, m, &r->all);
+    prediction_add_bandwidths(r->document, m, &r->all);
+    return *o->chakra ? export_points(o, m, &r->all) : 0;
+}
+
+static int read_link(const struct predict_options *o, struct link *link)
+{
+    return *o->link         ? link_read(link, "link", o->link)
+           : *o->link_model ? link_parse(link, "link-model", o->link_model)
+                            : error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or "
+                                           "--link-model");
+}
+
+static int predict(const struct predict_options *o)
+{
+    struct trained trained = {0};
+    struct link link = {0}, intra = {0};
+    struct points_model model = {&trained, &link, NULL, o->ranks_per_host, {0, 1}, 0, o->resamples};
+    struct result result = {.document = document_create(TITLE "%s", o->run)};
+    int status = trained_read(&trained, o->run, o->learn_from) || read_link(o, &link) ||
+                 (*o->link_intra && link_read(&intra, "link-intra", o->link_intra));
+    if (!status) {
+        struct points_replayed *replayed = allocate(trained.rows, sizeof *replayed);
+        model.intra = *o->link_intra ? &intra : NULL;
+        points_replay(&model, replayed);
+        prediction_add_replay(result.document, &model, replayed);
+        free(replayed);
+        status = *o->check ? check_run(o, &model, &result) : predict_points(o, &model, &result);
+    }
+    if (!status)
+        status = write_result(o, &result);
+    cJSON_Delete(result.document);
+    free(result.all.point);
+    free(result.checked);
+    trained_destroy(&trained);
+    link_destroy(&link);
+    link_destroy(&intra);
+    return status;
+}
+
+void predict_add_link_section(cJSON *document, const char *run, const char *sweeps)
+{
+    struct trained trained = {0};
+    struct link link = {0};
+    struct prediction all = {0};
+    struct points_model model = {.trained = &trained, .link = &link, .resamples = 100};
+    char ranks[100];
+    if (!trained_read(&trained, run, "") && !link_read(&link, "link", sweeps)) {
+        struct points_replayed *replayed = allocate(trained.rows, sizeof *replayed);
+        snprintf(ranks, sizeof ranks, "%zu,%zu,%zu", trained.ranks, 2 * trained.ranks, 4 * trained.ranks);
+        const struct predict_options options = {.sizes = "auto", .ranks = ranks, .implementations = ""};
+        points_replay(&model, replayed);
+        if (!predict_choice(&options, &model, &all))
+            prediction_add_bandwidths(document, &model, &all);
+        free(replayed);
+        free(all.point);
+    }
+    error_clear(); /* a run without --attainable, or a sweep of few sizes: there is no section */
+    trained_destroy(&trained);
+    link_destroy(&link);
+}
+
+/* ---- the command ---- */
+
+/* Checks what the option table cannot check. Returns 0; or -1, reported. */
+static int check_usage(const struct predict_options *o)
+{
+    if (!o->run)
+        return error_report("no run: name the result directory of a run of the benchmark with --attainable; see "
+                            "--help");
+    for (int i = 0; i < FORMS; i++) {
+        if (*o->form[i] && strcmp(o->form[i], "-") != 0 && files_check_path(form_name[i], o->form[i], form_mark[i]))
+            return -1;
+        for (int j = 0; j < i; j++)
+            if (files_check_apart(form_name[j], o->form[j], form_name[i], o->form[i]))
+                return -1;
+    }
+    return 0;
+}
+
+static const char about[] =
+    "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the benchmark\n"
+    "with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times. Shows first\n"
+    "how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them, what limits them,\n"
+    "and the bandwidth that would be needed.\n";
+
+int run_predict(int argc, char *argv[])
+{
+    struct predict_options options = {0};
+    struct option_table table = {.word = take_word, .context = &options};
+    int status = OK;
+    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
+    if (option_table_parse(&table, argc, argv) || (!table.help && !table.version && check_usage(&options)))
+        status = USAGE;
+    else if (table.help) {
+        printf("Usage: " PREDICT_SYNOPSIS " [OPTION VALUE]...\n\n%s", about);
+        option_table_help(stdout, &table, table.help);
+        printf("\nExit status: 0 success, 1 something cannot be read or written, 2 the command line is wrong.\n");
+    } else if (table.version)
+        printf("ddpbench %s\n", version_text());
+    else
+        status = predict(&options) ? FAILED : OK;
+    error_print();
+    return status;
+}

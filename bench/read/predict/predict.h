@@ -1,0 +1,18 @@
+/* predict.h - `ddpbench predict`: the step that other buckets, strategies, ranks and links would give. */
+#ifndef BENCH_READ_PREDICT_PREDICT_H
+#define BENCH_READ_PREDICT_PREDICT_H
+
+#include <cJSON.h>
+#include <stddef.h>
+
+#define PREDICT_SYNOPSIS "ddpbench predict RUN --link DIR" /* the command line without its other options */
+
+/* Predicts from the run whose directory is among argv[1..]; needs no MPI. Returns the exit status: 0; 1 if anything
+ * cannot be read or written; 2 if the command line is wrong. */
+int run_predict(int argc, char *argv[]);
+
+/* Adds to a report the section on the link that a run needs, from its directory and those of sweeps of collectives,
+ * separated by commas; adds nothing if they cannot be used for it. */
+void predict_add_link_section(cJSON *document, const char *run, const char *sweeps);
+
+#endif

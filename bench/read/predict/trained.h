@@ -1,0 +1,46 @@
+/* trained.h - what a run of the benchmark shows about its steps: computation, collectives alone, and step times. */
+#ifndef BENCH_READ_PREDICT_TRAINED_H
+#define BENCH_READ_PREDICT_TRAINED_H
+
+#include "ddp/plan.h"
+#include "ddp/strategy.h"
+#include "predict/replay.h"
+
+#include <stddef.h>
+
+/* An implementation of the run that reduces gradients. */
+struct trained_row {
+    char label[128], size[50]; /* size: bucket size as --bucket-size-mb takes it; "": the strategy has no buckets */
+    const struct strategy *strategy;
+    struct replay_plan plan; /* its buckets' times are set by trained_load */
+    double *alone;           /* [rounds, plan.n, 3] reduce, within, gather of each bucket, run alone: of the slowest rank */
+    double *step;            /* [rounds] step of the slowest rank */
+    double *computing;       /* [rounds] forward and backward, mean over ranks */
+};
+
+struct trained {
+    size_t ranks, hosts, rounds;
+    struct tensor *tensor; /* [tensors]: name, offset, count and joined are set */
+    int tensors;
+    size_t arena;                 /* floats */
+    struct replay_compute *round; /* [rounds] steps of `none`: each time is that of the slowest rank */
+    double *step;                 /* [rounds] step of `none`, of the slowest rank */
+    double *computing;            /* [rounds] forward and backward of `none`, mean over ranks */
+    double *speed;                /* [ranks] a rank's step / that of the slowest, mean over steps of `none` */
+    double spread;                /* standard deviation over ranks of the logarithm of a step of `none` */
+    struct trained_row *row;      /* [rows], owned; controls that approximate are left out */
+    size_t rows;
+};
+
+/* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. only: labels of the
+ * implementations to read beside `none`, separated by commas; "": all. The run's compute series is that of its rounds;
+ * a round's times are multiplied by the mean over steps of the slowest rank's step / the slowest rank's mean step, since
+ * ranks that synchronise wait for the slowest one in every step. Returns 0; or -1, reported. Release with
+ * trained_destroy in either case. */
+int trained_read(struct trained *trained, const char *directory, const char *only);
+void trained_destroy(struct trained *trained);
+
+/* Sets the times of a row's buckets to those of a round. */
+void trained_load(struct trained_row *row, size_t round);
+
+#endif

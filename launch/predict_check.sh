@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# predict_check.sh - verifies `ddpbench predict` in an emulated network: measures steps and all-reduces on several links, predicts
+# each step from other measurements only, and compares
+#
+# Usage: launch/predict_check.sh [OPTION...] [-- OPTION OF THE BENCHMARK...], as root, after `make`
+#   --links LIST    links, as RATE or RATE/DELAY (default 50mbit,100mbit,200mbit,100mbit/1ms)
+#   --ranks LIST    numbers of ranks (default 2, and 3 and 4 if there are as many cores)
+#   --sizes LIST    bucket sizes in MiB (default 0.1,0.25,0.5,1,2)
+#   --learn ROW     the implementation from which each prediction learns, beside none (default ddp_bucketed:0.5)
+#   --rounds N      rounds of each run (default 12)
+#   --output DIR    results of all runs (default results/<time>-predict); the same command continues there
+# On each link and number of ranks it measures all-reduces, reduce-scatters, all-gathers, and steps of a small model with each
+# strategy and bucket size. A step is then predicted from `none` and ROW of a run: of the same run (same link), of the run on
+# another link with the sweep of this one (other link), or of the run on 2 ranks with the sweep of 2 ranks (more ranks). Prints a
+# table of errors, beside those of attainable steps (perfect overlap) and of sums (no overlap), of the coverage of the 90 %
+# intervals, and of the regret: how much longer than the shortest step that one takes which was predicted to be the shortest.
+# Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), the coverage is not from 80 to 97 %, or
+# the mean regret is above 2 %.
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+settings=settings.txt
+# shellcheck source=launch/series.sh
+. "$here/series.sh"
+
+links=50mbit,100mbit,200mbit,100mbit/1ms sizes=0.1,0.25,0.5,1,2 learn=ddp_bucketed:0.5 rounds=12 output=
+ranks=$([ "$(count_cpus)" -lt 4 ] && echo 2 || echo 2,3,4)
+check_links() { check_list "$1" "$2" '[0-9.]+[mg]bit(/[0-9]+[mu]s)?' "links such as 100mbit or 100mbit/1ms, separated by commas"; }
+check_ranks() { check_list "$1" "$2" '[2-9]|[1-5][0-9]|6[0-4]' "numbers from 2 to 64, separated by commas"; }
+option_rows=("--links links check_links" "--ranks ranks check_ranks" "--sizes sizes check_buckets" "--learn learn check_line"
+    "--rounds rounds check_integer 6 9999" "--output output check_any")
+takes_dashes=1
+read_options "$@"
+[ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
+cd "$here/.."
+[ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
+output=${output:-$PWD/results/$(date +%Y%m%d-%H%M%S)-predict}
+describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --rounds "$rounds" -- "$(quote_words "${after_dashes[@]}")"; }
+
+small=(--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128
+    --batch-size-per-rank 32 --steps-per-block 3 --attainable
+    --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded)
+
+# measure NAME COMMAND...: runs a command of ddpbench in the lab, unless $place/NAME holds its results; retries once, because MPI
+# may hang with many ranks on few cores.
+measure() {
+    local name=$1 try
+    shift
+    [ ! -e "$place/$name/summary.json" ] || return 0
+    for try in 1 2; do
+        rm -rf "${place:?}/part"
+        ! wait_child launch/netlab.sh run -n "$n" -- build/ddpbench "$@" --timeout 60 --output "$place/part" >"$output/.said" 2>&1 || {
+            mv "$place/part" "$place/$name"
+            return 0
+        }
+        say "$place/$name: failed, try $try of 2: $(tail -n 1 "$output/.said")"
+    done
+    exit 1
+}
+
+# measure_link LINK RANKS: measures on one link.
+measure_link() {
+    local kind place=$output/${1//\//-}/$2 n=$2 delay=()
+    [ ! -e "$place/run/summary.json" ] || return 0
+    mkdir -p "$place"
+    [[ $1 != */* ]] || delay=(--delay "${1#*/}")
+    lab_up "$2" --rate "${1%/*}" "${delay[@]}"
+    for kind in all_reduce reduce_scatter all_gather; do measure $kind allreduce --collective $kind -b 512 -e 8M -f 2; done
+    measure run "${small[@]}" --bucket-size-mb "$sizes" --rounds "$rounds" "${after_dashes[@]}"
+}
+
+# predict KIND FROM LINK TARGET: predicts the steps of the run in TARGET, and appends rows to predictions.csv.
+predict() {
+    local from=$2/run link=$3
+    build/ddpbench predict "$from" --learn-from "none,$learn" --link "$link/all_reduce,$link/reduce_scatter,$link/all_gather" \
+        --check "$4/run" --csv - | awk -v OFS=, -v kind="$1" -v from="${2#"$output/"}" -v to="${4#"$output/"}" -v learn="$learn" -F, '
+            NR > 1 && !(kind == "same link" && $1 == learn) { print kind, from, to, $0 }' >>"$output/predictions.csv"
+}
+
+# print_table: prints a row for each kind of prediction, from predictions.csv; fails if some row is not as it should be.
+print_table() {
+    awk -F, '
+        function abs(x) { return x < 0 ? -x : x }
+        NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+        {
+            kind = $1
+            target = $1 SUBSEP $2 SUBSEP $3
+            measured = $column["measured"]
+            n[kind]++
+            error[kind] += abs($column["error"])
+            attainable[kind] += abs($column["attainable_error"])
+            sum[kind] += abs($column["sum_error"])
+            covered[kind] += $column["covered"] == "yes"
+            if (!(target in best) || measured < best[target]) best[target] = measured
+            if (!(target in least) || $column["predicted"] < least[target]) { least[target] = $column["predicted"]; chosen[target] = measured }
+        }
+        END {
+            limit["same link"] = 4; limit["other link"] = 6; limit["more ranks"] = 8
+            for (target in best) {
+                split(target, part, SUBSEP)
+                regret[part[1]] += chosen[target] / best[target] - 1
+                targets[part[1]]++
+            }
+            print "predictions        n   error  attainable     sum  covered  regret\n" \
+                  "                           %           %       %        %       %"
+            split("same link,other link,more ranks", order, ",")
+            for (i = 1; i in order; i++) {
+                kind = order[i]
+                if (!n[kind]) continue
+                e = 100 * error[kind] / n[kind]; c = 100 * covered[kind] / n[kind]; r = 100 * regret[kind] / targets[kind]
+                printf "%-12s %7d %7.2f %11.2f %7.2f %8.1f %7.2f\n", kind, n[kind], e, 100 * attainable[kind] / n[kind], 100 * sum[kind] / n[kind], c, r
+                if (e > limit[kind] || c < 80 || c > 97 || r > 2) bad = 1
+            }
+            exit bad
+        }' "$output/predictions.csv"
+}
+
+# shellcheck disable=SC2317 # called by the trap
+clean_up() {
+    end_child
+    printf '%s' "$clear_line" >&2
+    lab_down
+}
+next_words=0
+trap clean_up EXIT
+trap_signals
+open_series "$output"
+launch/corpus.sh build/corpus.txt >&2
+IFS=, read -ra of_links <<<"$links"
+IFS=, read -ra of_ranks <<<"$ranks"
+total=$((${#of_links[@]} * ${#of_ranks[@]})) run=0 begin=$SECONDS
+for link in "${of_links[@]}"; do
+    for n in "${of_ranks[@]}"; do
+        run=$((run + 1))
+        show_progress $run $total "$([ $run = 1 ] || echo $(((SECONDS - begin) * (total - run + 1) / (run - 1))))" "$link, $n ranks"
+        measure_link "$link" "$n"
+    done
+done
+lab_down
+echo "predictions,from,to,implementation,ranks,measured,predicted,low,high,covered,error,attainable_error,sum_error" >"$output/predictions.csv"
+for to in "${of_links[@]//\//-}"; do
+    for n in "${of_ranks[@]}"; do
+        for from in "${of_links[@]//\//-}"; do
+            if [ "$from" = "$to" ]; then kind='same link'; else kind='other link'; fi
+            predict "$kind" "$output/$from/$n" "$output/$to/$n" "$output/$to/$n"
+        done
+        [ "$n" = "${of_ranks[0]}" ] || predict 'more ranks' "$output/$to/${of_ranks[0]}" "$output/$to/${of_ranks[0]}" "$output/$to/$n"
+    done
+done
+[[ $ranks == *,* ]] || say "more ranks than 2 are not checked: this machine has $(count_cpus) cores, and ranks that share a core compute more slowly"
+print_table

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# predict.sh - ddpbench predict: steps known by hand, real runs and sweeps, its files, and what it refuses.
+set -euo pipefail
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# ---- a run whose steps are known by hand ----
+
+# write_run DIRECTORY [STEP]: writes a run of 6 rounds on 2 ranks, in which nothing varies. Forward takes 1 s; gradient 1 is final
+# after 2 s, gradient 0 after 3 s, each of 4 MB; update 0.5 s, rest 0.25 s. ddp_bucketed:4 reduces each gradient, in 0.6 s and in
+# 0.4 s, so that its step takes 4.15 s. STEP: milliseconds of that step, if they are others.
+write_run() {
+    local step=${2:-4150} rank round
+    mkdir -p "$1"
+    cat >"$1/run.json" <<END
+{"schema_version": 4, "program": "ddpbench", "version": "test", "mode": "benchmark", "time": "2026-01-01T00:00:00Z", "label": "", "argv": ["ddpbench"],
+ "configuration": {}, "derived": {"world_size": 2, "host_count": 2},
+ "tensors": [{"name": "embedding", "offset": 1000000, "count": 1000000, "joined": 1}, {"name": "output", "offset": 0, "count": 1000000, "joined": 1}],
+ "arena": 2000000,
+ "implementations": [{"name": "none", "strategy": "none", "wire_dtype": "fp32", "collectives": []},
+  {"name": "ddp_bucketed:4", "strategy": "ddp_bucketed", "wire_dtype": "fp32", "after_backward": false, "update_in_backward": false, "bucket_size": "4",
+   "collectives": [{"kind": "all_reduce", "bytes": 4000000, "tensors": 1, "parameters": 1000000}, {"kind": "all_reduce", "bytes": 4000000, "tensors": 1, "parameters": 1000000}]}]}
+END
+    echo '{"schema_version": 4, "mode": "benchmark", "label": "", "done": 6, "planned": 6, "of": "rounds", "timed_steps_per_block": 1, "figures": []}' >"$1/summary.json"
+    for rank in 0 1; do
+        for round in 0 1 2 3 4 5; do
+            echo '{"implementation": "none", "round": '$round', "step": 2, "timed": true, "step_ms": 3750, "forward_pass_ms": 1000, "backward_pass_ms": 2000, "block_ms": 3750}'
+            echo '{"implementation": "none", "round": '$round', "gradients_ready_ms": [3000, 2000], "forward_end_ms": 1000, "backward_end_ms": 3000, "update_ms": 500, "rest_ms": 0}'
+            echo '{"implementation": "ddp_bucketed:4", "round": '$round', "step": 2, "timed": true, "step_ms": '"$step"', "forward_pass_ms": 1000, "backward_pass_ms": 2000, "block_ms": '"$step"'}'
+            echo '{"implementation": "ddp_bucketed:4", "round": '$round', "alone_ms": [600, 400], "in_step_ms": [600, 400], "reductions": 1, "last_tensor": [1, 0]}'
+        done >"$1/rank_${rank}_metrics.jsonl"
+    done
+}
+write_run known
+
+# row NAME: prints a row of the last output's table, with single blanks.
+row() { tr -s ' ' <printed | grep -E "^$1 " | head -n 1; }
+
+# An all-reduce of 4 MB between 2 ranks takes 0.8 s: the second starts when the first has ended, at 2.8 s.
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --bucket-size-mb 4,8
+is "a prediction succeeds" "$status" 0
+is "the run's own steps are replayed" "$(row ddp_bucketed:4)" "ddp_bucketed:4 4150.00 4150.00 0.00 0.00"
+succeeds "two buckets: the second all-reduce, from 3 s to 3.8 s, is exposed" grep -qE '^ddp_bucketed:4 2 2 4550[.]00 ' <(tr -s ' ' <printed)
+succeeds "one bucket: an all-reduce of 8 MB, from 3 s to 4.6 s, is exposed" grep -qE '^ddp_bucketed:8 2 1 5350[.]00 ' <(tr -s ' ' <printed)
+succeeds "the best bucket size is named, with its options" grep -qF -e '--implementations ddp_bucketed --bucket-size-mb 4`' <(tr -s '\n ' '  ' <printed)
+# 75 %: a step of 5 s, so the second all-reduce may end 1.25 s after backward: 4 MB in 1.25 s, or 8 MB in 2.25 s, which is more.
+succeeds "the bandwidth that is needed follows from the step" grep -qE '^ddp_bucketed:4 2 82[.]4 [^ ]+ 3[.]56 ' <(tr -s ' ' <printed)
+try "$program" predict known --link-model latency=1ms,bandwidth=5MB/s --bucket-size-mb 4 --ranks 2,4,1024 --implementations ddp_bucketed,ddp_flat,ddp_sharded --csv -
+is "more ranks: every strategy and number is predicted" "$(cut -d, -f1,2 printed | sed 1d | paste -sd ' ')" \
+    "ddp_bucketed:4,2 ddp_flat,2 ddp_sharded:4,2 ddp_bucketed:4,4 ddp_flat,4 ddp_sharded:4,4 ddp_bucketed:4,1024 ddp_flat,1024 ddp_sharded:4,1024"
+# 4 ranks: 2 x 2 stages of 1 ms and 8 MB x 2 x 3/4 over 5 MB/s = 2.404 s, after 3 s of backward.
+is "more ranks: the all-reduce of the whole gradient has more stages and a larger volume" \
+    "$(awk -F, '$1 == "ddp_flat" && $2 == 4 { printf "%.4f", $4 }' printed)" 6.1540
+
+# ---- a check against a run ----
+
+write_run target 4565
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --check target
+is "a prediction is compared with a run" "$status $(row ddp_bucketed:4)" "0 ddp_bucketed:4 4150.00 4150.00 0.00 0.00"
+succeeds "the check shows the error of the prediction, of perfect overlap and of none" \
+    grep -qE '^ddp_bucketed:4 2 4565[.]00 4550[.]00 .* -0[.]33 -0[.]33 17[.]20$' <(tr -s ' ' <printed)
+sed -i 's/"count": 1000000, "joined": 1}]/"count": 999999, "joined": 1}]/' target/run.json
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --check target
+check 1 "refused: a check against another model" '^ddpbench: --check target: trains another model than known$'
+
+# ---- files ----
+
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --ranks 2,4 --json p.json --html p.html --csv p.csv --export-chakra chakra
+is "files are written" "$status $(echo p.*)" "0 p.csv p.html p.json"
+succeeds "the JSON file is valid and has all tables" grep -q '"key":"replay".*"key":"predictions".*"key":"bandwidths"' p.json
+succeeds "the JSON file is valid" valid p.json
+succeeds "the page has a picture" grep -q '<svg' p.html
+is "the export has a file for each rank of each prediction" "$(echo chakra/ddp_bucketed_8.*)" \
+    "$(echo chakra/ddp_bucketed_8.{2_ranks.{0,1},4_ranks.{0..3}}.et)"
+echo keep >p.json
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --json p.json
+check 2 "refused: a file that is not predict's" '^ddpbench: --json p.json'
+
+# ---- real runs ----
+
+tiny=(--device cpu --d-model 32 --num-layers 2 --num-heads 2 --d-ff 64 --context-length 16 --batch-size 4 --vocab-size 256)
+limit=120 try "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 6 --steps-per-block 2 --attainable \
+    --implementations none,ddp,ddp_bucketed,ddp_sharded,ddp_individual_v2 --wire-dtype fp32,bf16 --bucket-size-mb 0.02,0.05 --output run
+is "a run with --attainable succeeds" "$status" 0
+for kind in all_reduce reduce_scatter all_gather; do
+    limit=120 try "${mpirun[@]}" -n 2 "$program" allreduce --collective $kind -b 256 -e 512K -f 4 --iters 5 --output sweep/$kind
+    is "a sweep of $kind succeeds" "$status" 0
+done
+links=sweep/all_reduce,sweep/reduce_scatter,sweep/all_gather
+try "$program" predict run --link $links --ranks 2,4,8 --implementations ddp,ddp_bucketed,ddp_sharded
+is "a real run is predicted" "$status" 0
+succeeds "predictions of 8 ranks are extrapolated" grep -qE '^ddp_sharded.* 8 .*extrapolated' printed
+try "$program" predict run --link $links --learn-from none,ddp --check run
+is "a real run is checked, without rows in bf16" "$status $(grep -cE '^ddp.* (yes|no) ' printed)" "0 6"
+
+# ---- refusals ----
+
+# refuses STATUS WORDS PATTERN OPTION...: checks that predict refuses these options.
+refuses() {
+    local words=$2 pattern=$3 expected=$1
+    shift 3
+    try "$program" predict "$@"
+    check "$expected" "refused: $words" "^ddpbench: $pattern"
+}
+refuses 2 "no run" 'no run: name the result directory'
+refuses 2 "two runs" "'b': only one run" a b
+refuses 1 "no link" 'no link: give --link' known
+refuses 1 "a directory without a run" 'cannot read nowhere: ' nowhere --link sweep/all_reduce
+refuses 1 "a sweep in place of a run" 'sweep/all_reduce: is a run of allreduce' sweep/all_reduce --link sweep/all_reduce
+refuses 1 "a run in place of a sweep" '.*run.*benchmark' run --link run
+refuses 1 "a sweep of another collective alone" '--link: no run has times of all_reduce' run --link sweep/all_gather
+refuses 1 "ranks that are no number" "--ranks '2,x'" known --link-model latency=1us,bandwidth=1GB/s --ranks 2,x
+refuses 1 "a bucket size that is none" "--bucket-size-mb '0'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 0
+refuses 1 "a control" "--implementations 'none'" known --link-model latency=1us,bandwidth=1GB/s --implementations none
+refuses 1 "hierarchical without the link within a host" '--implementations: ddp_hierarchical also needs' known \
+    --link-model latency=1us,bandwidth=1GB/s --implementations ddp_hierarchical
+refuses 1 "an implementation to learn from that the run lacks" "--learn-from: known has no implementation 'ddp'" known \
+    --link-model latency=1us,bandwidth=1GB/s --learn-from none,ddp
+refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
+write_run unfinished
+sed -i 's/"done": 6/"done": 4/' unfinished/summary.json
+refuses 1 "an unfinished run" 'unfinished/summary.json: has 4 of 6 rounds: the run has not finished' unfinished --link-model latency=1us,bandwidth=1GB/s
+write_run cut
+sed -i '/"round": 5, "gradients/d' cut/rank_0_metrics.jsonl cut/rank_1_metrics.jsonl
+refuses 1 "a run without --attainable" 'cut: round 5 lacks' cut --link-model latency=1us,bandwidth=1GB/s
+write_run broken
+sed -i 's/\[600, 400\], "in/[600], "in/' broken/rank_1_metrics.jsonl
+refuses 1 "metrics that are damaged" 'broken/rank_1_metrics.jsonl: line 4 lacks a value' broken --link-model latency=1us,bandwidth=1GB/s
+check_sentences
+exit $failed
