@@ -39,7 +39,7 @@ describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --round
 
 small=(--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128
     --batch-size-per-rank 32 --steps-per-block 3 --attainable
-    --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded)
+    --implementations "none,ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded")
 
 # measure NAME COMMAND...: runs a command of ddpbench in the lab, unless $place/NAME holds its results; retries once, because MPI
 # may hang with many ranks on few cores.

@@ -164,7 +164,7 @@ static int add_run(struct reader *r, const struct saved_run *run)
     if (ranks < 2)
         return error_report("--%s %s: is a run of %zu ranks; give 2 or more", r->option, r->directory, ranks);
     if ((!uses_nccl && strcmp(comm, "mpi") != 0) || (sweeps && uses_nccl != r->link->uses_nccl))
-        return error_report("--%s %s: has comm '%s'; give runs with mpi, or with nccl", r->option, r->directory, comm);
+        return error_report("--%s %s: has comm '%s'; all must have mpi, or all nccl", r->option, r->directory, comm);
     r->link->uses_nccl = uses_nccl;
     for (enum comm_kind kind = COMM_ALL_REDUCE; kind <= COMM_ALL_GATHER; kind++)
         if (add_sweep(r, &run->figures, kind, ranks))

@@ -9,7 +9,8 @@
 
 /* How a time was obtained, from the surest to the least sure: a sweep has this size and number of ranks; a time between
  * two sizes of a sweep of this number of ranks; or a larger size, another number of ranks, another kind of collective,
- * or no sweep. Sizes below the smallest one of a sweep count as interpolated: its time is an upper bound. */
+ * another latency or bandwidth, or no sweep. Sizes below the smallest one of a sweep count as interpolated: its time is
+ * an upper bound. */
 enum link_basis { LINK_MEASURED, LINK_INTERPOLATED, LINK_EXTRAPOLATED, LINK_BASES };
 extern const char *const link_basis_name[LINK_BASES];
 
@@ -17,42 +18,52 @@ extern const char *const link_basis_name[LINK_BASES];
 struct link_sweep {
     enum comm_kind kind;
     size_t ranks, n;
-    double *bytes, *seconds; /* [n] each: message sizes as `allreduce` counts them, and times */
+    double *bytes, *seconds; /* [n] each, n at least 4: message sizes as `allreduce` counts them, and times */
 };
 
 struct link {
     struct link_sweep *sweep; /* [n], owned; n 0: the link is only a latency and a bandwidth */
     size_t n;
-    int uses_nccl;        /* 1: NCCL's algorithms, else MPICH's, decide how times change with the number of ranks */
-    double latency;       /* seconds of one message between two ranks: of the smallest all-reduce, per stage */
-    double bandwidth;     /* bus bytes / second of a rank, of the largest all-reduce */
-    double error;         /* relative standard deviation of a time: of the sweeps' medians, and of interpolation */
-    double latency_scale; /* factors by which latency and bandwidth differ from those measured; 1: as measured */
-    double bandwidth_scale;
+    int uses_nccl;    /* 1: NCCL's algorithms, else MPICH's, decide how times change with the number of ranks */
+    double latency;   /* seconds of a message between two ranks: time of the smallest all-reduce / its stages */
+    double bandwidth; /* bytes / second that a rank sends: volume of the largest all-reduce / its time less latency */
+    double error;     /* relative standard deviation of a time, by intervals and interpolation; 0: no sweeps */
+    double latency_scale, bandwidth_scale; /* factors of the link's latency and bandwidth; 1: as measured */
 };
 
-/* Reads sweeps from result directories of `allreduce`, separated by commas. Uses rows of fp32 that sum in place, or out
- * of place if there are none. option: the option that names them, for messages. Returns 0; or -1, reported, if one
- * cannot be read, is unfinished or from another command, has fewer than 4 sizes, or if none has all-reduces between 2
- * ranks or more. Release with link_destroy in either case. */
+/* Reads sweeps from result directories of `allreduce`, separated by commas: the rows of fp32 that sum in place or, if
+ * there are none, out of place. Latency and bandwidth are those of the all-reduce between the fewest ranks. option: the
+ * option that names the directories, for messages. Returns 0; or -1, reported, if a directory cannot be read, holds an
+ * unfinished run, one of another command or of one rank, or no such rows; if a sweep has fewer than 4 sizes, or has the
+ * kind and number of ranks of another one; if libraries differ; if no sweep is of all-reduces; or if the largest
+ * all-reduce takes hardly longer than the smallest. Release with link_destroy in either case. */
 int link_read(struct link *link, const char *option, const char *directories);
 
-/* Parses words such as latency=23us,bandwidth=11.7MB/s: latency in s, ms, us or ns; bandwidth in B/s, KB/s, MB/s, GB/s,
- * or as gbit or mbit, with powers of 1000. Returns 0; or -1, reported. Release with link_destroy in either case. */
+/* Parses words such as latency=23us,bandwidth=11.7MB/s: latency in s, ms, us or ns, bandwidth as option_nominal takes
+ * it (100gbit, nvlink4). The link has MPICH's algorithms. Returns 0; or -1, reported. Release with link_destroy in
+ * either case. */
 int link_parse(struct link *link, const char *option, const char *words);
 void link_destroy(struct link *link); /* a zeroed link is fine */
 
-/* Returns the seconds of a collective of so many bytes (as `allreduce` counts them: of a rank's whole bucket) between so
- * many ranks, 0 for one rank, and raises *basis to that of the time.
+/* Returns the seconds of a collective of so many bytes (as `allreduce` counts them: of a rank's whole bucket) between
+ * so many ranks, 0 for one rank, and raises *basis to that of the time.
  *
- * Between two sizes times are on a line; above the largest, on the line through the last two sizes; below the smallest,
- * its time. From the sweep with the nearest number of ranks p to q ranks the time is multiplied by the model's time of q
- * over that of p: seconds = stages(p) x latency + volume(p) x bytes / bandwidth, with the algorithm that the library
- * would choose. MPICH: all-reduce by recursive doubling up to 2 KiB (log2 p stages of all bytes), above by a
- * reduce-scatter and an all-gather (2 ceil(log2 p), 2 (p-1)/p); NCCL: the faster of a ring (2 (p-1), 2 (p-1)/p) and a
- * tree (2 ceil(log2 p), 2). A reduce-scatter or an all-gather is half of that. Without a sweep of its kind, half of the
- * all-reduce. Sources: Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH,
- * IJHPCA 19 (2005) 49-66; NCCL's tuning model (src/graph/tuning.cc). */
+ * Between two sizes times are on a line; above the largest, on the line through the last two sizes, or level if that
+ * line falls; below the smallest, its time. The time of the smallest size counts as latency L, so that with the factors
+ * a time T becomes latency_scale x L + (T - L) / bandwidth_scale, L at most T.
+ *
+ * The sweep is that of the kind (without one, of all-reduces) with the number of ranks p nearest to q, the number asked
+ * for, by ratio; of two equally near ones, that of more ranks. Its time is multiplied by the model's time of the kind
+ * for q over that of the sweep's kind for p. The model's time of an all-reduce is stages x latency + volume x bytes /
+ * bandwidth, with the factors, for the algorithm that the library would choose:
+ *                                                  stages             volume
+ * MPICH up to 2 KiB: recursive doubling            ceil(log2 p)       ceil(log2 p)
+ * MPICH above: reduce-scatter and all-gather       2 ceil(log2 p)     2 (p - 1) / p
+ * NCCL, the faster one of: a ring                  2 (p - 1)          2 (p - 1) / p
+ *                          a tree                  2 ceil(log2 p)     2
+ * The model's time of a reduce-scatter or an all-gather is half of that. Sources: Thakur, Rabenseifner and Gropp,
+ * Optimization of Collective Communication Operations in MPICH, IJHPCA 19 (2005) 49-66; NCCL's tuning model
+ * (src/graph/tuning.cc). */
 double link_seconds(const struct link *link, enum comm_kind kind, size_t ranks, double bytes, enum link_basis *basis);
 
 /* Whether the link has a sweep of that kind of collective between so many ranks. */

@@ -217,7 +217,7 @@ void prediction_add_bandwidths(cJSON *document, const struct points_model *m, co
                                        TABLE_ROWS(needed, n),
                                        .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
                                                 "which computation takes this share of a step, at the latency of the "
-                                                "link; -: no bandwidth is enough. now: the share with this link."}});
+                                                "link; n/a: no bandwidth is enough. now: the share with this link."}});
     free(needed);
     free(row);
 }
