@@ -51,6 +51,7 @@ struct chart_xy {
     size_t n_series, n_references;
     const char *const *panel; /* [n_panels] names; n_panels 0: one plot without a name */
     size_t n_panels;
+    const char *interval; /* what intervals are, for the legend; NULL: 95 % interval */
 };
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *chart);
 

@@ -232,7 +232,7 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
     if (has[CHART_TIE])
         item[items++] = (struct frame_item){"tied with the best", SVG_INK, SIGN_TIE};
     if (intervals)
-        item[items++] = (struct frame_item){"95 % interval", SVG_INK, SIGN_INTERVAL};
+        item[items++] = (struct frame_item){c->interval ? c->interval : "95 % interval", SVG_INK, SIGN_INTERVAL};
     frame->y += items ? 14 : 0;
     frame_legend(frame, item, items);
 }

@@ -113,7 +113,8 @@ static void draw_scaling(cJSON *document, const struct prediction *all)
                  &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
                                     .y = {.title = "ms a step"},
                                     .series = series,
-                                    .n_series = lines}));
+                                    .n_series = lines,
+                                    .interval = "90 % interval"}));
     free(point);
 }
 

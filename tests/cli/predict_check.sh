@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# predict_check.sh - launch/predict_check.sh with a fake netlab.sh and a fake ddpbench: which errors make it fail, and that the same
+# command continues.
+set -euo pipefail
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+mkdir -p tree/launch tree/build
+cp "$root"/launch/{predict_check,series,common}.sh tree/launch
+printf '%s\n' '#!/bin/bash' 'touch "$1"' >tree/launch/corpus.sh # shellcheck disable=SC2016
+cat >tree/launch/netlab.sh <<'END'
+#!/bin/bash
+cd "$(dirname "$0")/.."
+echo "$*" >>done
+[ "$1" != run ] || { shift 4 && "$@"; }
+END
+# The fake ddpbench measures nothing. Its predictions of a step of 100 ms are wrong by the percent in the file `error`, but for every
+# tenth, which is wrong by three times that and outside its interval; the step of ddp_flat, which is predicted to be the shortest, is
+# longer than that of ddp by the percent in the file `regret`.
+cat >tree/build/ddpbench <<'END'
+#!/bin/bash
+[ "$1" = predict ] || {
+    [ ! -e breaks ] || { rm breaks; echo "ddpbench: no progress" >&2; exit 1; }
+    while [ "$1" != --output ]; do shift; done
+    mkdir -p "$2"
+    echo '{}' >"$2/summary.json"
+    exit
+}
+echo "implementation,ranks,measured,predicted,low,high,covered,error,attainable_error,sum_error"
+awk -v error="$(cat error)" -v regret="$(cat regret)" 'BEGIN {
+    for (i = 0; i < 10; i++) {
+        wrong = (i == 9 ? 3 : 1) * error / 100
+        measured = i == 1 ? 0.1 * (1 + regret / 100) : 0.1
+        predicted = (i == 1 ? 0.09 : 0.11)
+        printf "%s,2,%g,%g,0.1,0.1,%s,%g,-0.2,0.4\n", i == 0 ? "ddp" : i == 1 ? "ddp_flat" : "ddp_bucketed:" i, measured, predicted, i == 9 ? "no" : "yes", i % 2 ? wrong : -wrong
+    }
+}'
+END
+chmod +x tree/launch/*.sh tree/build/ddpbench
+
+# proof STATUS WORDS PATTERN ERROR REGRET [OPTION...]: runs the script with these errors, and checks its status and a line of its table.
+proof() {
+    echo "$4" >tree/error
+    echo "$5" >tree/regret
+    try tree/launch/predict_check.sh --links 100mbit,50mbit/1ms --ranks 2,3 --output out "${@:6}"
+    cat printed >>said
+    check "$1" "$2" "$3"
+}
+proof 0 "it passes if errors are small" '^same link +40 +2[.]40 +20[.]00 +40[.]00 +90[.]0 +1[.]00$' 2 1
+is "steps on another link are predicted in both directions, more ranks from the fewest" \
+    "$(cut -d, -f1-3 out/predictions.csv | sed 1d | sort | uniq -c | tr -s ' ' | grep -v same | paste -sd ';')" \
+    " 10 more ranks,100mbit/2,100mbit/3; 10 more ranks,50mbit-1ms/2,50mbit-1ms/3; 10 other link,100mbit/2,50mbit-1ms/2; 10 other link,100mbit/3,50mbit-1ms/3; 10 other link,50mbit-1ms/2,100mbit/2; 10 other link,50mbit-1ms/3,100mbit/3"
+is "each link is up once for each number of ranks" "$(grep -c '^up --nodes [23] --rate ' tree/done) $(grep -c 'rate 50mbit --delay 1ms' tree/done) $(tail -n 1 tree/done)" "4 2 down"
+: >tree/done
+proof 0 "the same command continues" '^other link +40 ' 2 1
+is "a complete series measures nothing" "$(grep -c run tree/done || true)" 0
+proof 1 "it fails if an error is too large" '^same link +40 +4[.]80 ' 4 1
+proof 1 "it fails if the predicted choice is wrong" '^more ranks +20 .* 3[.]00$' 2 3
+is "the row that was learnt from is left out of its own run" "$(grep -c '^same link.*,ddp_flat,' out/predictions.csv || true) $(grep -c '^other link.*,ddp_flat,' out/predictions.csv || true)" "4 4"
+proof 1 "it fails if the intervals contain all steps" '^same link +36 .* 100[.]0 ' 2 1 --learn ddp_bucketed:9
+proof 2 "a series with other settings is refused" '--rounds: earlier starts in .* had "12"' 2 1 --rounds 7
+proof 2 "a link that is none is refused" "^predict_check.sh: --links 'fast': expected links such as 100mbit or 100mbit/1ms" 2 1 --links fast
+rm -rf out
+: >tree/breaks
+proof 0 "a run that fails is repeated" 'failed, try 1 of 2: ddpbench: no progress' 2 1
+exit "$failed"
