@@ -8,7 +8,10 @@ set -euo pipefail
 
 mkdir -p tree/launch tree/build
 cp "$root"/launch/{predict_check,series,common}.sh tree/launch
-printf '%s\n' '#!/bin/bash' 'touch "$1"' >tree/launch/corpus.sh # shellcheck disable=SC2016
+cat >tree/launch/corpus.sh <<'END'
+#!/bin/bash
+touch "$1"
+END
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/bash
 cd "$(dirname "$0")/.."
