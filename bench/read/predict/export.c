@@ -38,8 +38,8 @@ static long add_compute(struct step *s, const char *what, int bucket, double sec
 /* Appends the next collective, which needs all computation so far. */
 static void add_collective(struct step *s, enum chakra_comm comm, int bucket, double bytes, double seconds)
 {
-    static const char *const what[] = {"all_reduce", [CHAKRA_ALL_GATHER] = "all_gather",
-                                       [CHAKRA_REDUCE_SCATTER] = "reduce_scatter"};
+    static const char *const what[] = {
+        "all_reduce", [CHAKRA_ALL_GATHER] = "all_gather", [CHAKRA_REDUCE_SCATTER] = "reduce_scatter"};
     struct chakra_node node = node_of(CHAKRA_COLL, what[comm], bucket, seconds);
     node.data_dep[0] = s->computed;
     node.ctrl_dep = s->communicated;
@@ -107,9 +107,10 @@ int export_chakra(const char *option, const char *directory, const char *prefix,
         if (snprintf(path, sizeof path, "%s/%s.%zu.et", directory, prefix, r) >= (int)sizeof path)
             return error_report("--%s %.60s...: the paths of its files are longer than %d characters; choose another",
                                 option, directory, FILES_PATH - 1);
-        status = (!r && files_make_directories(option, directory)) ||
-                 write_rank(path, (struct step){.compute = compute, .plan = plan, .speed = speed[r % speeds],
-                                                .ranks = (double)ranks});
+        status =
+            (!r && files_make_directories(option, directory)) ||
+            write_rank(path, (struct step){
+                                 .compute = compute, .plan = plan, .speed = speed[r % speeds], .ranks = (double)ranks});
     }
     return status ? -1 : 0;
 }

@@ -1,0 +1,264 @@
+#!/usr/bin/python3
+"""check_chakra.py - checks the Chakra execution traces PREFIX.RANK.et of a directory by the rules that simulators rely on.
+
+Decodes them with the code that protoc makes of SCHEMA, so it needs protoc and Python's protobuf. With --self-test it also
+breaks copies of the files, each in one way, and checks that every mistake is found.
+"""
+import argparse
+import copy
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from google.protobuf.message import DecodeError
+
+# what the checked files use of the schema; any other field is a fault
+SCHEMA = """
+syntax = "proto3";
+message Attribute {
+  string name = 1;
+  oneof value { int32 int32_val = 7; int64 int64_val = 9; uint64 uint64_val = 13; bool bool_val = 27; string string_val = 29; }
+}
+message Metadata { string version = 1; repeated Attribute attr = 2; }
+message Node {
+  uint64 id = 1;
+  string name = 2;
+  uint32 type = 3;
+  repeated uint64 ctrl_deps = 4;
+  repeated uint64 data_deps = 5;
+  uint64 start_time_micros = 6;
+  uint64 duration_micros = 7;
+  repeated Attribute attr = 10;
+}
+"""
+COMP, COLL = 4, 7
+NAMES = {COMP: "COMP_NODE", COLL: "COMM_COLL_NODE"}
+ATTRIBUTES = {COMP: {"is_cpu_op": "bool_val", "duration_ns": "uint64_val"}}
+ATTRIBUTES[COLL] = {**ATTRIBUTES[COMP], "comm_type": "int64_val", "comm_size": "int64_val", "pg_name": "string_val"}
+COLLECTIVES = {0: "all-reduce", 2: "all-gather", 7: "reduce-scatter"}
+
+
+class Wrong(Exception):
+    """A file breaks a rule."""
+
+
+def require(condition, words):
+    if not condition:
+        raise Wrong(words)
+
+
+def import_schema():
+    """Returns the module that protoc makes of SCHEMA."""
+    with tempfile.TemporaryDirectory() as directory:
+        with open(os.path.join(directory, "chakra_subset.proto"), "w", encoding="ascii") as file:
+            file.write(SCHEMA)
+        subprocess.run(["protoc", f"--proto_path={directory}", f"--python_out={directory}", "chakra_subset.proto"], check=True)
+        sys.path.insert(0, directory)
+        sys.dont_write_bytecode = True
+        return __import__("chakra_subset_pb2")
+
+
+# ---- one file ----
+
+def split(data):
+    """Returns the messages of a file, each of which comes after its length, a varint of at most 32 bits."""
+    messages, at = [], 0
+    while at < len(data):
+        length = shift = 0
+        while True:
+            require(at < len(data) and shift <= 28, "a length is cut off or too long")
+            length |= (data[at] & 127) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 128:
+                break
+        require(at + length <= len(data), "the last message is cut off")
+        messages.append(data[at:at + length])
+        at += length
+    return messages
+
+
+def decode(kind, data):
+    try:
+        message = kind.FromString(data)
+    except DecodeError as error:
+        raise Wrong(f"a {kind.__name__} cannot be decoded: {error}") from None
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    require(message.ByteSize() == size, f"a {kind.__name__} has a field that is not in the schema, or of another type")
+    return message
+
+
+def read(schema, data):
+    """Returns the nodes of a file."""
+    metadata, *nodes = split(data) or [b""]
+    require(decode(schema.Metadata, metadata).version == "0.0.4", "the version is not 0.0.4")
+    require(nodes, "there is no node")
+    return [decode(schema.Node, node) for node in nodes]
+
+
+def value_of(node, name):
+    attribute = next(a for a in node.attr if a.name == name)
+    return getattr(attribute, ATTRIBUTES[node.type][name])
+
+
+def check_node(node):
+    require(node.type in NAMES, f"node {node.id} has type {node.type}")
+    require(NAMES[node.type] in node.name, f"node {node.id}, {node.name!r}, is not named by its type, {NAMES[node.type]}")
+    found = {a.name: a.WhichOneof("value") for a in node.attr}
+    require(len(found) == len(node.attr) and found == ATTRIBUTES[node.type], f"node {node.id} has the attributes {found}")
+    if node.type == COLL:
+        kind, size = value_of(node, "comm_type"), value_of(node, "comm_size")
+        require(not value_of(node, "is_cpu_op"), f"node {node.id}, a collective, is a CPU operation")
+        require(kind in COLLECTIVES, f"node {node.id} has comm_type {kind}")
+        require(size > 0, f"node {node.id} has comm_size {size}")
+        require(value_of(node, "pg_name") == "", f"node {node.id} is a collective of a group")
+
+
+def check_graph(nodes):
+    """Checks ids and dependencies: a node can run as soon as all that it depends on have run, and in the end all have."""
+    waiting = {node.id: {*node.ctrl_deps, *node.data_deps} for node in nodes}
+    require(len(waiting) == len(nodes), "two nodes have the same id")
+    for node, needed in waiting.items():
+        require(needed <= waiting.keys(), f"node {node} depends on a node that is not in the file")
+    require(any(not needed for needed in waiting.values()), "every node depends on another")
+    while waiting:
+        free = {node for node, needed in waiting.items() if not needed & waiting.keys()}
+        require(free, f"the nodes {sorted(waiting)} depend on each other in a cycle")
+        waiting = {node: needed for node, needed in waiting.items() if node not in free}
+
+
+def check_durations(nodes):
+    for kind, name in NAMES.items():
+        us = sum(n.duration_micros for n in nodes if n.type == kind)
+        ns = sum(value_of(n, "duration_ns") for n in nodes if n.type == kind)
+        require(abs(1000 * us - ns) <= 1000, f"the durations of all {name}s are {us} us, but {ns} ns")
+
+
+def collectives_of(nodes):
+    """Returns kinds and sizes of the collectives, whose order must be fixed by their dependencies."""
+    found = [node for node in nodes if node.type == COLL]
+    for before, node in zip(found, found[1:]):
+        require(before.id in node.ctrl_deps, f"the collective {node.id} does not depend on the one before it, {before.id}")
+    return [(COLLECTIVES[value_of(n, "comm_type")], value_of(n, "comm_size")) for n in found]
+
+
+# ---- the files of all ranks ----
+
+def check(ranks):
+    """Checks the nodes of all ranks. Returns the number of collectives."""
+    sequences = []
+    for rank, nodes in enumerate(ranks):
+        try:
+            for node in nodes:
+                check_node(node)
+            check_graph(nodes)
+            check_durations(nodes)
+            sequences.append(collectives_of(nodes))
+        except Wrong as wrong:
+            raise Wrong(f"rank {rank}: {wrong}") from None
+    for rank, sequence in enumerate(sequences):
+        require(sequence == sequences[0], f"rank {rank} has the collectives {sequence}, but rank 0 {sequences[0]}")
+    return len(sequences[0])
+
+
+def load(directory):
+    """Returns the contents of the files of each prefix, in the order of the ranks."""
+    found = {}
+    for path in glob.glob(os.path.join(glob.escape(directory), "*.et")):
+        match = re.fullmatch(r"(.*)\.(0|[1-9]\d*)\.et", os.path.basename(path))
+        require(match, f"{path} is not named PREFIX.RANK.et")
+        with open(path, "rb") as file:
+            found.setdefault(match[1], {})[int(match[2])] = file.read()
+    require(found, f"there is no *.et in {directory}")
+    for prefix, ranks in found.items():
+        require(sorted(ranks) == list(range(len(ranks))), f"{prefix}: there are only files of the ranks {sorted(ranks)}")
+    return {prefix: [ranks[r] for r in range(len(ranks))] for prefix, ranks in sorted(found.items())}
+
+
+# ---- self-test ----
+
+def attribute_of(node, name):
+    return next(a for a in node.attr if a.name == name)
+
+
+def copy_of_attribute(node, name):
+    node.attr.add().CopyFrom(attribute_of(node, name))
+
+
+# mistakes, each made in the nodes of the last rank: f is the first node, c the first collective, and l the last node
+MISTAKES = {
+    "two nodes have the same id": lambda f, c, l: setattr(l, "id", f.id),
+    "depends on a node that is not in the file": lambda f, c, l: l.data_deps.append(l.id + 1),
+    "every node depends on another": lambda f, c, l: f.ctrl_deps.append(l.id),
+    "depend on each other in a cycle": lambda f, c, l: c.ctrl_deps.append(l.id),
+    "but rank 0": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int64_val", 1),
+    "but rank 0 [(": lambda f, c, l: setattr(attribute_of(c, "comm_type"), "int64_val", 2),
+    "has comm_type": lambda f, c, l: setattr(attribute_of(c, "comm_type"), "int64_val", 3),
+    "has comm_size": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int64_val", 0),
+    "has the attributes": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int32_val", 5),
+    "{'is_cpu_op'": lambda f, c, l: copy_of_attribute(c, "comm_type"),
+    "is a CPU operation": lambda f, c, l: setattr(attribute_of(c, "is_cpu_op"), "bool_val", True),
+    "of a group": lambda f, c, l: setattr(attribute_of(c, "pg_name"), "string_val", "1"),
+    "has type": lambda f, c, l: setattr(f, "type", 5),
+    "is not named by its type": lambda f, c, l: setattr(c, "name", "COMP_NODE"),
+    "COMP_NODEs are": lambda f, c, l: setattr(f, "duration_micros", f.duration_micros + 2),
+    "COMM_COLL_NODEs are": lambda f, c, l: setattr(attribute_of(c, "duration_ns"), "uint64_val", 0),
+}
+
+
+def expect_wrong(words, action, *arguments):
+    try:
+        action(*arguments)
+    except Wrong as wrong:
+        require(words in str(wrong), f"the mistake '{words}' was called '{wrong}'")
+    else:
+        raise Wrong(f"the mistake '{words}' was not found")
+
+
+def self_test(schema, files):
+    """Breaks the files of a prefix in memory. Returns the number of mistakes."""
+    ranks = [read(schema, data) for data in files]
+    for words, mistake in MISTAKES.items():
+        broken = copy.deepcopy(ranks)
+        mistake(broken[-1][0], next(n for n in broken[-1] if n.type == COLL), broken[-1][-1])
+        expect_wrong(words, check, broken)
+    broken = copy.deepcopy(ranks)
+    del [n for n in broken[-1] if n.type == COLL][1].ctrl_deps[:]
+    expect_wrong("does not depend on the one before it", check, broken)
+    end = files[-1]
+    for words, data in [("cut off", end[:-1]), ("cut off or too long", end + b"\xff" * 6), ("0.0.4", end.replace(b"0.0.4", b"0.0.3")),
+                        ("no node", end[:end[0] + 1]), ("not in the schema", end + b"\x02\x58\x01")]:
+        expect_wrong(words, read, schema, data)
+    return len(MISTAKES) + 6
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--self-test", action="store_true", help="also break copies of the files that have 2 collectives or more")
+    parser.add_argument("directory", help="the directory of the files")
+    arguments = parser.parse_args()
+    failed = False
+    try:
+        schema = import_schema()
+        found = load(arguments.directory)
+    except (Wrong, OSError, subprocess.CalledProcessError) as wrong:
+        print(f"not ok - Chakra: {wrong}")
+        return 1
+    for prefix, files in found.items():
+        try:
+            n = check([read(schema, data) for data in files])
+            print(f"ok - Chakra, {prefix}: {len(files)} ranks, {n} collectives of each")
+            if arguments.self_test and n > 1 and len(files) > 1:
+                print(f"ok - Chakra, {prefix}: {self_test(schema, files)} mistakes are found")
+        except Wrong as wrong:
+            failed = True
+            print(f"not ok - Chakra, {prefix}: {wrong}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
