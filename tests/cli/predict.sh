@@ -73,6 +73,11 @@ succeeds "the JSON file is valid" valid p.json
 succeeds "the page has a picture" grep -q '<svg' p.html
 is "the export has a file for each rank of each prediction" "$(echo chakra/ddp_bucketed_8.*)" \
     "$(echo chakra/ddp_bucketed_8.{2_ranks.{0,1},4_ranks.{0..3}}.et)"
+if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
+    succeeds "Protocol Buffers decode the export, which follows the rules" /usr/bin/python3 "$root/tests/consumers/check_chakra.py" --self-test chakra
+else
+    echo "skip - Protocol Buffers decode the export: protoc or python3-protobuf is not installed"
+fi
 echo keep >p.json
 try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --json p.json
 check 2 "refused: a file that is not predict's" '^ddpbench: --json p.json'
