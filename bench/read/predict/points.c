@@ -6,9 +6,7 @@
 #include "kernels/random.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the run's own steps ---- */
 
@@ -39,8 +37,9 @@ static double replay_rows(const struct trained *t, struct replay_overlap overlap
     return squares;
 }
 
-/* Returns the slowdown that gives the extra time of forward and backward, and the progress with which replayed steps are
- * closest to the measured ones (least squares of logarithms). Each depends on the other, so they are found in turn. */
+/* Returns the slowdown that gives the extra time of forward and backward, and the progress with which replayed steps
+ * are closest to the measured ones (least squares of logarithms). Each depends on the other, so they are found in turn.
+ */
 static struct replay_overlap find_overlap(const struct trained *t)
 {
     enum { TURNS = 5, THIRDS = 12 };
@@ -49,7 +48,7 @@ static struct replay_overlap find_overlap(const struct trained *t)
     double *step = allocate(t->rounds, sizeof *step), extra = 0, hidden;
     for (size_t i = 0; i < t->rows; i++)
         for (size_t r = 0; r < t->rounds && !t->row[i].plan.after_backward; r++)
-            extra += t->row[i].computing[r] - t->computing[r];
+            extra += t->row[i].computing[r] - t->row[t->rows].computing[r];
     for (int turn = 0; turn < TURNS; turn++) {
         double low = least, high = 1;
         replay_rows(t, o, step, &hidden);
@@ -80,7 +79,7 @@ void points_replay(struct points_model *model, struct points_replayed *row)
         replay_rounds(t, of, perfect, step, &unused);
         row[i].perfect = stats_paired(step, of->step, t->rounds, 0.9).ratio - 1;
         squares += replay_rounds(t, of, model->overlap, step, &unused);
-        snprintf(row[i].label, sizeof row[i].label, "%s", of->label);
+        row[i].label = of->label;
         row[i].measured = stats_geometric(of->step, t->rounds).median;
         row[i].replayed = stats_geometric(step, t->rounds).median;
         row[i].error = row[i].replayed / row[i].measured - 1;
@@ -103,18 +102,6 @@ static double straggling(const struct trained *t, size_t ranks)
     return exp(t->spread * (largest_normal(ranks) - largest_normal(t->ranks)));
 }
 
-/* Sets *to, whose `ready` has room, to *from with all times multiplied by `scale`; or, if add is 1, adds that. */
-static void scale_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add)
-{
-    to->tensors = from->tensors;
-    to->forward_end = add * to->forward_end + scale * from->forward_end;
-    to->backward_end = add * to->backward_end + scale * from->backward_end;
-    to->update = add * to->update + scale * from->update;
-    to->rest = add * to->rest + scale * from->rest;
-    for (int i = 0; i < from->tensors; i++)
-        to->ready[i] = add * to->ready[i] + scale * from->ready[i];
-}
-
 /* Sets the times of the buckets' collectives to those of links that are `intra` and `link`, multiplied by `factor`. */
 static void time_plan(const struct points_model *model, const struct point *p, const struct link *link, double factor,
                       struct replay_plan *plan, enum link_basis *basis)
@@ -131,34 +118,16 @@ static void time_plan(const struct points_model *model, const struct point *p, c
     }
 }
 
-/* Cuts the buckets of a point. */
-static void cut_plan(const struct trained *t, const struct point *p, struct replay_plan *plan)
-{
-    struct plan cut;
-    p->strategy->plan(&cut, t->tensor, t->tensors, &p->caps);
-    *plan = (struct replay_plan){.n = cut.n,
-                                 .after_backward = !p->strategy->overlaps,
-                                 .updates_early = p->strategy->updates_early,
-                                 .shards = p->strategy->shards,
-                                 .update_share = p->strategy->shards ? 1 / (double)p->ranks : 1};
-    plan->bucket = allocate((size_t)cut.n + 1, sizeof *plan->bucket);
-    for (int b = 0; b < cut.n; b++)
-        plan->bucket[b] = (struct replay_bucket){.last_tensor = cut.bucket[b].last_tensor,
-                                                 .bytes = sizeof(float) * (double)cut.bucket[b].count,
-                                                 .share = (double)cut.bucket[b].count / (double)t->arena};
-    plan_destroy(&cut);
-}
-
 void points_plan(const struct points_model *model, const struct point *p, struct replay_plan *plan,
                  struct replay_compute *compute)
 {
     const struct trained *t = model->trained;
     enum link_basis basis = LINK_MEASURED;
-    cut_plan(t, p, plan);
+    *plan = trained_cut(t, p->strategy, &p->caps, p->ranks);
     time_plan(model, p, model->link, 1, plan, &basis);
     *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
     for (size_t r = 0; r < t->rounds; r++)
-        scale_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
+        replay_add_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
 }
 
 void points_plan_destroy(struct replay_plan *plan, struct replay_compute *compute)
@@ -190,43 +159,24 @@ static const char *find_limit(const struct points_model *m, const struct point *
     return limit;
 }
 
-/* Sets a point's members that come from the mean of the rounds. */
-static void describe_point(const struct points_model *m, struct point *p)
-{
-    struct replay_plan plan;
-    struct replay_compute compute;
-    points_plan(m, p, &plan, &compute);
-    p->buckets = (size_t)plan.n;
-    p->compute = compute.backward_end + compute.update + compute.rest;
-    p->at = replay(&compute, &plan, m->overlap);
-    p->efficiency = p->compute / p->at.step;
-    p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
-    p->sum = p->compute + p->at.communication;
-    p->basis = link_basis_name[p->times];
-    p->limit = find_limit(m, p, &compute, &plan);
-    points_plan_destroy(&plan, &compute);
-}
-
 double points_bandwidth(const struct points_model *model, const struct point *p, double share)
 {
     struct replay_plan plan;
     struct replay_compute compute;
     struct link link = *model->link;
-    enum link_basis basis = LINK_MEASURED;
-    double low = log(1e3 / link.bandwidth), high = log(1e15 / link.bandwidth);
+    enum link_basis unused = LINK_MEASURED;
+    double low = log(1e3 / link.bandwidth), high = log(1e15 / link.bandwidth), middle = high;
+    int possible = 1;
     points_plan(model, p, &plan, &compute);
-    for (int i = 0; i < 40; i++) {
-        double middle = i ? (low + high) / 2 : high;
+    for (int i = 0; i < 40 && possible; i++, middle = (low + high) / 2) {
         link.bandwidth_scale = exp(middle);
-        time_plan(model, p, &link, 1, &plan, &basis);
-        int enough = p->compute >= share * replay(&compute, &plan, model->overlap).step;
-        if (!i && !enough)
-            low = INFINITY;
-        high = enough ? middle : high;
-        low = enough ? low : fmax(low, middle);
+        time_plan(model, p, &link, 1, &plan, &unused);
+        int is_enough = p->compute >= share * replay(&compute, &plan, model->overlap).step;
+        possible = i || is_enough;
+        *(is_enough ? &high : &low) = middle;
     }
     points_plan_destroy(&plan, &compute);
-    return isinf(low) ? INFINITY : link.bandwidth * exp(high);
+    return possible ? link.bandwidth * exp(high) : INFINITY;
 }
 
 /* ---- intervals ---- */
@@ -246,22 +196,33 @@ enum { FACTORS = 3 };              /* replays of a round, with the link's times 
 static const double factor_at = 2; /* how many standard deviations below and above */
 enum { STREAM_ROUNDS, STREAM_LINK, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
 
-/* Fills replayed[rounds, FACTORS] with a point's steps. */
-static void replay_point(const struct points_model *model, struct point *p, double *replayed)
+/* Fills replayed[rounds, FACTORS] with the logarithms of a point's steps, and sets its members that come from them. */
+static void replay_point(const struct points_model *m, struct point *p, double *replayed)
 {
-    const struct trained *t = model->trained;
-    struct replay_compute compute = {.ready = allocate((size_t)t->tensors, sizeof *compute.ready)};
+    const struct trained *t = m->trained;
     struct replay_plan plan;
-    double slower = straggling(t, p->ranks);
-    p->times = LINK_MEASURED;
-    cut_plan(t, p, &plan);
+    struct replay_compute compute;
+    enum link_basis basis = LINK_MEASURED;
+    double sum = 0;
+    points_plan(m, p, &plan, &compute);
+    p->buckets = (size_t)plan.n;
+    p->compute = compute.backward_end + compute.update + compute.rest;
+    p->at = replay(&compute, &plan, m->overlap);
+    p->efficiency = p->compute / p->at.step;
+    p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
+    p->sum = p->compute + p->at.communication;
+    p->limit = find_limit(m, p, &compute, &plan);
     for (int f = 0; f < FACTORS; f++) {
-        time_plan(model, p, model->link, exp((f - 1) * factor_at * model->link->error), &plan, &p->times);
+        time_plan(m, p, m->link, exp((f - 1) * factor_at * m->link->error), &plan, &basis);
         for (size_t r = 0; r < t->rounds; r++) {
-            scale_compute(&compute, &t->round[r], slower, 0);
-            replayed[r * FACTORS + (size_t)f] = log(replay(&compute, &plan, model->overlap).step);
+            replay_add_compute(&compute, &t->round[r], straggling(t, p->ranks), 0);
+            replayed[r * FACTORS + (size_t)f] = log(replay(&compute, &plan, m->overlap).step);
         }
     }
+    for (size_t r = 0; r < t->rounds; r++)
+        sum += replayed[r * FACTORS + 1];
+    p->step = exp(sum / (double)t->rounds);
+    p->basis = link_basis_name[basis];
     points_plan_destroy(&plan, &compute);
 }
 
@@ -294,27 +255,23 @@ struct point *points_shortest(struct point *point, size_t n, const struct strate
 
 void points_predict(const struct points_model *model, struct point *point, size_t n)
 {
-    size_t rounds = model->trained->rounds, resamples = model->resamples;
-    double *replayed = allocate(rounds * FACTORS, sizeof *replayed), *sample = allocate(resamples, sizeof *sample);
+    size_t resamples = model->resamples;
+    double *replayed = allocate(model->trained->rounds * FACTORS, sizeof *replayed),
+           *sample = allocate(resamples, sizeof *sample);
     double *shortest = allocate(resamples, sizeof *shortest);
     size_t *best = allocate(resamples, sizeof *best);
     for (size_t p = 0; p < n; p++) {
-        double sum = 0;
         replay_point(model, &point[p], replayed);
-        for (size_t r = 0; r < rounds; r++)
-            sum += replayed[r * FACTORS + 1];
         resample_point(model, replayed, p, sample);
         for (size_t i = 0; i < resamples; i++)
             if (!p || sample[i] < shortest[i]) {
                 shortest[i] = sample[i];
                 best[i] = p;
             }
-        point[p].step = exp(sum / (double)rounds);
         point[p].low = exp(stats_quantile(sample, resamples, 0.05));
         point[p].high = exp(stats_quantile(sample, resamples, 0.95));
         point[p].best = 0;
         point[p].mark = "";
-        describe_point(model, &point[p]);
     }
     for (size_t i = 0; i < resamples; i++)
         point[best[i]].best += 1 / (double)resamples;

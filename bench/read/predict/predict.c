@@ -36,7 +36,7 @@ static const struct option rows[] = {
      .help = "or the link's figures, such as latency=23us,bandwidth=11.7MB/s: of one message, and busbw of a rank"},
     {.name = "link-intra", .kind = &option_path, .offset = FIELD(link_intra), .initial = "", .value_name = "DIR", .needs = "ranks-per-host",
      .help = "result directories of `ddpbench allreduce` within one host, for ddp_hierarchical"},
-    {.name = "ranks-per-host", .kind = &option_count, .offset = FIELD(ranks_per_host), .initial = "0", .high = 1024, .needs = "link-intra",
+    {.name = "ranks-per-host", .kind = &option_count, .offset = FIELD(ranks_per_host), .initial = "1", .low = 1, .high = 1024, .needs = "link-intra",
      .help = "ranks of each host of the predictions"},
     {.name = "ranks", .common = 1, .kind = &option_text, .offset = FIELD(ranks), .initial = "", .value_name = "LIST", .decides = "those of the run",
      .help = "numbers of ranks, such as 2,4,8,1024; each computes what a rank of the run does (weak scaling)"},
@@ -89,7 +89,7 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
     int more;
     c->ranks[0] = t->ranks;
     c->numbers = !*text;
-    for (struct option_list list = {"ranks", text, 0}; *text && (more = option_next_word(&list, word, sizeof word));) {
+    for (struct option_list list = {"ranks", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         if (more < 0 || option_number(word, &number) || number != floor(number) || number < 1 || number > MOST_RANKS ||
             c->numbers == MOST_NUMBERS)
             return error_report("--ranks '%.100s': expected at most %d numbers from 1 to %d, such as 2,4,8", text,
@@ -122,15 +122,14 @@ static int choose_strategies(struct choice *c, const char *text, const struct tr
     char word[64];
     int more;
     for (size_t i = 0; i < t->rows && !*text; i++) {
+        const struct strategy *s = t->row[i].strategy;
         size_t before = 0;
-        while (before < c->strategies && c->strategy[before] != t->row[i].strategy)
+        while (before < c->strategies && c->strategy[before] != s)
             before++;
-        if (before == c->strategies && c->strategies < MOST_STRATEGIES &&
-            (!t->row[i].strategy->on_one_level || has_intra))
-            c->strategy[c->strategies++] = t->row[i].strategy;
+        if (before == c->strategies && c->strategies < MOST_STRATEGIES && (!s->on_one_level || has_intra))
+            c->strategy[c->strategies++] = s;
     }
-    for (struct option_list list = {"implementations", text, 0};
-         *text && (more = option_next_word(&list, word, sizeof word));) {
+    for (struct option_list list = {"implementations", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         const struct strategy *s = more > 0 ? strategy_find(word) : NULL;
         if (!s || !strategy_is_compared(s) || c->strategies == MOST_STRATEGIES)
             return error_report("--implementations '%.100s': expected names of strategies that sum all gradients, "
@@ -148,7 +147,7 @@ static int choose_strategies(struct choice *c, const char *text, const struct tr
 /* Makes the points of a choice: for each number of ranks, each strategy, with each size if it has buckets. */
 static void make_points(const struct choice *c, struct prediction *all)
 {
-    *all = (struct prediction){.groups = c->numbers};
+    all->groups = c->numbers;
     for (size_t s = 0; s < c->strategies; s++)
         all->n += c->strategy[s]->buckets ? c->sizes : 1;
     all->point = allocate(all->groups * all->n, sizeof *all->point);
@@ -173,47 +172,37 @@ static void make_points(const struct choice *c, struct prediction *all)
 static const char *const form_name[FORMS] = {"json", "html", "csv"};
 static const char *const form_mark[FORMS] = {"{\"title\":\"" TITLE, "<title>" TITLE, "implementation,ranks,"};
 
-struct result {
-    cJSON *document;
-    struct prediction all;
-    struct checked *checked; /* [all.n]; NULL: no --check */
-};
-
-static void print_form(FILE *out, enum form form, const struct result *r)
+static void print_form(FILE *out, enum form form, cJSON *document, const struct prediction *all)
 {
     if (form == FORM_HTML)
-        document_print_html(out, r->document);
-    else if (form == FORM_CSV && r->checked)
-        prediction_print_check_csv(out, r->checked, r->all.n);
+        document_print_html(out, document);
     else if (form == FORM_CSV)
-        prediction_print_csv(out, &r->all);
+        prediction_print_csv(out, all);
     else
-        document_print_json(out, r->document, NULL, NULL);
+        document_print_json(out, document, NULL, NULL);
 }
 
 /* Writes the files, and prints the form whose option has the value "-", else the text. Returns 0; or -1, reported. */
-static int write_result(const struct predict_options *o, const struct result *r)
+static int write_result(const struct predict_options *o, cJSON *document, const struct prediction *all)
 {
-    int printed = 0;
-    for (int form = 0; form < FORMS; form++) {
+    int printed = 0, status = 0;
+    for (enum form form = 0; form < FORMS && !status; form++) {
         char *text = NULL;
         size_t length;
-        if (!strcmp(o->form[form], "-"))
-            print_form(stdout, (enum form)form, r);
-        printed |= !strcmp(o->form[form], "-");
-        if (!*o->form[form] || !strcmp(o->form[form], "-"))
+        if (!*o->form[form])
             continue;
         FILE *out = text_begin(&text, &length);
-        print_form(out, (enum form)form, r);
+        print_form(out, form, document, all);
         text_end(out);
-        int status = files_replace_path(form_name[form], o->form[form], form_mark[form], text);
+        if (strcmp(o->form[form], "-") != 0)
+            status = files_replace_path(form_name[form], o->form[form], form_mark[form], text);
+        else
+            printed = fputs(text, stdout) >= 0;
         free(text);
-        if (status)
-            return -1;
     }
-    if (!printed)
-        document_print_text(stdout, r->document);
-    return 0;
+    if (!status && !printed)
+        document_print_text(stdout, document);
+    return status ? status : files_flush_stdout();
 }
 
 static int export_points(const struct predict_options *o, const struct points_model *m, const struct prediction *all)
@@ -244,39 +233,47 @@ static int export_points(const struct predict_options *o, const struct points_mo
     return status;
 }
 
-/* Predicts the implementations of the run given to --check, and compares. */
-static int check_run(const struct predict_options *o, const struct points_model *m, struct result *r)
+/* Checks that hosts are full. Returns 0; or -1, reported. */
+static int check_ranks(const struct points_model *m, size_t ranks)
 {
-    struct trained target;
+    return !m->intra || ranks % m->ranks_per_host == 0
+               ? 0
+               : error_report("--ranks-per-host %zu: %zu ranks are no multiple of it", m->ranks_per_host, ranks);
+}
+
+/* Makes points of the implementations of a run of the same model. */
+static int make_checked(const struct predict_options *o, const struct points_model *m, const struct trained *target,
+                        struct prediction *all)
+{
     const struct trained *t = m->trained;
-    int status = trained_read(&target, o->check, "");
-    for (int i = 0; !status && i < t->tensors; i++)
-        if (target.tensors != t->tensors || target.tensor[i].count != t->tensor[i].count)
-            status = error_report("--check %s: trains another model than %s", o->check, o->run);
-    if (!status) {
-        r->all = (struct prediction){allocate(target.rows, sizeof *r->all.point), 1, 0};
-        r->checked = allocate(target.rows, sizeof *r->checked);
-    }
-    for (struct trained_row *row = target.row; !status && row < target.row + target.rows; row++) {
-        struct point *p = &r->all.point[r->all.n];
+    for (int i = 0; i < t->tensors; i++)
+        if (target->tensors != t->tensors || target->tensor[i].count != t->tensor[i].count)
+            return error_report("--check %s: trains another model than %s", o->check, o->run);
+    *all = (struct prediction){allocate(target->rows, sizeof *all->point), .groups = 1, .is_check = 1};
+    for (const struct trained_row *row = target->row; row < target->row + target->rows; row++) {
         if (row->strategy->on_one_level && !m->intra)
             continue;
-        *p = (struct point){.strategy = row->strategy, .ranks = target.ranks};
+        struct point *p = &all->point[all->n++];
+        *p = (struct point){.strategy = row->strategy, .caps = row->caps, .ranks = target->ranks};
+        p->measured = stats_geometric(row->step, target->rounds).median;
         strcpy(p->label, row->label);
         strcpy(p->size, row->size);
-        if (*p->size && bucket_caps_parse(&p->caps, p->size))
-            status = error_report("%s: '%s' is no bucket size", o->check, p->size);
-        r->checked[r->all.n++].measured = stats_geometric(row->step, target.rounds).median;
     }
-    if (!status && !r->all.n)
-        status = error_report("--check %s: none of its implementations can be predicted", o->check);
+    return all->n ? check_ranks(m, target->ranks)
+                  : error_report("--check %s: none of its implementations can be predicted", o->check);
+}
+
+/* Predicts the implementations of the run given to --check, and compares. */
+static int check_run(const struct predict_options *o, const struct points_model *m, cJSON *document,
+                     struct prediction *all)
+{
+    struct trained target;
+    int status = trained_read(&target, o->check, "") || make_checked(o, m, &target, all);
     trained_destroy(&target);
     if (status)
         return -1;
-    points_predict(m, r->all.point, r->all.n);
-    for (size_t i = 0; i < r->all.n; i++)
-        r->checked[i].point = r->all.point[i];
-    prediction_add_check(r->document, r->checked, r->all.n);
+    points_predict(m, all->point, all->n);
+    prediction_add_check(document, all);
     return 0;
 }
 
@@ -287,24 +284,24 @@ static int predict_choice(const struct predict_options *o, const struct points_m
     if (choose_ranks(&choice, o->ranks, m->trained) || choose_sizes(&choice, o->sizes, m->trained) ||
         choose_strategies(&choice, o->implementations, m->trained, m->intra != NULL))
         return -1;
-    for (size_t i = 0; m->intra && i < choice.numbers; i++)
-        if (choice.ranks[i] % m->ranks_per_host)
-            return error_report("--ranks: %zu is no multiple of --ranks-per-host %zu", choice.ranks[i],
-                                m->ranks_per_host);
+    for (size_t i = 0; i < choice.numbers; i++)
+        if (check_ranks(m, choice.ranks[i]))
+            return -1;
     make_points(&choice, all);
     for (size_t g = 0; g < all->groups; g++)
         points_predict(m, all->point + g * all->n, all->n);
     return 0;
 }
 
-static int predict_points(const struct predict_options *o, const struct points_model *m, struct result *r)
+static int predict_points(const struct predict_options *o, const struct points_model *m, cJSON *document,
+                          struct prediction *all)
 {
-    if (predict_choice(o, m, &r->all))
+    if (predict_choice(o, m, all))
         return -1;
-    prediction_add_steps(r->document, m, &r->all);
-    prediction_add_answers(r->document, m, &r->all);
-    prediction_add_bandwidths(r->document, m, &r->all);
-    return *o->chakra ? export_points(o, m, &r->all) : 0;
+    prediction_add_steps(document, m, all);
+    prediction_add_answers(document, m, all);
+    prediction_add_bandwidths(document, m, all);
+    return *o->chakra ? export_points(o, m, all) : 0;
 }
 
 static int read_link(const struct predict_options *o, struct link *link)
@@ -320,22 +317,22 @@ static int predict(const struct predict_options *o)
     struct trained trained = {0};
     struct link link = {0}, intra = {0};
     struct points_model model = {&trained, &link, NULL, o->ranks_per_host, {0, 1}, 0, o->resamples};
-    struct result result = {.document = document_create(TITLE "%s", o->run)};
+    struct prediction all = {0};
+    cJSON *document = document_create(TITLE "%s", o->run);
     int status = trained_read(&trained, o->run, o->learn_from) || read_link(o, &link) ||
                  (*o->link_intra && link_read(&intra, "link-intra", o->link_intra));
     if (!status) {
         struct points_replayed *replayed = allocate(trained.rows, sizeof *replayed);
         model.intra = *o->link_intra ? &intra : NULL;
         points_replay(&model, replayed);
-        prediction_add_replay(result.document, &model, replayed);
+        prediction_add_replay(document, &model, replayed);
         free(replayed);
-        status = *o->check ? check_run(o, &model, &result) : predict_points(o, &model, &result);
+        status = *o->check ? check_run(o, &model, document, &all) : predict_points(o, &model, document, &all);
     }
     if (!status)
-        status = write_result(o, &result);
-    cJSON_Delete(result.document);
-    free(result.all.point);
-    free(result.checked);
+        status = write_result(o, document, &all);
+    cJSON_Delete(document);
+    free(all.point);
     trained_destroy(&trained);
     link_destroy(&link);
     link_destroy(&intra);
@@ -384,8 +381,10 @@ static int check_usage(const struct predict_options *o)
 
 static const char about[] =
     "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the benchmark\n"
-    "with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times. Shows first\n"
-    "how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them, what limits them,\n"
+    "with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times. Shows "
+    "first\n"
+    "how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them, what limits "
+    "them,\n"
     "and the bandwidth that would be needed.\n";
 
 int run_predict(int argc, char *argv[])
