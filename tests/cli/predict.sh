@@ -117,6 +117,9 @@ refuses 1 "hierarchical without the link within a host" '--implementations: ddp_
     --link-model latency=1us,bandwidth=1GB/s --implementations ddp_hierarchical
 refuses 1 "an implementation to learn from that the run lacks" "--learn-from: known has no implementation 'ddp'" known \
     --link-model latency=1us,bandwidth=1GB/s --learn-from none,ddp
+refuses 1 "a word to learn from that is empty" "--learn-from: known has no implementation 'ddp_bucketed:4,,x'" known \
+    --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:4,,x
+refuses 2 "hosts without ranks" '--ranks-per-host' known --link sweep/all_reduce --link-intra sweep/all_reduce --ranks-per-host 0
 refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
 write_run unfinished
 sed -i 's/"done": 6/"done": 4/' unfinished/summary.json
@@ -127,5 +130,21 @@ refuses 1 "a run without --attainable" 'cut: round 5 lacks' cut --link-model lat
 write_run broken
 sed -i 's/\[600, 400\], "in/[600], "in/' broken/rank_1_metrics.jsonl
 refuses 1 "metrics that are damaged" 'broken/rank_1_metrics.jsonl: line 4 lacks a value' broken --link-model latency=1us,bandwidth=1GB/s
+write_run lacking
+sed -i '/"round": 4, "alone/d' lacking/rank_1_metrics.jsonl
+refuses 1 "a rank that lacks a round of times" 'lacking: round 4 lacks .* of ddp_bucketed:4 on rank 1' lacking --link-model latency=1us,bandwidth=1GB/s
+write_run infinite
+sed -i 's/"block_ms": 3750/"block_ms": 1e999/' infinite/rank_0_metrics.jsonl
+refuses 1 "a time that is infinite" 'infinite/rank_0_metrics.jsonl: line 1 lacks a value' infinite --link-model latency=1us,bandwidth=1GB/s
+write_run overlapping
+sed -i 's/"offset": 1000000/"offset": 0/' overlapping/run.json
+refuses 1 "tensors that overlap" 'overlapping/run.json: tensor 1 has no place' overlapping --link-model latency=1us,bandwidth=1GB/s
+write_run joined
+sed -i 's/"joined": 1}]/"joined": 3}]/' joined/run.json
+refuses 1 "a matrix that begins before the first tensor" 'joined/run.json: tensor 1 has no place' joined --link-model latency=1us,bandwidth=1GB/s
+write_run huge
+sed -i 's/"world_size": 2/"world_size": 100000/' huge/run.json
+sed -i 's/"done": 6, "planned": 6/"done": 100000, "planned": 100000/' huge/summary.json
+refuses 1 "a run of more times than memory holds" 'huge: has 1e[+]10 times' huge --link-model latency=1us,bandwidth=1GB/s
 check_sentences
 exit $failed

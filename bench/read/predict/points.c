@@ -68,21 +68,18 @@ static struct replay_overlap find_overlap(const struct trained *t)
     return o;
 }
 
-void points_replay(struct points_model *model, struct points_replayed *row)
+void points_replay(struct points_model *model)
 {
     const struct trained *t = model->trained;
-    const struct replay_overlap perfect = {0, 1};
     double *step = allocate(t->rounds, sizeof *step), unused = 0, squares = 0;
     model->overlap = find_overlap(t);
-    for (size_t i = 0; i < t->rows; i++) {
-        struct trained_row *of = &t->row[i];
-        replay_rounds(t, of, perfect, step, &unused);
-        row[i].perfect = stats_paired(step, of->step, t->rounds, 0.9).ratio - 1;
-        squares += replay_rounds(t, of, model->overlap, step, &unused);
-        row[i].label = of->label;
-        row[i].measured = stats_geometric(of->step, t->rounds).median;
-        row[i].replayed = stats_geometric(step, t->rounds).median;
-        row[i].error = row[i].replayed / row[i].measured - 1;
+    for (struct trained_row *row = t->row; row < t->row + t->rows; row++) {
+        replay_rounds(t, row, (struct replay_overlap){0, 1}, step, &unused);
+        row->perfect = stats_paired(step, row->step, t->rounds, 0.9).ratio - 1;
+        squares += replay_rounds(t, row, model->overlap, step, &unused);
+        row->measured = stats_geometric(row->step, t->rounds).median;
+        row->replayed = stats_geometric(step, t->rounds).median;
+        row->error = row->replayed / row->measured - 1;
     }
     model->error = sqrt(squares / (double)(t->rounds * t->rows));
     free(step);
@@ -130,12 +127,6 @@ void points_plan(const struct points_model *model, const struct point *p, struct
         replay_add_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
 }
 
-void points_plan_destroy(struct replay_plan *plan, struct replay_compute *compute)
-{
-    free(plan->bucket);
-    free(compute->ready);
-}
-
 /* Returns what, twice as good, shortens a point's step most. Uses the plan's buckets for other times. */
 static const char *find_limit(const struct points_model *m, const struct point *p, const struct replay_compute *compute,
                               struct replay_plan *plan)
@@ -175,7 +166,8 @@ double points_bandwidth(const struct points_model *model, const struct point *p,
         possible = i || is_enough;
         *(is_enough ? &high : &low) = middle;
     }
-    points_plan_destroy(&plan, &compute);
+    free(plan.bucket);
+    free(compute.ready);
     return possible ? link.bandwidth * exp(high) : INFINITY;
 }
 
@@ -223,7 +215,8 @@ static void replay_point(const struct points_model *m, struct point *p, double *
         sum += replayed[r * FACTORS + 1];
     p->step = exp(sum / (double)t->rounds);
     p->basis = link_basis_name[basis];
-    points_plan_destroy(&plan, &compute);
+    free(plan.bucket);
+    free(compute.ready);
 }
 
 /* Fills sample[resamples] with a point's step, in logarithms. Rounds and link of a resample are the same for all

@@ -16,16 +16,10 @@ struct points_model {
     size_t resamples;
 };
 
-/* An implementation of the run: its steps as measured and as replayed from its own collectives alone. */
-struct points_replayed {
-    const char *label;
-    double measured, replayed; /* seconds, geometric means over the rounds */
-    double error, perfect;     /* replayed / measured - 1; the same with perfect overlap (slowdown 0, progress 1) */
-};
-
-/* Sets overlap and error from the run's implementations, and fills row[trained->rows]. One slowdown for all that
- * overlap gives the extra time that their forward and backward take; one progress, the least error of their steps. */
-void points_replay(struct points_model *model, struct points_replayed *row);
+/* Sets overlap and error from the run's implementations, and how well a replay from their own collectives alone gives
+ * their steps. One slowdown for all that overlap gives the extra time that their forward and backward take; one
+ * progress, the least error of their steps. */
+void points_replay(struct points_model *model);
 
 /* A prediction; times in seconds. */
 struct point {
@@ -68,6 +62,5 @@ double points_bandwidth(const struct points_model *model, const struct point *po
  */
 void points_plan(const struct points_model *model, const struct point *point, struct replay_plan *plan,
                  struct replay_compute *compute);
-void points_plan_destroy(struct replay_plan *plan, struct replay_compute *compute);
 
 #endif

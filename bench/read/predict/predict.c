@@ -228,7 +228,8 @@ static int export_points(const struct predict_options *o, const struct points_mo
         points_plan(m, p, &plan, &compute);
         status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, m->trained->speed,
                                m->trained->ranks);
-        points_plan_destroy(&plan, &compute);
+        free(plan.bucket);
+        free(compute.ready);
     }
     return status;
 }
@@ -314,23 +315,19 @@ static int read_link(const struct predict_options *o, struct link *link)
 
 static int predict(const struct predict_options *o)
 {
-    struct trained trained = {0};
+    struct trained trained;
     struct link link = {0}, intra = {0};
-    struct points_model model = {&trained, &link, NULL, o->ranks_per_host, {0, 1}, 0, o->resamples};
+    struct points_model m = {&trained, &link,       *o->link_intra ? &intra : NULL, o->ranks_per_host, {0, 1},
+                             0,        o->resamples};
     struct prediction all = {0};
     cJSON *document = document_create(TITLE "%s", o->run);
     int status = trained_read(&trained, o->run, o->learn_from) || read_link(o, &link) ||
-                 (*o->link_intra && link_read(&intra, "link-intra", o->link_intra));
+                 (m.intra && link_read(&intra, "link-intra", o->link_intra));
     if (!status) {
-        struct points_replayed *replayed = allocate(trained.rows, sizeof *replayed);
-        model.intra = *o->link_intra ? &intra : NULL;
-        points_replay(&model, replayed);
-        prediction_add_replay(document, &model, replayed);
-        free(replayed);
-        status = *o->check ? check_run(o, &model, document, &all) : predict_points(o, &model, document, &all);
+        points_replay(&m);
+        prediction_add_replay(document, &m);
+        status = (*o->check ? check_run : predict_points)(o, &m, document, &all) || write_result(o, document, &all);
     }
-    if (!status)
-        status = write_result(o, document, &all);
     cJSON_Delete(document);
     free(all.point);
     trained_destroy(&trained);
@@ -341,22 +338,20 @@ static int predict(const struct predict_options *o)
 
 void predict_add_link_section(cJSON *document, const char *run, const char *sweeps)
 {
-    struct trained trained = {0};
+    struct trained trained;
     struct link link = {0};
     struct prediction all = {0};
     struct points_model model = {.trained = &trained, .link = &link, .resamples = 100};
     char ranks[100];
     if (!trained_read(&trained, run, "") && !link_read(&link, "link", sweeps)) {
-        struct points_replayed *replayed = allocate(trained.rows, sizeof *replayed);
         snprintf(ranks, sizeof ranks, "%zu,%zu,%zu", trained.ranks, 2 * trained.ranks, 4 * trained.ranks);
-        const struct predict_options options = {.sizes = "auto", .ranks = ranks, .implementations = ""};
-        points_replay(&model, replayed);
-        if (!predict_choice(&options, &model, &all))
+        points_replay(&model);
+        if (!predict_choice(&(struct predict_options){.sizes = "auto", .ranks = ranks, .implementations = ""}, &model,
+                            &all))
             prediction_add_bandwidths(document, &model, &all);
-        free(replayed);
-        free(all.point);
     }
     error_clear(); /* a run without --attainable, or a sweep of few sizes: there is no section */
+    free(all.point);
     trained_destroy(&trained);
     link_destroy(&link);
 }
@@ -380,12 +375,10 @@ static int check_usage(const struct predict_options *o)
 }
 
 static const char about[] =
-    "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the benchmark\n"
-    "with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times. Shows "
-    "first\n"
-    "how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them, what limits "
-    "them,\n"
-    "and the bandwidth that would be needed.\n";
+    "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the\n"
+    "benchmark with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times.\n"
+    "Shows first how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them,\n"
+    "what limits them, and the bandwidth that would be needed.\n";
 
 int run_predict(int argc, char *argv[])
 {

@@ -12,22 +12,22 @@
 
 /* ---- the replay ---- */
 
-#define REPLAYED(field) offsetof(struct points_replayed, field)
+#define REPLAYED(field) offsetof(struct trained_row, field)
 static const struct column replay_columns[] = {
-    {"implementation", "implementation", COLUMN_NAME, REPLAYED(label), NULL, 0, -24, 0},
+    {"implementation", "implementation", COLUMN_CHARS, REPLAYED(label), NULL, 0, -24, 0},
     {"measured", "measured\nms", COLUMN_REAL, REPLAYED(measured), "s", 1e3, 9, 2},
     {"replayed", "replayed\nms", COLUMN_REAL, REPLAYED(replayed), "s", 1e3, 9, 2},
     {"error", "error\n%", COLUMN_REAL, REPLAYED(error), "1", 100, 7, 2},
     {"perfect", "perfect overlap\n%", COLUMN_REAL, REPLAYED(perfect), "1", 100, 16, 2},
 };
 
-void prediction_add_replay(cJSON *document, const struct points_model *m, const struct points_replayed *row)
+void prediction_add_replay(cJSON *document, const struct points_model *m)
 {
     const struct trained *t = m->trained;
     double worst = 0, sum = 0;
     for (size_t i = 0; i < t->rows; i++) {
-        worst = fmax(worst, fabs(row[i].error));
-        sum += fabs(row[i].error) / (double)t->rows;
+        worst = fmax(worst, fabs(t->row[i].error));
+        sum += fabs(t->row[i].error) / (double)t->rows;
     }
     document_add_heading(document, "Replay error");
     document_add_paragraph(document,
@@ -42,7 +42,7 @@ void prediction_add_replay(cJSON *document, const struct points_model *m, const 
                            100 * m->overlap.slowdown, 100 * m->overlap.progress, 100 * t->spread);
     document_add_table(document, &(struct table){.key = "replay",
                                                  TABLE_COLUMNS(replay_columns),
-                                                 TABLE_ROWS(row, t->rows),
+                                                 TABLE_ROWS(t->row, t->rows),
                                                  .note = {"Geometric means over the rounds. error: replayed / measured "
                                                           "- 1; perfect overlap: the same, if computation and "
                                                           "communication did not slow each other down."}});

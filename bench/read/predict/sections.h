@@ -17,7 +17,7 @@ struct prediction {
 /* Each adds one section: how well the replay gives the run's own steps; the predicted steps; the best of them, where
  * its time goes and what limits it; the bandwidth that is needed; predictions beside the steps that a run measured
  * (also sets the errors of the points). */
-void prediction_add_replay(cJSON *document, const struct points_model *model, const struct points_replayed *row);
+void prediction_add_replay(cJSON *document, const struct points_model *model);
 void prediction_add_steps(cJSON *document, const struct points_model *model, const struct prediction *prediction);
 void prediction_add_answers(cJSON *document, const struct points_model *model, const struct prediction *prediction);
 void prediction_add_bandwidths(cJSON *document, const struct points_model *model, const struct prediction *prediction);

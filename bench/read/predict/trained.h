@@ -17,6 +17,9 @@ struct trained_row {
     double *alone;     /* [rounds, plan.n, 3] reduce, within, gather of each bucket, run alone: of the slowest rank */
     double *step;      /* [rounds] step of the slowest rank */
     double *computing; /* [rounds] forward and backward, mean over ranks */
+    /* ---- set by points_replay ---- */
+    double measured, replayed; /* step, geometric means over the rounds */
+    double error, perfect;     /* replayed / measured - 1; the same with perfect overlap (slowdown 0, progress 1) */
 };
 
 struct trained {
