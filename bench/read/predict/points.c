@@ -132,20 +132,18 @@ static const char *find_limit(const struct points_model *m, const struct point *
                               struct replay_plan *plan)
 {
     static const char *const name[] = {"bandwidth", "latency", "stragglers"};
-    double most = 0.02 * p->at.step;
+    double least = 0.98 * p->at.step;
     const char *limit = "computation";
     for (int i = 0; i < 3; i++) {
         struct link better = *m->link;
-        enum link_basis unused;
+        enum link_basis unused = LINK_MEASURED;
         better.bandwidth_scale *= i == 0 ? 2 : 1;
         better.latency_scale /= i == 1 ? 2 : 1;
         time_plan(m, p, &better, 1, plan, &unused);
-        double gain = i == 2 ? p->compute * (1 - exp(-0.5 * m->trained->spread * largest_normal(p->ranks)))
-                             : p->at.step - replay(compute, plan, m->overlap).step;
-        if (gain > most) {
-            most = gain;
-            limit = name[i];
-        }
+        double step = i == 2 ? p->at.step - p->compute * (1 - exp(-0.5 * m->trained->spread * largest_normal(p->ranks)))
+                             : replay(compute, plan, m->overlap).step;
+        limit = step < least ? name[i] : limit;
+        least = fmin(least, step);
     }
     return limit;
 }
@@ -176,7 +174,7 @@ double points_bandwidth(const struct points_model *model, const struct point *p,
 /* Returns a number uniform in (0, 1), the same for the same stream and number. */
 static double uniform(uint64_t stream, uint64_t number)
 {
-    return ((double)(random_bits(random_bits(stream * RANDOM_STEP) + number * RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
+    return ((double)(random_bits(random_bits(stream * RANDOM_STEP) + number * RANDOM_STEP) >> 12) + 0.5) * 0x1p-52;
 }
 
 static double normal(uint64_t stream, uint64_t number)

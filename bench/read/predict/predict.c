@@ -361,17 +361,17 @@ void predict_add_link_section(cJSON *document, const char *run, const char *swee
 /* Checks what the option table cannot check. Returns 0; or -1, reported. */
 static int check_usage(const struct predict_options *o)
 {
+    int failed = 0;
     if (!o->run)
         return error_report("no run: name the result directory of a run of the benchmark with --attainable; see "
                             "--help");
-    for (int i = 0; i < FORMS; i++) {
-        if (*o->form[i] && strcmp(o->form[i], "-") != 0 && files_check_path(form_name[i], o->form[i], form_mark[i]))
-            return -1;
-        for (int j = 0; j < i; j++)
-            if (files_check_apart(form_name[j], o->form[j], form_name[i], o->form[i]))
-                return -1;
+    for (int i = 0; i < FORMS && !failed; i++) {
+        if (*o->form[i] && strcmp(o->form[i], "-") != 0)
+            failed = files_check_path(form_name[i], o->form[i], form_mark[i]);
+        for (int j = 0; j < i && !failed; j++)
+            failed = files_check_apart(form_name[j], o->form[j], form_name[i], o->form[i]);
     }
-    return 0;
+    return failed;
 }
 
 static const char about[] =

@@ -125,16 +125,10 @@ static int read_implementations(struct trained *t, const char *directory, const 
 
 /* ---- the ranks' metrics ---- */
 
-/* Returns a number of milliseconds in seconds; NAN if it is none, negative or far too large. */
-static double seconds_of(const cJSON *item)
+/* Returns milliseconds in seconds; NAN if they are negative, far too large or no number. */
+static double seconds_of(double ms)
 {
-    double seconds = cJSON_IsNumber(item) ? 1e-3 * item->valuedouble : NAN;
-    return seconds >= 0 && seconds < 1e6 ? seconds : NAN;
-}
-
-static double member_seconds(const cJSON *line, const char *name)
-{
-    return seconds_of(cJSON_GetObjectItemCaseSensitive(line, name));
+    return ms >= 0 && ms < 1e9 ? 1e-3 * ms : NAN;
 }
 
 /* Raises value[i * stride] to number i, in ms, of array[n]. Returns 0; or -1 if it is no array of n times. */
@@ -145,7 +139,7 @@ static int raise_to(const cJSON *array, int n, size_t stride, double *value)
         return -1;
     cJSON_ArrayForEach(item, array)
     {
-        double seconds = seconds_of(item);
+        double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
         if (isnan(seconds))
             return -1;
         *value = fmax(*value, seconds);
@@ -161,7 +155,7 @@ static int take_none(const struct trained *t, size_t round, const cJSON *line)
     struct replay_compute *c = &t->round[round];
     double *const field[] = {&c->forward_end, &c->backward_end, &c->update};
     for (int i = 0; i < 3; i++) {
-        double seconds = member_seconds(line, name[i]);
+        double seconds = seconds_of(json_number(line, name[i]));
         if (isnan(seconds))
             return -1;
         *field[i] = fmax(*field[i], seconds);
@@ -184,8 +178,10 @@ static int take_alone(struct trained_row *row, size_t round, const cJSON *line)
 /* Takes a timed step; of `none`, also to `own`. */
 static int take_step(const struct reading *r, struct trained_row *row, size_t round, const cJSON *line, double *own)
 {
-    double block = member_seconds(line, "block_ms") / (double)r->timed, step = member_seconds(line, "step_ms");
-    double computing = member_seconds(line, "forward_pass_ms") + member_seconds(line, "backward_pass_ms");
+    double block = seconds_of(json_number(line, "block_ms")) / (double)r->timed,
+           step = seconds_of(json_number(line, "step_ms"));
+    double computing =
+        seconds_of(json_number(line, "forward_pass_ms")) + seconds_of(json_number(line, "backward_pass_ms"));
     if (!(block > 0 && step > 0 && computing >= 0))
         return -1;
     row->step[round] = fmax(row->step[round], block);
