@@ -74,10 +74,7 @@ static int take_word(void *context, const char *word)
 
 struct choice {
     const struct strategy *strategy[MOST_STRATEGIES];
-    struct {
-        char words[50];
-        struct bucket_caps caps;
-    } size[MOST_SIZES];
+    struct point size[MOST_SIZES]; /* size and caps are set */
     size_t ranks[MOST_NUMBERS];
     size_t strategies, sizes, numbers;
 };
@@ -101,7 +98,7 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
 
 static int choose_sizes(struct choice *c, const char *text, const struct trained *t)
 {
-    char word[sizeof c->size->words], sizes[512] = "";
+    char word[sizeof c->size->size], sizes[512] = "";
     double gradient = 4 * (double)t->arena / 0x1p20;
     int more;
     for (double mb = exp2(ceil(log2(gradient / 64))), at = 0; !strcmp(text, "auto") && mb < 2 * gradient; mb *= 2)
@@ -112,7 +109,7 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
             return error_report("--bucket-size-mb '%.100s': expected auto, or at most %d sizes in MiB, such as "
                                 "0.5,25,1+4+25",
                                 text, MOST_SIZES);
-        strcpy(c->size[c->sizes++].words, word);
+        strcpy(c->size[c->sizes++].size, word);
     }
     return 0;
 }
@@ -155,12 +152,9 @@ static void make_points(const struct choice *c, struct prediction *all)
     for (size_t g = 0; g < c->numbers; g++)
         for (size_t s = 0; s < c->strategies; s++)
             for (size_t i = 0; i < (c->strategy[s]->buckets ? c->sizes : 1); i++, p++) {
+                *p = c->strategy[s]->buckets ? c->size[i] : (struct point){0};
                 p->strategy = c->strategy[s];
                 p->ranks = c->ranks[g];
-                if (p->strategy->buckets) {
-                    p->caps = c->size[i].caps;
-                    strcpy(p->size, c->size[i].words);
-                }
                 snprintf(p->label, sizeof p->label, "%s%s%s%s", p->strategy->name, *p->size ? ":" : "", p->size,
                          p->strategy->updates_early ? ":update" : "");
             }
@@ -172,16 +166,6 @@ static void make_points(const struct choice *c, struct prediction *all)
 static const char *const form_name[FORMS] = {"json", "html", "csv"};
 static const char *const form_mark[FORMS] = {"{\"title\":\"" TITLE, "<title>" TITLE, "implementation,ranks,"};
 
-static void print_form(FILE *out, enum form form, cJSON *document, const struct prediction *all)
-{
-    if (form == FORM_HTML)
-        document_print_html(out, document);
-    else if (form == FORM_CSV)
-        prediction_print_csv(out, all);
-    else
-        document_print_json(out, document, NULL, NULL);
-}
-
 /* Writes the files, and prints the form whose option has the value "-", else the text. Returns 0; or -1, reported. */
 static int write_result(const struct predict_options *o, cJSON *document, const struct prediction *all)
 {
@@ -192,7 +176,12 @@ static int write_result(const struct predict_options *o, cJSON *document, const 
         if (!*o->form[form])
             continue;
         FILE *out = text_begin(&text, &length);
-        print_form(out, form, document, all);
+        if (form == FORM_HTML)
+            document_print_html(out, document);
+        else if (form == FORM_CSV)
+            prediction_print_csv(out, all);
+        else
+            document_print_json(out, document, NULL, NULL);
         text_end(out);
         if (strcmp(o->form[form], "-") != 0)
             status = files_replace_path(form_name[form], o->form[form], form_mark[form], text);
@@ -207,15 +196,16 @@ static int write_result(const struct predict_options *o, cJSON *document, const 
 
 static int export_points(const struct predict_options *o, const struct points_model *m, const struct prediction *all)
 {
+    const struct point *end = all->point + all->groups * all->n;
     size_t files = 0;
     int status = 0;
-    for (size_t i = 0; i < all->groups * all->n; i++)
-        files += all->point[i].ranks;
+    for (const struct point *p = all->point; p < end; p++)
+        files += p->ranks;
     if (files > MOST_FILES)
         return error_report("--export-chakra: %zu files, one for each rank of each prediction; at most %d: name fewer "
                             "--ranks, --implementations or --bucket-size-mb",
                             files, MOST_FILES);
-    for (const struct point *p = all->point; p < all->point + all->groups * all->n && !status; p++) {
+    for (const struct point *p = all->point; p < end && !status; p++) {
         struct replay_plan plan;
         struct replay_compute compute;
         char prefix[200];
@@ -223,8 +213,8 @@ static int export_points(const struct predict_options *o, const struct points_mo
             return error_report("--export-chakra: %s has collectives of several groups, which the export lacks",
                                 p->label);
         snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
-        for (char *c = prefix; *c; c++)
-            *c = (char)(*c == ':' ? '_' : *c);
+        for (char *colon = prefix; (colon = strchr(colon, ':'));)
+            *colon = '_';
         points_plan(m, p, &plan, &compute);
         status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, m->trained->speed,
                                m->trained->ranks);
@@ -270,12 +260,12 @@ static int check_run(const struct predict_options *o, const struct points_model 
 {
     struct trained target;
     int status = trained_read(&target, o->check, "") || make_checked(o, m, &target, all);
+    if (!status) {
+        points_predict(m, all->point, all->n);
+        prediction_add_check(document, all);
+    }
     trained_destroy(&target);
-    if (status)
-        return -1;
-    points_predict(m, all->point, all->n);
-    prediction_add_check(document, all);
-    return 0;
+    return status;
 }
 
 /* Predicts the points that options choose. */
@@ -285,12 +275,12 @@ static int predict_choice(const struct predict_options *o, const struct points_m
     if (choose_ranks(&choice, o->ranks, m->trained) || choose_sizes(&choice, o->sizes, m->trained) ||
         choose_strategies(&choice, o->implementations, m->trained, m->intra != NULL))
         return -1;
-    for (size_t i = 0; i < choice.numbers; i++)
-        if (check_ranks(m, choice.ranks[i]))
-            return -1;
     make_points(&choice, all);
-    for (size_t g = 0; g < all->groups; g++)
+    for (size_t g = 0; g < all->groups; g++) {
+        if (check_ranks(m, choice.ranks[g]))
+            return -1;
         points_predict(m, all->point + g * all->n, all->n);
+    }
     return 0;
 }
 
