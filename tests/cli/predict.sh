@@ -101,6 +101,9 @@ is "a real run is checked, without rows in bf16" "$status $(grep -cE '^ddp.* (ye
 
 # ---- refusals ----
 
+write_run few
+sed -i 's/"done": 6, "planned": 6/"done": 5, "planned": 5/' few/summary.json
+
 # refuses STATUS WORDS PATTERN OPTION...: checks that predict refuses these options.
 refuses() {
     local words=$2 pattern=$3 expected=$1
@@ -110,18 +113,23 @@ refuses() {
 }
 refuses 2 "no run" 'no run: name the result directory'
 refuses 2 "two runs" "'b': only one run" a b
-refuses 1 "no link" 'no link: give --link' known
+refuses 2 "no link" 'no link: give --link' known
 refuses 1 "a directory without a run" 'cannot read nowhere: ' nowhere --link sweep/all_reduce
 refuses 1 "a sweep in place of a run" 'sweep/all_reduce: is a run of allreduce' sweep/all_reduce --link sweep/all_reduce
 refuses 1 "a run in place of a sweep" '.*run.*benchmark' run --link run
 refuses 1 "a sweep of another collective alone" '--link: no run has times of all_reduce' run --link sweep/all_gather
-refuses 1 "ranks that are no number" "--ranks '2,x'" known --link-model latency=1us,bandwidth=1GB/s --ranks 2,x
-refuses 1 "a bucket size that is none" "--bucket-size-mb '0'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 0
-refuses 1 "a control" "--implementations 'none'" known --link-model latency=1us,bandwidth=1GB/s --implementations none
-refuses 1 "hierarchical without the link within a host" '--implementations: ddp_hierarchical also needs' known \
+refuses 2 "ranks that are no number" "--ranks '2,x'" known --link-model latency=1us,bandwidth=1GB/s --ranks 2,x
+refuses 2 "a bucket size that is none" "--bucket-size-mb '0'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 0
+refuses 2 "a control" "--implementations 'none'" known --link-model latency=1us,bandwidth=1GB/s --implementations none
+refuses 2 "hierarchical without the link within a host" '--implementations: ddp_hierarchical also needs' known \
     --link-model latency=1us,bandwidth=1GB/s --implementations ddp_hierarchical
+refuses 2 "two forms that are printed" '--json and --csv: only one can be printed' known --link-model latency=1us,bandwidth=1GB/s --json - --csv -
+refuses 1 "too few rounds" 'few: has 5 rounds; predictions need 6 or more' few --link-model latency=1us,bandwidth=1GB/s
 refuses 1 "an implementation to learn from that the run lacks" "--learn-from: known has no implementation 'ddp'" known \
     --link-model latency=1us,bandwidth=1GB/s --learn-from none,ddp
+refuses 1 "a word to learn from that is empty" "--learn-from: known has no implementation 'ddp_bucketed:4,,x'" known \
+    --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:4,,x
+refuses 2 "hosts without ranks" '--ranks-per-host' known --link sweep/all_reduce --link-intra sweep/all_reduce --ranks-per-host 0
 refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
 write_run unfinished
 sed -i 's/"done": 6/"done": 4/' unfinished/summary.json
@@ -132,5 +140,21 @@ refuses 1 "a run without --attainable" 'cut: round 5 lacks' cut --link-model lat
 write_run broken
 sed -i 's/\[600, 400\], "in/[600], "in/' broken/rank_1_metrics.jsonl
 refuses 1 "metrics that are damaged" 'broken/rank_1_metrics.jsonl: line 4 lacks a value' broken --link-model latency=1us,bandwidth=1GB/s
+write_run lacking
+sed -i '/"round": 4, "alone/d' lacking/rank_1_metrics.jsonl
+refuses 1 "a rank that lacks a round of times" 'lacking: round 4 lacks .* of ddp_bucketed:4 on rank 1' lacking --link-model latency=1us,bandwidth=1GB/s
+write_run infinite
+sed -i 's/"block_ms": 3750/"block_ms": 1e999/' infinite/rank_0_metrics.jsonl
+refuses 1 "a time that is infinite" 'infinite/rank_0_metrics.jsonl: line 1 lacks a value' infinite --link-model latency=1us,bandwidth=1GB/s
+write_run overlapping
+sed -i 's/"offset": 1000000/"offset": 0/' overlapping/run.json
+refuses 1 "tensors that overlap" 'overlapping/run.json: tensor 1 has no place' overlapping --link-model latency=1us,bandwidth=1GB/s
+write_run joined
+sed -i 's/"joined": 1}]/"joined": 3}]/' joined/run.json
+refuses 1 "a matrix that begins before the first tensor" 'joined/run.json: tensor 1 has no place' joined --link-model latency=1us,bandwidth=1GB/s
+write_run huge
+sed -i 's/"world_size": 2/"world_size": 100000/' huge/run.json
+sed -i 's/"done": 6, "planned": 6/"done": 100000, "planned": 100000/' huge/summary.json
+refuses 1 "a run of more times than memory holds" 'huge: has 1e[+]10 times' huge --link-model latency=1us,bandwidth=1GB/s
 check_sentences
 exit $failed

@@ -176,16 +176,18 @@ static int add_run(struct reader *r, const struct saved_run *run)
 }
 
 /* Sets latency and bandwidth so that the model gives the times of the smallest and the largest all-reduce of the sweep
- * with the fewest ranks; the time of the smallest one counts as latency alone. */
+ * with the fewest ranks; its least time counts as latency alone, of the smallest size. */
 static int set_model(struct link *link, const char *option)
 {
     struct algorithm a[2];
     const struct link_sweep *s = nearest_sweep(link, COMM_ALL_REDUCE, 1);
     if (!s)
         return error_report("--%s: no run has times of all_reduce; also give one that has", option);
-    double bytes = s->bytes[s->n - 1], seconds = s->seconds[s->n - 1];
+    double bytes = s->bytes[s->n - 1], seconds = s->seconds[s->n - 1], least = seconds;
+    for (size_t i = 0; i < s->n; i++) /* a noisy time of the smallest size may be longer than others */
+        least = fmin(least, s->seconds[i]);
     all_reduce_algorithms(a, s->ranks, s->bytes[0], link->uses_nccl);
-    link->latency = s->seconds[0] / fmin(a[0].stages, a[1].stages);
+    link->latency = least / fmin(a[0].stages, a[1].stages);
     all_reduce_algorithms(a, s->ranks, bytes, link->uses_nccl);
     /* at the lower of the bandwidths that fit an algorithm, the faster algorithm takes the measured time */
     double seconds_per_byte = fmax((seconds - a[0].stages * link->latency) / (a[0].volume * bytes),

@@ -6,9 +6,7 @@
 #include "kernels/random.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the run's own steps ---- */
 
@@ -39,8 +37,9 @@ static double replay_rows(const struct trained *t, struct replay_overlap overlap
     return squares;
 }
 
-/* Returns the slowdown that gives the extra time of forward and backward, and the progress with which replayed steps are
- * closest to the measured ones (least squares of logarithms). Each depends on the other, so they are found in turn. */
+/* Returns the slowdown that gives the extra time of forward and backward, and the progress with which replayed steps
+ * are closest to the measured ones (least squares of logarithms). Each depends on the other, so they are found in turn.
+ */
 static struct replay_overlap find_overlap(const struct trained *t)
 {
     enum { TURNS = 5, THIRDS = 12 };
@@ -49,7 +48,7 @@ static struct replay_overlap find_overlap(const struct trained *t)
     double *step = allocate(t->rounds, sizeof *step), extra = 0, hidden;
     for (size_t i = 0; i < t->rows; i++)
         for (size_t r = 0; r < t->rounds && !t->row[i].plan.after_backward; r++)
-            extra += t->row[i].computing[r] - t->computing[r];
+            extra += t->row[i].computing[r] - t->row[t->rows].computing[r];
     for (int turn = 0; turn < TURNS; turn++) {
         double low = least, high = 1;
         replay_rows(t, o, step, &hidden);
@@ -69,22 +68,41 @@ static struct replay_overlap find_overlap(const struct trained *t)
     return o;
 }
 
-void points_replay(struct points_model *model, struct points_replayed *row)
+/* Returns the geometric mean, over the buckets of all rows, of the time of their reductions on the link / alone. */
+static double find_link_ratio(const struct points_model *m)
+{
+    const struct trained *t = m->trained;
+    double sum = 0, n = 0;
+    for (struct trained_row *row = t->row; row < t->row + t->rows; row++)
+        for (size_t r = 0; r < t->rounds; r++) {
+            trained_load(row, r);
+            for (const struct replay_bucket *b = row->plan.bucket; b < row->plan.bucket + row->plan.n; b++) {
+                enum link_basis unused = LINK_MEASURED;
+                enum comm_kind kind = row->plan.shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
+                double seconds = link_seconds(m->link, kind, t->ranks, b->bytes, &unused);
+                if (seconds > 0 && b->reduce > 0 && !row->strategy->on_one_level) {
+                    sum += log(seconds / b->reduce);
+                    n++;
+                }
+            }
+        }
+    return exp(sum / n);
+}
+
+void points_replay(struct points_model *model)
 {
     const struct trained *t = model->trained;
-    const struct replay_overlap perfect = {0, 1};
     double *step = allocate(t->rounds, sizeof *step), unused = 0, squares = 0;
     model->overlap = find_overlap(t);
-    for (size_t i = 0; i < t->rows; i++) {
-        struct trained_row *of = &t->row[i];
-        replay_rounds(t, of, perfect, step, &unused);
-        row[i].perfect = stats_paired(step, of->step, t->rounds, 0.9).ratio - 1;
-        squares += replay_rounds(t, of, model->overlap, step, &unused);
-        snprintf(row[i].label, sizeof row[i].label, "%s", of->label);
-        row[i].measured = stats_geometric(of->step, t->rounds).median;
-        row[i].replayed = stats_geometric(step, t->rounds).median;
-        row[i].error = row[i].replayed / row[i].measured - 1;
+    for (struct trained_row *row = t->row; row < t->row + t->rows; row++) {
+        replay_rounds(t, row, (struct replay_overlap){0, 1}, step, &unused);
+        row->perfect = stats_paired(step, row->step, t->rounds, 0.9).ratio - 1;
+        squares += replay_rounds(t, row, model->overlap, step, &unused);
+        row->measured = stats_geometric(row->step, t->rounds).median;
+        row->replayed = stats_geometric(step, t->rounds).median;
+        row->error = row->replayed / row->measured - 1;
     }
+    model->link_ratio = find_link_ratio(model);
     model->error = sqrt(squares / (double)(t->rounds * t->rows));
     free(step);
 }
@@ -103,18 +121,6 @@ static double straggling(const struct trained *t, size_t ranks)
     return exp(t->spread * (largest_normal(ranks) - largest_normal(t->ranks)));
 }
 
-/* Sets *to, whose `ready` has room, to *from with all times multiplied by `scale`; or, if add is 1, adds that. */
-static void scale_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add)
-{
-    to->tensors = from->tensors;
-    to->forward_end = add * to->forward_end + scale * from->forward_end;
-    to->backward_end = add * to->backward_end + scale * from->backward_end;
-    to->update = add * to->update + scale * from->update;
-    to->rest = add * to->rest + scale * from->rest;
-    for (int i = 0; i < from->tensors; i++)
-        to->ready[i] = add * to->ready[i] + scale * from->ready[i];
-}
-
 /* Sets the times of the buckets' collectives to those of links that are `intra` and `link`, multiplied by `factor`. */
 static void time_plan(const struct points_model *model, const struct point *p, const struct link *link, double factor,
                       struct replay_plan *plan, enum link_basis *basis)
@@ -131,40 +137,16 @@ static void time_plan(const struct points_model *model, const struct point *p, c
     }
 }
 
-/* Cuts the buckets of a point. */
-static void cut_plan(const struct trained *t, const struct point *p, struct replay_plan *plan)
-{
-    struct plan cut;
-    p->strategy->plan(&cut, t->tensor, t->tensors, &p->caps);
-    *plan = (struct replay_plan){.n = cut.n,
-                                 .after_backward = !p->strategy->overlaps,
-                                 .updates_early = p->strategy->updates_early,
-                                 .shards = p->strategy->shards,
-                                 .update_share = p->strategy->shards ? 1 / (double)p->ranks : 1};
-    plan->bucket = allocate((size_t)cut.n + 1, sizeof *plan->bucket);
-    for (int b = 0; b < cut.n; b++)
-        plan->bucket[b] = (struct replay_bucket){.last_tensor = cut.bucket[b].last_tensor,
-                                                 .bytes = sizeof(float) * (double)cut.bucket[b].count,
-                                                 .share = (double)cut.bucket[b].count / (double)t->arena};
-    plan_destroy(&cut);
-}
-
 void points_plan(const struct points_model *model, const struct point *p, struct replay_plan *plan,
                  struct replay_compute *compute)
 {
     const struct trained *t = model->trained;
     enum link_basis basis = LINK_MEASURED;
-    cut_plan(t, p, plan);
+    *plan = trained_cut(t, p->strategy, &p->caps, p->ranks);
     time_plan(model, p, model->link, 1, plan, &basis);
     *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
     for (size_t r = 0; r < t->rounds; r++)
-        scale_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
-}
-
-void points_plan_destroy(struct replay_plan *plan, struct replay_compute *compute)
-{
-    free(plan->bucket);
-    free(compute->ready);
+        replay_add_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
 }
 
 /* Returns what, twice as good, shortens a point's step most. Uses the plan's buckets for other times. */
@@ -172,39 +154,20 @@ static const char *find_limit(const struct points_model *m, const struct point *
                               struct replay_plan *plan)
 {
     static const char *const name[] = {"bandwidth", "latency", "stragglers"};
-    double most = 0.02 * p->at.step;
+    double least = 0.98 * p->at.step;
     const char *limit = "computation";
     for (int i = 0; i < 3; i++) {
         struct link better = *m->link;
-        enum link_basis unused;
+        enum link_basis unused = LINK_MEASURED;
         better.bandwidth_scale *= i == 0 ? 2 : 1;
         better.latency_scale /= i == 1 ? 2 : 1;
         time_plan(m, p, &better, 1, plan, &unused);
-        double gain = i == 2 ? p->compute * (1 - exp(-0.5 * m->trained->spread * largest_normal(p->ranks)))
-                             : p->at.step - replay(compute, plan, m->overlap).step;
-        if (gain > most) {
-            most = gain;
-            limit = name[i];
-        }
+        double step = i == 2 ? p->at.step - p->compute * (1 - exp(-0.5 * m->trained->spread * largest_normal(p->ranks)))
+                             : replay(compute, plan, m->overlap).step;
+        limit = step < least ? name[i] : limit;
+        least = fmin(least, step);
     }
     return limit;
-}
-
-/* Sets a point's members that come from the mean of the rounds. */
-static void describe_point(const struct points_model *m, struct point *p)
-{
-    struct replay_plan plan;
-    struct replay_compute compute;
-    points_plan(m, p, &plan, &compute);
-    p->buckets = (size_t)plan.n;
-    p->compute = compute.backward_end + compute.update + compute.rest;
-    p->at = replay(&compute, &plan, m->overlap);
-    p->efficiency = p->compute / p->at.step;
-    p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
-    p->sum = p->compute + p->at.communication;
-    p->basis = link_basis_name[p->times];
-    p->limit = find_limit(m, p, &compute, &plan);
-    points_plan_destroy(&plan, &compute);
 }
 
 double points_bandwidth(const struct points_model *model, const struct point *p, double share)
@@ -212,21 +175,21 @@ double points_bandwidth(const struct points_model *model, const struct point *p,
     struct replay_plan plan;
     struct replay_compute compute;
     struct link link = *model->link;
-    enum link_basis basis = LINK_MEASURED;
-    double low = log(1e3 / link.bandwidth), high = log(1e15 / link.bandwidth);
+    enum link_basis unused = LINK_MEASURED;
+    double low = log(1e3 / link.bandwidth), high = log(1e15 / link.bandwidth), middle = high;
+    int possible = 1;
     points_plan(model, p, &plan, &compute);
-    for (int i = 0; i < 40; i++) {
-        double middle = i ? (low + high) / 2 : high;
+    double needed = compute.backward_end + compute.update * plan.update_share + compute.rest;
+    for (int i = 0; i < 40 && possible; i++, middle = (low + high) / 2) {
         link.bandwidth_scale = exp(middle);
-        time_plan(model, p, &link, 1, &plan, &basis);
-        int enough = p->compute >= share * replay(&compute, &plan, model->overlap).step;
-        if (!i && !enough)
-            low = INFINITY;
-        high = enough ? middle : high;
-        low = enough ? low : fmax(low, middle);
+        time_plan(model, p, &link, 1, &plan, &unused);
+        int is_enough = needed >= share * replay(&compute, &plan, model->overlap).step;
+        possible = i || is_enough;
+        *(is_enough ? &high : &low) = middle;
     }
-    points_plan_destroy(&plan, &compute);
-    return isinf(low) ? INFINITY : link.bandwidth * exp(high);
+    free(plan.bucket);
+    free(compute.ready);
+    return possible ? link.bandwidth * exp(high) : INFINITY;
 }
 
 /* ---- intervals ---- */
@@ -234,7 +197,7 @@ double points_bandwidth(const struct points_model *model, const struct point *p,
 /* Returns a number uniform in (0, 1), the same for the same stream and number. */
 static double uniform(uint64_t stream, uint64_t number)
 {
-    return ((double)(random_bits(random_bits(stream * RANDOM_STEP) + number * RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
+    return ((double)(random_bits(random_bits(stream * RANDOM_STEP) + number * RANDOM_STEP) >> 12) + 0.5) * 0x1p-52;
 }
 
 static double normal(uint64_t stream, uint64_t number)
@@ -246,23 +209,39 @@ enum { FACTORS = 3 };              /* replays of a round, with the link's times 
 static const double factor_at = 2; /* how many standard deviations below and above */
 enum { STREAM_ROUNDS, STREAM_LINK, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
 
-/* Fills replayed[rounds, FACTORS] with a point's steps. */
-static void replay_point(const struct points_model *model, struct point *p, double *replayed)
+/* Fills replayed[rounds, FACTORS] with the logarithms of a point's steps, and sets its members that come from them. */
+static void replay_point(const struct points_model *m, struct point *p, double *replayed)
 {
-    const struct trained *t = model->trained;
-    struct replay_compute compute = {.ready = allocate((size_t)t->tensors, sizeof *compute.ready)};
+    const struct trained *t = m->trained;
     struct replay_plan plan;
-    double slower = straggling(t, p->ranks);
-    p->times = LINK_MEASURED;
-    cut_plan(t, p, &plan);
+    struct replay_compute compute;
+    enum link_basis basis = LINK_MEASURED;
+    double sum = 0;
+    points_plan(m, p, &plan, &compute);
+    p->buckets = (size_t)plan.n;
+    p->compute = compute.backward_end + compute.update * plan.update_share + compute.rest;
+    p->at = replay(&compute, &plan, m->overlap);
+    p->efficiency = p->compute / p->at.step;
+    p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
+    p->sum = p->compute + p->at.communication;
+    p->limit = find_limit(m, p, &compute, &plan);
     for (int f = 0; f < FACTORS; f++) {
-        time_plan(model, p, model->link, exp((f - 1) * factor_at * model->link->error), &plan, &p->times);
+        time_plan(m, p, m->link, exp((f - 1) * factor_at * m->link->error), &plan, &basis);
         for (size_t r = 0; r < t->rounds; r++) {
-            scale_compute(&compute, &t->round[r], slower, 0);
-            replayed[r * FACTORS + (size_t)f] = log(replay(&compute, &plan, model->overlap).step);
+            replay_add_compute(&compute, &t->round[r], straggling(t, p->ranks), 0);
+            replayed[r * FACTORS + (size_t)f] = log(replay(&compute, &plan, m->overlap).step);
         }
     }
-    points_plan_destroy(&plan, &compute);
+    for (size_t r = 0; r < t->rounds; r++)
+        sum += replayed[r * FACTORS + 1];
+    p->step = exp(sum / (double)t->rounds);
+    p->at.slowed *= p->step / p->at.step; /* parts are shares of the mean step; in the table they add up to this one */
+    p->at.exposed *= p->step / p->at.step;
+    p->at.gather_wait *= p->step / p->at.step;
+    p->compute *= p->step / p->at.step;
+    p->basis = link_basis_name[basis];
+    free(plan.bucket);
+    free(compute.ready);
 }
 
 /* Fills sample[resamples] with a point's step, in logarithms. Rounds and link of a resample are the same for all
@@ -294,27 +273,23 @@ struct point *points_shortest(struct point *point, size_t n, const struct strate
 
 void points_predict(const struct points_model *model, struct point *point, size_t n)
 {
-    size_t rounds = model->trained->rounds, resamples = model->resamples;
-    double *replayed = allocate(rounds * FACTORS, sizeof *replayed), *sample = allocate(resamples, sizeof *sample);
+    size_t resamples = model->resamples;
+    double *replayed = allocate(model->trained->rounds * FACTORS, sizeof *replayed),
+           *sample = allocate(resamples, sizeof *sample);
     double *shortest = allocate(resamples, sizeof *shortest);
     size_t *best = allocate(resamples, sizeof *best);
     for (size_t p = 0; p < n; p++) {
-        double sum = 0;
         replay_point(model, &point[p], replayed);
-        for (size_t r = 0; r < rounds; r++)
-            sum += replayed[r * FACTORS + 1];
         resample_point(model, replayed, p, sample);
         for (size_t i = 0; i < resamples; i++)
             if (!p || sample[i] < shortest[i]) {
                 shortest[i] = sample[i];
                 best[i] = p;
             }
-        point[p].step = exp(sum / (double)rounds);
         point[p].low = exp(stats_quantile(sample, resamples, 0.05));
         point[p].high = exp(stats_quantile(sample, resamples, 0.95));
         point[p].best = 0;
         point[p].mark = "";
-        describe_point(model, &point[p]);
     }
     for (size_t i = 0; i < resamples; i++)
         point[best[i]].best += 1 / (double)resamples;

@@ -10,22 +10,17 @@ struct points_model {
     const struct trained *trained;
     const struct link *link;
     const struct link *intra; /* the link within a host; NULL: not known */
-    size_t ranks_per_host;    /* of a prediction with `intra`; 0 without it */
+    size_t ranks_per_host;    /* of a prediction with `intra` */
     struct replay_overlap overlap;
-    double error;             /* root mean square of the logarithm of replayed / measured step of a block */
+    double error;      /* root mean square of the logarithm of replayed / measured step of a block */
+    double link_ratio; /* time of the run's reductions on the link / alone in the run, geometric mean over buckets */
     size_t resamples;
 };
 
-/* An implementation of the run: its steps as measured and as replayed from its own collectives alone. */
-struct points_replayed {
-    char label[128];
-    double measured, replayed; /* seconds, geometric means over the rounds */
-    double error, perfect;     /* replayed / measured - 1; the same with perfect overlap (slowdown 0, progress 1) */
-};
-
-/* Sets overlap and error from the run's implementations, and fills row[trained->rows]. One slowdown for all that overlap
- * gives the extra time that their forward and backward take; one progress, the least error of their steps. */
-void points_replay(struct points_model *model, struct points_replayed *row);
+/* Sets overlap, error and link_ratio from the run's implementations, and how well a replay from their own collectives
+ * alone gives their steps. One slowdown for all that overlap gives the extra time that their forward and backward take;
+ * one progress, the least error of their steps. */
+void points_replay(struct points_model *model);
 
 /* A prediction; times in seconds. */
 struct point {
@@ -38,21 +33,25 @@ struct point {
     double efficiency;      /* compute / step */
     double attainable, sum; /* with perfect overlap; without any: compute + all collectives */
     struct replay_step at;  /* parts of the step at the mean of the rounds */
-    enum link_basis times;  /* how the link's times were obtained */
-    const char *basis;      /* name of `times` */
+    const char *basis;      /* how the link's times were obtained: a name of link.h */
     const char *limit;      /* of bandwidth, latency and stragglers, what, twice as good, shortens the step most;
                                computation if none shortens it by 2 % */
     const char *mark;       /* "*": the shortest step of those with equal ranks; else "" */
     double best;            /* probability that it is */
+    /* ---- if a run measured the step ---- */
+    double measured, error, attainable_error, sum_error; /* seconds; predicted / measured - 1 */
+    const char *covered;                                 /* whether the interval has the measured step: yes or no */
 };
 
 /* Predicts n points with equal ranks. Of a point label, size, strategy, caps and ranks are set; the others are filled.
  *
- * The step is the geometric mean over the rounds of the replayed step, with collectives as on the link, and `none` as in
- * the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean of
- * the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). The
- * interval has the 5 % and 95 % quantiles of resamples: rounds drawn with replacement, the link's error (a factor on all
- * times of collectives, for which replays with three factors are interpolated), and the replay's error. */
+ * The step is the geometric mean over the rounds of the replayed step, with collectives as on the link, and `none` as
+ * in the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean
+ * of the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). The
+ * interval has the 5 % and 95 % quantiles of resamples: rounds drawn with replacement, the link's error (one factor on
+ * all times of collectives, at most 2 standard deviations, for which replays with three factors are interpolated), and
+ * the replay's error of a single block. It does not hold the error of `spread` and of the algorithms' models, from
+ * which predictions for other numbers of ranks are made. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
 /* Returns the point with the shortest step among point[n], of one strategy unless that is NULL. */
@@ -62,9 +61,9 @@ struct point *points_shortest(struct point *point, size_t n, const struct strate
  * the link's latency; INFINITY: none is large enough. */
 double points_bandwidth(const struct points_model *model, const struct point *point, double share);
 
-/* Makes the plan of a point, at the mean of the rounds; *compute gets that mean. Release both with points_plan_destroy. */
+/* Makes the plan of a point, at the mean of the rounds; *compute gets that mean. Release both with points_plan_destroy.
+ */
 void points_plan(const struct points_model *model, const struct point *point, struct replay_plan *plan,
                  struct replay_compute *compute);
-void points_plan_destroy(struct replay_plan *plan, struct replay_compute *compute);
 
 #endif

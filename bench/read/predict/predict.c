@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum { OK = 0, FAILED = 1, USAGE = 2 };
-enum { MOST_RANKS = 1 << 20, MOST_NUMBERS = 64, MOST_SIZES = 64, MOST_STRATEGIES = 16, MOST_FILES = 8192 };
+enum { MOST_RANKS = 1 << 20, MOST_NUMBERS = 64, MOST_SIZES = 64, MOST_FILES = 8192 };
 enum form { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
 
 struct predict_options {
@@ -33,10 +33,10 @@ static const struct option rows[] = {
     {.name = "link", .common = 1, .kind = &option_path, .offset = FIELD(link), .initial = "", .value_name = "DIR", .without = "link-model",
      .help = "result directories of `ddpbench allreduce` on the link, separated by commas: of all-reduces and, for sharded strategies, of --collective reduce_scatter and all_gather; of several numbers of ranks"},
     {.name = "link-model", .common = 1, .kind = &option_text, .offset = FIELD(link_model), .initial = "", .value_name = "WORDS",
-     .help = "or the link's figures, such as latency=23us,bandwidth=11.7MB/s: of one message, and busbw of a rank"},
+     .help = "or the link's figures, such as latency=23us,bandwidth=11.7MB/s or bandwidth=100gbit: of one message, and busbw of a rank"},
     {.name = "link-intra", .kind = &option_path, .offset = FIELD(link_intra), .initial = "", .value_name = "DIR", .needs = "ranks-per-host",
      .help = "result directories of `ddpbench allreduce` within one host, for ddp_hierarchical"},
-    {.name = "ranks-per-host", .kind = &option_count, .offset = FIELD(ranks_per_host), .initial = "0", .high = 1024, .needs = "link-intra",
+    {.name = "ranks-per-host", .kind = &option_count, .offset = FIELD(ranks_per_host), .initial = "1", .low = 1, .high = 1024, .needs = "link-intra",
      .help = "ranks of each host of the predictions"},
     {.name = "ranks", .common = 1, .kind = &option_text, .offset = FIELD(ranks), .initial = "", .value_name = "LIST", .decides = "those of the run",
      .help = "numbers of ranks, such as 2,4,8,1024; each computes what a rank of the run does (weak scaling)"},
@@ -45,7 +45,7 @@ static const struct option rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_text, .offset = FIELD(implementations), .initial = "", .value_name = "LIST",
      .decides = "those of the run", .help = "names of strategies, separated by commas"},
     {.name = "learn-from", .kind = &option_text, .offset = FIELD(learn_from), .initial = "", .value_name = "LIST", .decides = "all",
-     .help = "implementations of the run, beside none, from which to learn how far communication slows down computation"},
+     .help = "labels of implementations of the run, from which to learn how far computation and communication slow each other down"},
     {.name = "check", .common = 1, .kind = &option_path, .offset = FIELD(check), .initial = "", .value_name = "RUN", .without = "ranks,implementations,export-chakra",
      .help = "a run of the same model: predicts its implementations, and shows its steps beside the predictions"},
     {.name = "resamples", .kind = &option_count, .offset = FIELD(resamples), .initial = "1000", .low = 100, .high = 1e6,
@@ -73,11 +73,8 @@ static int take_word(void *context, const char *word)
 /* ---- which points ---- */
 
 struct choice {
-    const struct strategy *strategy[MOST_STRATEGIES];
-    struct {
-        char words[50];
-        struct bucket_caps caps;
-    } size[MOST_SIZES];
+    const struct strategy *strategy[TRAINED_STRATEGIES];
+    struct point size[MOST_SIZES]; /* size and caps are set */
     size_t ranks[MOST_NUMBERS];
     size_t strategies, sizes, numbers;
 };
@@ -89,7 +86,7 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
     int more;
     c->ranks[0] = t->ranks;
     c->numbers = !*text;
-    for (struct option_list list = {"ranks", text, 0}; *text && (more = option_next_word(&list, word, sizeof word));) {
+    for (struct option_list list = {"ranks", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         if (more < 0 || option_number(word, &number) || number != floor(number) || number < 1 || number > MOST_RANKS ||
             c->numbers == MOST_NUMBERS)
             return error_report("--ranks '%.100s': expected at most %d numbers from 1 to %d, such as 2,4,8", text,
@@ -101,7 +98,7 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
 
 static int choose_sizes(struct choice *c, const char *text, const struct trained *t)
 {
-    char word[sizeof c->size->words], sizes[512] = "";
+    char word[sizeof c->size->size], sizes[512] = "";
     double gradient = 4 * (double)t->arena / 0x1p20;
     int more;
     for (double mb = exp2(ceil(log2(gradient / 64))), at = 0; !strcmp(text, "auto") && mb < 2 * gradient; mb *= 2)
@@ -112,7 +109,7 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
             return error_report("--bucket-size-mb '%.100s': expected auto, or at most %d sizes in MiB, such as "
                                 "0.5,25,1+4+25",
                                 text, MOST_SIZES);
-        strcpy(c->size[c->sizes++].words, word);
+        strcpy(c->size[c->sizes++].size, word);
     }
     return 0;
 }
@@ -121,18 +118,12 @@ static int choose_strategies(struct choice *c, const char *text, const struct tr
 {
     char word[64];
     int more;
-    for (size_t i = 0; i < t->rows && !*text; i++) {
-        size_t before = 0;
-        while (before < c->strategies && c->strategy[before] != t->row[i].strategy)
-            before++;
-        if (before == c->strategies && c->strategies < MOST_STRATEGIES &&
-            (!t->row[i].strategy->on_one_level || has_intra))
-            c->strategy[c->strategies++] = t->row[i].strategy;
-    }
-    for (struct option_list list = {"implementations", text, 0};
-         *text && (more = option_next_word(&list, word, sizeof word));) {
+    for (size_t i = 0; i < t->strategies && !*text; i++)
+        if (!t->strategy[i]->on_one_level || has_intra)
+            c->strategy[c->strategies++] = t->strategy[i];
+    for (struct option_list list = {"implementations", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         const struct strategy *s = more > 0 ? strategy_find(word) : NULL;
-        if (!s || !strategy_is_compared(s) || c->strategies == MOST_STRATEGIES)
+        if (!s || !strategy_is_compared(s) || c->strategies == TRAINED_STRATEGIES)
             return error_report("--implementations '%.100s': expected names of strategies that sum all gradients, "
                                 "such as ddp,ddp_bucketed,ddp_sharded",
                                 text);
@@ -142,13 +133,18 @@ static int choose_strategies(struct choice *c, const char *text, const struct tr
                                 s->name);
         c->strategy[c->strategies++] = s;
     }
+    int staged = 0;
+    for (size_t i = 0; i < c->strategies; i++)
+        staged |= c->strategy[i]->on_one_level != NULL;
+    if (has_intra && !staged)
+        return error_report("--link-intra: is for ddp_hierarchical, which is not among the implementations");
     return c->strategies ? 0 : error_report("--implementations: none of the run's can be predicted");
 }
 
 /* Makes the points of a choice: for each number of ranks, each strategy, with each size if it has buckets. */
 static void make_points(const struct choice *c, struct prediction *all)
 {
-    *all = (struct prediction){.groups = c->numbers};
+    all->groups = c->numbers;
     for (size_t s = 0; s < c->strategies; s++)
         all->n += c->strategy[s]->buckets ? c->sizes : 1;
     all->point = allocate(all->groups * all->n, sizeof *all->point);
@@ -156,12 +152,9 @@ static void make_points(const struct choice *c, struct prediction *all)
     for (size_t g = 0; g < c->numbers; g++)
         for (size_t s = 0; s < c->strategies; s++)
             for (size_t i = 0; i < (c->strategy[s]->buckets ? c->sizes : 1); i++, p++) {
+                *p = c->strategy[s]->buckets ? c->size[i] : (struct point){0};
                 p->strategy = c->strategy[s];
                 p->ranks = c->ranks[g];
-                if (p->strategy->buckets) {
-                    p->caps = c->size[i].caps;
-                    strcpy(p->size, c->size[i].words);
-                }
                 snprintf(p->label, sizeof p->label, "%s%s%s%s", p->strategy->name, *p->size ? ":" : "", p->size,
                          p->strategy->updates_early ? ":update" : "");
             }
@@ -173,169 +166,159 @@ static void make_points(const struct choice *c, struct prediction *all)
 static const char *const form_name[FORMS] = {"json", "html", "csv"};
 static const char *const form_mark[FORMS] = {"{\"title\":\"" TITLE, "<title>" TITLE, "implementation,ranks,"};
 
-struct result {
-    cJSON *document;
-    struct prediction all;
-    struct checked *checked; /* [all.n]; NULL: no --check */
-};
-
-static void print_form(FILE *out, enum form form, const struct result *r)
-{
-    if (form == FORM_HTML)
-        document_print_html(out, r->document);
-    else if (form == FORM_CSV && r->checked)
-        prediction_print_check_csv(out, r->checked, r->all.n);
-    else if (form == FORM_CSV)
-        prediction_print_csv(out, &r->all);
-    else
-        document_print_json(out, r->document, NULL, NULL);
-}
-
 /* Writes the files, and prints the form whose option has the value "-", else the text. Returns 0; or -1, reported. */
-static int write_result(const struct predict_options *o, const struct result *r)
+static int write_result(const struct predict_options *o, cJSON *document, const struct prediction *all)
 {
-    int printed = 0;
-    for (int form = 0; form < FORMS; form++) {
+    int printed = 0, status = 0;
+    for (enum form form = 0; form < FORMS && !status; form++) {
         char *text = NULL;
         size_t length;
-        if (!strcmp(o->form[form], "-"))
-            print_form(stdout, (enum form)form, r);
-        printed |= !strcmp(o->form[form], "-");
-        if (!*o->form[form] || !strcmp(o->form[form], "-"))
+        if (!*o->form[form])
             continue;
         FILE *out = text_begin(&text, &length);
-        print_form(out, (enum form)form, r);
+        if (form == FORM_HTML)
+            document_print_html(out, document);
+        else if (form == FORM_CSV)
+            prediction_print_csv(out, all);
+        else
+            document_print_json(out, document, NULL, NULL);
         text_end(out);
-        int status = files_replace_path(form_name[form], o->form[form], form_mark[form], text);
+        if (strcmp(o->form[form], "-") != 0)
+            status = files_replace_path(form_name[form], o->form[form], form_mark[form], text);
+        else
+            printed = fputs(text, stdout) >= 0;
         free(text);
-        if (status)
-            return -1;
     }
-    if (!printed)
-        document_print_text(stdout, r->document);
-    return 0;
+    if (!status && !printed)
+        document_print_text(stdout, document);
+    return status ? status : files_flush_stdout();
 }
 
-static int export_points(const struct predict_options *o, const struct points_model *m, const struct prediction *all)
+static int export_points(const struct predict_options *o, const struct points_model *m, const struct prediction *all,
+                         cJSON *document)
 {
+    const struct point *end = all->point + all->groups * all->n;
     size_t files = 0;
     int status = 0;
-    for (size_t i = 0; i < all->groups * all->n; i++)
-        files += all->point[i].ranks;
+    for (const struct point *p = all->point; p < end; p++) {
+        files += p->ranks;
+        if (p->strategy->on_one_level)
+            return error_report("--export-chakra: %s has collectives of several groups, which the export lacks",
+                                p->label);
+    }
     if (files > MOST_FILES)
         return error_report("--export-chakra: %zu files, one for each rank of each prediction; at most %d: name fewer "
                             "--ranks, --implementations or --bucket-size-mb",
                             files, MOST_FILES);
-    for (const struct point *p = all->point; p < all->point + all->groups * all->n && !status; p++) {
+    for (const struct point *p = all->point; p < end && !status; p++) {
         struct replay_plan plan;
         struct replay_compute compute;
         char prefix[200];
-        if (p->strategy->on_one_level)
-            return error_report("--export-chakra: %s has collectives of several groups, which the export lacks",
-                                p->label);
         snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
-        for (char *c = prefix; *c; c++)
-            *c = (char)(*c == ':' ? '_' : *c);
+        for (char *colon = prefix; (colon = strchr(colon, ':'));)
+            *colon = '_';
         points_plan(m, p, &plan, &compute);
         status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, m->trained->speed,
                                m->trained->ranks);
-        points_plan_destroy(&plan, &compute);
+        free(plan.bucket);
+        free(compute.ready);
     }
+    document_add_paragraph(document, "%zu Chakra execution traces are in %s.", files, o->chakra);
     return status;
 }
 
-/* Predicts the implementations of the run given to --check, and compares. */
-static int check_run(const struct predict_options *o, const struct points_model *m, struct result *r)
+/* Checks that hosts are full. Returns 0; or -1, reported. */
+static int check_ranks(const struct points_model *m, size_t ranks)
 {
-    struct trained target;
-    const struct trained *t = m->trained;
-    int status = trained_read(&target, o->check, "");
-    for (int i = 0; !status && i < t->tensors; i++)
-        if (target.tensors != t->tensors || target.tensor[i].count != t->tensor[i].count)
-            status = error_report("--check %s: trains another model than %s", o->check, o->run);
-    if (!status) {
-        r->all = (struct prediction){allocate(target.rows, sizeof *r->all.point), 1, 0};
-        r->checked = allocate(target.rows, sizeof *r->checked);
-    }
-    for (struct trained_row *row = target.row; !status && row < target.row + target.rows; row++) {
-        struct point *p = &r->all.point[r->all.n];
-        if (row->strategy->on_one_level && !m->intra)
-            continue;
-        *p = (struct point){.strategy = row->strategy, .ranks = target.ranks};
-        strcpy(p->label, row->label);
-        strcpy(p->size, row->size);
-        if (*p->size && bucket_caps_parse(&p->caps, p->size))
-            status = error_report("%s: '%s' is no bucket size", o->check, p->size);
-        r->checked[r->all.n++].measured = stats_geometric(row->step, target.rounds).median;
-    }
-    if (!status && !r->all.n)
-        status = error_report("--check %s: none of its implementations can be predicted", o->check);
-    trained_destroy(&target);
-    if (status)
-        return -1;
-    points_predict(m, r->all.point, r->all.n);
-    for (size_t i = 0; i < r->all.n; i++)
-        r->checked[i].point = r->all.point[i];
-    prediction_add_check(r->document, r->checked, r->all.n);
-    return 0;
+    return !m->intra || ranks % m->ranks_per_host == 0
+               ? 0
+               : error_report("--ranks-per-host %zu: %zu ranks are no multiple of it", m->ranks_per_host, ranks);
 }
 
-/* Predicts the points that options choose. */
-static int predict_choice(const struct predict_options *o, const struct points_model *m, struct prediction *all)
+/* Makes points of the implementations of a run of the same model. */
+static int make_checked(const struct predict_options *o, const struct points_model *m, const struct trained *target,
+                        struct prediction *all)
+{
+    const struct trained *t = m->trained;
+    for (int i = 0; i < t->tensors; i++)
+        if (target->tensors != t->tensors || target->tensor[i].count != t->tensor[i].count)
+            return error_report("--check %s: trains another model than %s", o->check, o->run);
+    *all = (struct prediction){allocate(target->rows, sizeof *all->point), .groups = 1, .is_check = 1};
+    for (const struct trained_row *row = target->row; row < target->row + target->rows; row++) {
+        if (row->strategy->on_one_level && !m->intra)
+            continue;
+        struct point *p = &all->point[all->n++];
+        *p = (struct point){.strategy = row->strategy, .caps = row->caps, .ranks = target->ranks};
+        p->measured = stats_geometric(row->step, target->rounds).median;
+        strcpy(p->label, row->label);
+        strcpy(p->size, row->size);
+    }
+    return all->n ? check_ranks(m, target->ranks)
+                  : error_report("--check %s: none of its implementations can be predicted", o->check);
+}
+
+/* Predicts the implementations of the run given to --check, and compares. */
+static int check_run(const struct predict_options *o, const struct points_model *m, cJSON *document,
+                     struct prediction *all)
+{
+    struct trained target;
+    int status = trained_read(&target, o->check, "") || make_checked(o, m, &target, all);
+    if (!status) {
+        points_predict(m, all->point, all->n);
+        prediction_add_check(document, all);
+    }
+    trained_destroy(&target);
+    return status;
+}
+
+/* Makes the points that options choose. Returns 0; or -1, reported. */
+static int choose_points(const struct predict_options *o, const struct points_model *m, struct prediction *all)
 {
     struct choice choice = {0};
     if (choose_ranks(&choice, o->ranks, m->trained) || choose_sizes(&choice, o->sizes, m->trained) ||
         choose_strategies(&choice, o->implementations, m->trained, m->intra != NULL))
         return -1;
-    for (size_t i = 0; m->intra && i < choice.numbers; i++)
-        if (choice.ranks[i] % m->ranks_per_host)
-            return error_report("--ranks: %zu is no multiple of --ranks-per-host %zu", choice.ranks[i],
-                                m->ranks_per_host);
+    for (size_t g = 0; g < choice.numbers; g++)
+        if (check_ranks(m, choice.ranks[g]))
+            return -1;
     make_points(&choice, all);
-    for (size_t g = 0; g < all->groups; g++)
-        points_predict(m, all->point + g * all->n, all->n);
     return 0;
 }
 
-static int predict_points(const struct predict_options *o, const struct points_model *m, struct result *r)
+static int predict_points(const struct predict_options *o, const struct points_model *m, cJSON *document,
+                          struct prediction *all)
 {
-    if (predict_choice(o, m, &r->all))
-        return -1;
-    prediction_add_steps(r->document, m, &r->all);
-    prediction_add_answers(r->document, m, &r->all);
-    prediction_add_bandwidths(r->document, m, &r->all);
-    return *o->chakra ? export_points(o, m, &r->all) : 0;
-}
-
-static int read_link(const struct predict_options *o, struct link *link)
-{
-    return *o->link         ? link_read(link, "link", o->link)
-           : *o->link_model ? link_parse(link, "link-model", o->link_model)
-                            : error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or "
-                                           "--link-model");
+    for (size_t g = 0; g < all->groups; g++)
+        points_predict(m, all->point + g * all->n, all->n);
+    prediction_add_steps(document, m, all);
+    prediction_add_answers(document, m, all);
+    prediction_add_bandwidths(document, m, all);
+    return *o->chakra ? export_points(o, m, all, document) : 0;
 }
 
 static int predict(const struct predict_options *o)
 {
-    struct trained trained = {0};
+    struct trained trained;
     struct link link = {0}, intra = {0};
-    struct points_model model = {&trained, &link, NULL, o->ranks_per_host, {0, 1}, 0, o->resamples};
-    struct result result = {.document = document_create(TITLE "%s", o->run)};
-    int status = trained_read(&trained, o->run, o->learn_from) || read_link(o, &link) ||
-                 (*o->link_intra && link_read(&intra, "link-intra", o->link_intra));
+    struct points_model m = {.trained = &trained, .link = &link, .resamples = o->resamples};
+    struct prediction all = {0};
+    cJSON *document = document_create(TITLE "%s", o->run);
+    int status = *o->link_model && link_parse(&link, "link-model", o->link_model) ? USAGE : OK;
+    m.intra = *o->link_intra ? &intra : NULL;
+    m.ranks_per_host = o->ranks_per_host;
+    if (trained_read(&trained, o->run, o->learn_from) || (*o->link && link_read(&link, "link", o->link)) ||
+        (m.intra && link_read(&intra, "link-intra", o->link_intra)))
+        status = status ? status : FAILED;
+    if (!status && !*o->check && choose_points(o, &m, &all))
+        status = USAGE;
     if (!status) {
-        struct points_replayed *replayed = allocate(trained.rows, sizeof *replayed);
-        model.intra = *o->link_intra ? &intra : NULL;
-        points_replay(&model, replayed);
-        prediction_add_replay(result.document, &model, replayed);
-        free(replayed);
-        status = *o->check ? check_run(o, &model, &result) : predict_points(o, &model, &result);
+        points_replay(&m);
+        prediction_add_replay(document, &m);
+        if ((*o->check ? check_run : predict_points)(o, &m, document, &all) || write_result(o, document, &all))
+            status = FAILED;
     }
-    if (!status)
-        status = write_result(o, &result);
-    cJSON_Delete(result.document);
-    free(result.all.point);
-    free(result.checked);
+    cJSON_Delete(document);
+    free(all.point);
     trained_destroy(&trained);
     link_destroy(&link);
     link_destroy(&intra);
@@ -344,22 +327,26 @@ static int predict(const struct predict_options *o)
 
 void predict_add_link_section(cJSON *document, const char *run, const char *sweeps)
 {
-    struct trained trained = {0};
+    struct trained trained;
     struct link link = {0};
     struct prediction all = {0};
-    struct points_model model = {.trained = &trained, .link = &link, .resamples = 100};
+    struct points_model m = {.trained = &trained, .link = &link, .resamples = 100};
     char ranks[100];
-    if (!trained_read(&trained, run, "") && !link_read(&link, "link", sweeps)) {
-        struct points_replayed *replayed = allocate(trained.rows, sizeof *replayed);
-        snprintf(ranks, sizeof ranks, "%zu,%zu,%zu", trained.ranks, 2 * trained.ranks, 4 * trained.ranks);
-        const struct predict_options options = {.sizes = "auto", .ranks = ranks, .implementations = ""};
-        points_replay(&model, replayed);
-        if (!predict_choice(&options, &model, &all))
-            prediction_add_bandwidths(document, &model, &all);
-        free(replayed);
-        free(all.point);
+    int failed = trained_read(&trained, run, "") || link_read(&link, "link", sweeps);
+    snprintf(ranks, sizeof ranks, "%zu,%zu,%zu", trained.ranks, 2 * trained.ranks, 4 * trained.ranks);
+    const struct predict_options options = {.sizes = "auto", .ranks = ranks, .implementations = ""};
+    if (!failed && !choose_points(&options, &m, &all)) {
+        points_replay(&m);
+        for (size_t g = 0; g < all.groups; g++)
+            points_predict(&m, all.point + g * all.n, all.n);
+        prediction_add_bandwidths(document, &m, &all);
+        document_add_paragraph(document,
+                               "Predicted from %s and %s. `ddpbench predict` shows the steps, and how far they can be "
+                               "trusted: a single block of the run is replayed to %.1f %% (root mean square).",
+                               run, sweeps, 100 * m.error);
     }
     error_clear(); /* a run without --attainable, or a sweep of few sizes: there is no section */
+    free(all.point);
     trained_destroy(&trained);
     link_destroy(&link);
 }
@@ -369,24 +356,28 @@ void predict_add_link_section(cJSON *document, const char *run, const char *swee
 /* Checks what the option table cannot check. Returns 0; or -1, reported. */
 static int check_usage(const struct predict_options *o)
 {
+    int failed = 0;
     if (!o->run)
         return error_report("no run: name the result directory of a run of the benchmark with --attainable; see "
                             "--help");
-    for (int i = 0; i < FORMS; i++) {
-        if (*o->form[i] && strcmp(o->form[i], "-") != 0 && files_check_path(form_name[i], o->form[i], form_mark[i]))
-            return -1;
-        for (int j = 0; j < i; j++)
-            if (files_check_apart(form_name[j], o->form[j], form_name[i], o->form[i]))
-                return -1;
+    if (!*o->link && !*o->link_model)
+        return error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or --link-model");
+    for (int i = 0; i < FORMS && !failed; i++) {
+        if (*o->form[i] && strcmp(o->form[i], "-") != 0)
+            failed = files_check_path(form_name[i], o->form[i], form_mark[i]);
+        for (int j = 0; j < i && !failed; j++)
+            failed = !strcmp(o->form[i], "-") && !strcmp(o->form[j], "-")
+                         ? error_report("--%s and --%s: only one can be printed", form_name[j], form_name[i])
+                         : files_check_apart(form_name[j], o->form[j], form_name[i], o->form[i]);
     }
-    return 0;
+    return failed;
 }
 
 static const char about[] =
-    "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the benchmark\n"
-    "with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times. Shows first\n"
-    "how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them, what limits them,\n"
-    "and the bandwidth that would be needed.\n";
+    "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the\n"
+    "benchmark with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times.\n"
+    "Shows first how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them,\n"
+    "what limits them, and the bandwidth that would be needed.\n";
 
 int run_predict(int argc, char *argv[])
 {
@@ -403,7 +394,7 @@ int run_predict(int argc, char *argv[])
     } else if (table.version)
         printf("ddpbench %s\n", version_text());
     else
-        status = predict(&options) ? FAILED : OK;
+        status = predict(&options);
     error_print();
     return status;
 }

@@ -55,6 +55,17 @@ static int issue_reduction(struct state *s, const struct replay_bucket *b, int i
     return issue(s, is_first ? b->reduce + b->within : fmax(b->reduce, b->within));
 }
 
+void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add)
+{
+    to->tensors = from->tensors;
+    to->forward_end = add * to->forward_end + scale * from->forward_end;
+    to->backward_end = add * to->backward_end + scale * from->backward_end;
+    to->update = add * to->update + scale * from->update;
+    to->rest = add * to->rest + scale * from->rest;
+    for (int i = 0; i < from->tensors; i++)
+        to->ready[i] = add * to->ready[i] + scale * from->ready[i];
+}
+
 double replay_needed(const struct replay_compute *c, int tensor)
 {
     double first = c->ready[c->tensors - 1], backward = c->backward_end - first;
@@ -85,8 +96,9 @@ static void replay_backward(struct state *s, const struct replay_compute *c, con
         double ready = fmax(done, c->ready[plan->bucket[b].last_tensor]);
         compute_for(s, ready - done);
         done = ready;
-        if (!plan->after_backward)
-            reduced[b] = issue_reduction(s, &plan->bucket[b], !b);
+        if (plan->after_backward)
+            continue;
+        reduced[b] = issue_reduction(s, &plan->bucket[b], !b);
         for (; plan->updates_early && *updated < b && reduced[*updated] <= s->done; ++*updated)
             compute_for(s, c->update * plan->bucket[*updated].share);
     }
@@ -99,15 +111,12 @@ static void replay_backward(struct state *s, const struct replay_compute *c, con
 static void replay_update(struct state *s, const struct replay_compute *c, const struct replay_plan *plan,
                           const int *reduced, int updated, int *gathered)
 {
-    for (; plan->updates_early && updated < plan->n; updated++) {
-        s->result->exposed += wait_for(s, reduced[updated]);
-        compute_for(s, c->update * plan->bucket[updated].share);
-    }
-    if (plan->updates_early)
-        return;
-    for (int b = 0; b < plan->n; b++)
+    for (int b = updated; b < plan->n; b++) {
         s->result->exposed += wait_for(s, reduced[b]);
-    if (!plan->shards)
+        if (plan->updates_early)
+            compute_for(s, c->update * plan->bucket[b].share);
+    }
+    if (!plan->shards && !plan->updates_early)
         compute_for(s, c->update * plan->update_share);
     for (int b = plan->n - 1; b >= 0 && plan->shards; b--) {
         compute_for(s, c->update * plan->update_share * plan->bucket[b].share);

@@ -1,8 +1,8 @@
 /* replay.h - replays a training step: computation on one stream, collectives in launch order on the link's stream.
  *
  * Pure: no files and no measurement. Times are seconds. Gradients become final as they do without communication, later
- * by what communication slows down. A bucket's collectives are issued when its last gradient is final, and run one after
- * the other, more slowly while computation goes on. */
+ * by what communication slows down. A bucket's collectives are issued when its last gradient is final, and run one
+ * after the other, more slowly while computation goes on. */
 #ifndef BENCH_READ_PREDICT_REPLAY_H
 #define BENCH_READ_PREDICT_REPLAY_H
 
@@ -14,9 +14,9 @@ struct replay_compute {
     int tensors;
 };
 
-/* A bucket: its last tensor, its bytes of fp32, its share of the arena, and the times of its collectives alone: of those
- * that reduce it between all ranks or hosts, of those within hosts, of the all-gather. The stages of several buckets
- * overlap: all reductions but the first of a step take only the longer of `reduce` and `within`. */
+/* A bucket: its last tensor, its bytes of fp32, its share of the arena, and the times of its collectives alone: of
+ * those that reduce it between all ranks or hosts, of those within hosts, of the all-gather. The stages of several
+ * buckets overlap: all reductions but the first of a step take only the longer of `reduce` and `within`. */
 struct replay_bucket {
     int last_tensor;
     double bytes, share, reduce, within, gather;
@@ -51,8 +51,11 @@ struct replay_step {
 struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap);
 
-/* Returns when forward needs tensor t, without communication. Forward uses tensors in the reverse order of backward, and
- * is taken to spend on each the same part of its time as backward does. */
+/* Sets *to, whose `ready` has room, to *from with all times multiplied by `scale`; or, if add is 1, adds that. */
+void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add);
+
+/* Returns when forward needs tensor t, without communication. Forward uses tensors in the reverse order of backward,
+ * and is taken to spend on each the same part of its time as backward does. */
 double replay_needed(const struct replay_compute *compute, int tensor);
 
 #endif

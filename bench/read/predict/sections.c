@@ -13,22 +13,22 @@
 
 /* ---- the replay ---- */
 
-#define REPLAYED(field) offsetof(struct points_replayed, field)
+#define REPLAYED(field) offsetof(struct trained_row, field)
 static const struct column replay_columns[] = {
     {"implementation", "implementation", COLUMN_CHARS, REPLAYED(label), NULL, 0, -24, 0},
     {"measured", "measured\nms", COLUMN_REAL, REPLAYED(measured), "s", 1e3, 9, 2},
     {"replayed", "replayed\nms", COLUMN_REAL, REPLAYED(replayed), "s", 1e3, 9, 2},
     {"error", "error\n%", COLUMN_REAL, REPLAYED(error), "1", 100, 7, 2},
-    {"perfect", "perfect overlap\n%", COLUMN_REAL, REPLAYED(perfect), "1", 100, 16, 2},
+    {"perfect", "with perfect\noverlap, %", COLUMN_REAL, REPLAYED(perfect), "1", 100, 13, 2},
 };
 
-void prediction_add_replay(cJSON *document, const struct points_model *m, const struct points_replayed *row)
+void prediction_add_replay(cJSON *document, const struct points_model *m)
 {
     const struct trained *t = m->trained;
     double worst = 0, sum = 0;
     for (size_t i = 0; i < t->rows; i++) {
-        worst = fmax(worst, fabs(row[i].error));
-        sum += fabs(row[i].error) / (double)t->rows;
+        worst = fmax(worst, fabs(t->row[i].error));
+        sum += fabs(t->row[i].error) / (double)t->rows;
     }
     document_add_heading(document, "Replay error");
     document_add_paragraph(document,
@@ -41,12 +41,14 @@ void prediction_add_replay(cJSON *document, const struct points_model *m, const 
                            "speed alone (of all implementations together). From rank to rank a step without "
                            "communication differs by %.2f %% (standard deviation).",
                            100 * m->overlap.slowdown, 100 * m->overlap.progress, 100 * t->spread);
+    document_add_paragraph(
+        document, "The run's reductions take %.2f x as long on the link as they took alone in the run.", m->link_ratio);
     document_add_table(document, &(struct table){.key = "replay",
                                                  TABLE_COLUMNS(replay_columns),
-                                                 TABLE_ROWS(row, t->rows),
+                                                 TABLE_ROWS(t->row, t->rows),
                                                  .note = {"Geometric means over the rounds. error: replayed / measured "
-                                                          "- 1; perfect overlap: the same, if computation and "
-                                                          "communication did not slow each other down."}});
+                                                          "- 1; with perfect overlap: the same, if computation "
+                                                          "and communication did not slow each other down."}});
 }
 
 /* ---- the predictions ---- */
@@ -63,11 +65,11 @@ static const struct column point_columns[] = {
     {"slowed", "slowdown\nms", COLUMN_REAL, POINT(at.slowed), "s", 1e3, 9, 2},
     {"exposed", "exposed\nms", COLUMN_REAL, POINT(at.exposed), "s", 1e3, 9, 2},
     {"gather_wait", "gather\nms", COLUMN_REAL, POINT(at.gather_wait), "s", 1e3, 8, 2},
-    {"efficiency", "compute\n/ step", COLUMN_REAL, POINT(efficiency), "1", 0, 8, 3},
+    {"efficiency", NULL, COLUMN_REAL, POINT(efficiency), "1", 0, 8, 3},
     {"attainable", NULL, COLUMN_REAL, POINT(attainable), "s", 0, 0, 0},
     {"sum", NULL, COLUMN_REAL, POINT(sum), "s", 0, 0, 0},
     {"best", "best\n%", COLUMN_REAL, POINT(best), "1", 100, 5, 0},
-    {"basis", "times\nof the link", COLUMN_NAME, POINT(basis), NULL, 0, -13, 0},
+    {"basis", "times of\nthe link", COLUMN_NAME, POINT(basis), NULL, 0, -12, 0},
     {"limit", "limit", COLUMN_NAME, POINT(limit), NULL, 0, -11, 0},
 };
 
@@ -87,34 +89,29 @@ static size_t select_points(const struct prediction *all, int every, struct poin
 static void draw_scaling(cJSON *document, const struct prediction *all)
 {
     static const char title[] = "Predicted step by number of ranks";
-    struct chart_point *point = allocate(all->groups * all->n + 1, sizeof *point);
+    struct chart_point *point = allocate(all->groups * all->n + 1, sizeof *point), *next = point;
     struct chart_series series[SVG_COLOURS];
     size_t lines = 0;
     for (size_t i = 0; i < all->n && lines < SVG_COLOURS; i++) {
         const struct strategy *strategy = all->point[i].strategy;
-        size_t before = 0;
-        while (all->point[before].strategy != strategy)
-            before++;
-        if (before != i) /* a further size of the strategy */
+        if (i && all->point[i - 1].strategy == strategy) /* a further size */
             continue;
-        struct chart_point *first = &point[lines * all->groups];
+        series[lines] = (struct chart_series){strategy->name, next, all->groups, (int)lines, 0, 0};
+        lines++;
         for (size_t g = 0; g < all->groups; g++) {
             const struct point *p = points_shortest(all->point + g * all->n, all->n, strategy);
-            first[g] =
-                (struct chart_point){(double)p->ranks, 1e3 * p->step, 1e3 * p->low, 1e3 * p->high,
-                                     *p->mark ? CHART_BEST : CHART_PLAIN};
+            *next++ = (struct chart_point){(double)p->ranks, 1e3 * p->step, 1e3 * p->low, 1e3 * p->high,
+                                           *p->mark ? CHART_BEST : CHART_PLAIN};
         }
-        series[lines] = (struct chart_series){strategy->name, first, all->groups, (int)lines, 0, 0};
-        lines++;
     }
-    document_add_picture(
-        document, "predicted-steps", title,
+    char *svg =
         chart_xy(title, "Best bucket size of each strategy, with 90 % intervals; each rank computes as in the run",
                  &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
                                     .y = {.title = "ms a step"},
                                     .series = series,
                                     .n_series = lines,
-                                    .interval = "90 % interval"}));
+                                    .interval = "90 % interval"});
+    document_add_picture(document, "predicted-steps", title, svg);
     free(point);
 }
 
@@ -134,14 +131,16 @@ void prediction_add_steps(cJSON *document, const struct points_model *m, const s
             .key = "predictions",
             TABLE_COLUMNS(point_columns),
             TABLE_ROWS(row, n),
-            .note = {all->groups > 1 ? "Of each strategy the best bucket size; --csv has all. *: the shortest step."
-                                     : "*: the shortest step.",
-                     "step = compute + slowdown + exposed + gather, nearly: compute is a step without communication, of "
-                     "the slowest rank; slowdown, what communication adds to computation; exposed, the wait after "
-                     "backward; gather, the wait for gathered weights.",
-                     "best: how often this is the shortest step of its number of ranks among resamples. times of the "
-                     "link: measured, interpolated between sizes, or extrapolated (other sizes, ranks or collectives). "
-                     "limit: what, twice as good, would shorten the step most, if by 2 % or more."}});
+            .note = {
+                all->groups > 1 ? "Of each strategy the best bucket size; --csv has all. *: the shortest step."
+                                : "*: the shortest step.",
+                "step = compute + slowdown + exposed + gather: a step without communication, of the slowest rank in "
+                "each step; what communication adds to computation; the wait after backward; the wait for "
+                "gathered weights. The interval does not hold the error of predicting other numbers of ranks.",
+                "best: how often this is the shortest step of its number of ranks among resamples. times of the "
+                "link: measured, interpolated between sizes, or extrapolated (other sizes, ranks or collectives). "
+                "limit: which of bandwidth, latency and stragglers (the spread between ranks), twice as good, "
+                "shortens the step most; computation if none does by 2 %."}});
     if (all->groups > 1)
         draw_scaling(document, all);
     free(row);
@@ -149,32 +148,43 @@ void prediction_add_steps(cJSON *document, const struct points_model *m, const s
 
 /* ---- answers ---- */
 
-/* Writes the options that select a point. */
-static const char *options_of(const struct point *p, char text[200])
-{
-    snprintf(text, 200, "--implementations %s%s%s%s", p->strategy->name, *p->size ? " --bucket-size-mb " : "", p->size,
-             p->strategy->updates_early ? " --update-in-backward" : "");
-    return text;
-}
-
 void prediction_add_answers(cJSON *document, const struct points_model *m, const struct prediction *all)
 {
+    const struct point *before = NULL;
     document_add_heading(document, "Answers");
-    for (size_t g = 0; g < all->groups; g++) {
-        const struct point *best = points_shortest(all->point + g * all->n, all->n, NULL);
-        char step[CELL], options[200];
-        double ties = 0;
-        for (const struct point *p = all->point + g * all->n; p < all->point + (g + 1) * all->n; p++)
-            ties += p->step <= 1.02 * best->step ? p->best : 0;
-        document_add_item(
+    if (m->error > 0.1)
+        document_add_paragraph(
             document,
-            "%zu ranks: %s has the shortest step, %s%s; with %.0f %% probability it or one within 2 %% of it is the "
-            "best. %.0f %% of the step is computation, %.0f %% slowdown by communication, %.0f %% exposed "
-            "communication. Limit: %s. Options: `%s`.",
-            best->ranks, best->label, text_milliseconds(step, best->step, best->low, best->high),
-            m->trained->ranks == best->ranks ? "" : " (extrapolated)", 100 * ties, 100 * best->compute / best->at.step,
-            100 * best->at.slowed / best->at.step, 100 * (best->at.exposed + best->at.gather_wait) / best->at.step,
-            best->limit, options_of(best, options));
+            "Warning: a replay of the run's own blocks is wrong by %.0f %% (root mean square), so no "
+            "prediction is better than that. Measure again, longer, on an idle machine.",
+            100 * m->error);
+    for (size_t g = 0; g < all->groups; g++) {
+        const struct point *of = all->point + g * all->n,
+                           *best = points_shortest(all->point + g * all->n, all->n, NULL);
+        char step[CELL];
+        double probability = 0;
+        size_t ties = 0;
+        for (const struct point *p = of; p < of + all->n; p++) {
+            probability += p->step <= 1.02 * best->step ? p->best : 0;
+            ties += p != best && p->step <= 1.02 * best->step;
+        }
+        if (best->ranks == 1) {
+            document_add_item(document, "1 rank: nothing to reduce; a step takes %s.",
+                              text_milliseconds(step, best->step, best->low, best->high));
+            continue;
+        }
+        document_add_item(document,
+                          "%zu ranks: %s has the shortest step, %s; %zu others are within 2 %%, and with %.0f %% "
+                          "probability one of these is the best. Of the step %.0f %% is computation, %.0f %% slowdown "
+                          "by communication, %.0f %% exposed communication. Limit: %s.",
+                          best->ranks, best->label, text_milliseconds(step, best->step, best->low, best->high), ties,
+                          100 * probability, 100 * best->compute / best->step, 100 * best->at.slowed / best->step,
+                          100 * (best->at.exposed + best->at.gather_wait) / best->step, best->limit);
+        if (!before || strcmp(before->label, best->label) != 0)
+            document_add_item(document, "Options: `--implementations %s%s%s%s`", best->strategy->name,
+                              *best->size ? " --bucket-size-mb " : "", best->size,
+                              best->strategy->updates_early ? " --update-in-backward" : "");
+        before = best;
     }
 }
 
@@ -184,95 +194,92 @@ enum { SHARES = 5 };
 static const double share_of[SHARES] = {0.5, 0.75, 0.9, 0.95, 0.99};
 
 struct bandwidth_row {
-    const char *label;
-    size_t ranks;
-    double share, bandwidth[SHARES];
+    struct point point;
+    double bandwidth[SHARES];
 };
 
-#define NEEDED(i) offsetof(struct bandwidth_row, bandwidth) + (i) * sizeof(double)
+#define NEEDED(field) offsetof(struct bandwidth_row, field)
 static const struct column bandwidth_columns[] = {
-    {"implementation", "implementation", COLUMN_NAME, offsetof(struct bandwidth_row, label), NULL, 0, -24, 0},
-    {"ranks", "ranks", COLUMN_COUNT, offsetof(struct bandwidth_row, ranks), NULL, 0, 6, 0},
-    {"efficiency", "now\n%", COLUMN_REAL, offsetof(struct bandwidth_row, share), "1", 100, 6, 1},
-    {"for_50", "50 %\nMB/s", COLUMN_REAL, NEEDED(0), "B/s", 1e-6, 9, -3},
-    {"for_75", "75 %\nMB/s", COLUMN_REAL, NEEDED(1), "B/s", 1e-6, 9, -3},
-    {"for_90", "90 %\nMB/s", COLUMN_REAL, NEEDED(2), "B/s", 1e-6, 9, -3},
-    {"for_95", "95 %\nMB/s", COLUMN_REAL, NEEDED(3), "B/s", 1e-6, 9, -3},
-    {"for_99", "99 %\nMB/s", COLUMN_REAL, NEEDED(4), "B/s", 1e-6, 9, -3},
+    {"implementation", "implementation", COLUMN_CHARS, NEEDED(point.label), NULL, 0, -24, 0},
+    {"ranks", "ranks", COLUMN_COUNT, NEEDED(point.ranks), NULL, 0, 6, 0},
+    {"efficiency", "now\n%", COLUMN_REAL, NEEDED(point.efficiency), "1", 100, 6, 1},
+    {"for_50", "50 %\nMB/s", COLUMN_REAL, NEEDED(bandwidth[0]), "B/s", 1e-6, 9, -3},
+    {"for_75", "75 %\nMB/s", COLUMN_REAL, NEEDED(bandwidth[1]), "B/s", 1e-6, 9, -3},
+    {"for_90", "90 %\nMB/s", COLUMN_REAL, NEEDED(bandwidth[2]), "B/s", 1e-6, 9, -3},
+    {"for_95", "95 %\nMB/s", COLUMN_REAL, NEEDED(bandwidth[3]), "B/s", 1e-6, 9, -3},
+    {"for_99", "99 %\nMB/s", COLUMN_REAL, NEEDED(bandwidth[4]), "B/s", 1e-6, 9, -3},
 };
 
 void prediction_add_bandwidths(cJSON *document, const struct points_model *m, const struct prediction *all)
 {
     struct point *row = allocate(all->groups * all->n + 1, sizeof *row);
-    size_t n = select_points(all, 0, row);
-    struct bandwidth_row *needed = allocate(n + 1, sizeof *needed);
-    for (size_t i = 0; i < n; i++) {
-        needed[i] = (struct bandwidth_row){.label = row[i].label, .ranks = row[i].ranks, .share = row[i].efficiency};
+    size_t selected = select_points(all, 0, row), n = 0;
+    struct bandwidth_row *needed = allocate(selected + 1, sizeof *needed);
+    for (size_t i = 0; i < selected; i++) {
+        if (row[i].ranks == 1) /* needs no link */
+            continue;
+        needed[n].point = row[i];
         for (int s = 0; s < SHARES; s++)
-            needed[i].bandwidth[s] = points_bandwidth(m, &row[i], share_of[s]);
+            needed[n].bandwidth[s] = points_bandwidth(m, &row[i], share_of[s]);
+        n++;
     }
     document_add_heading(document, "The link you need");
-    document_add_table(document,
-                       &(struct table){.key = "bandwidths",
-                                       TABLE_COLUMNS(bandwidth_columns),
-                                       TABLE_ROWS(needed, n),
-                                       .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
-                                                "which computation takes this share of a step, at the latency of the "
-                                                "link; n/a: no bandwidth is enough. now: the share with this link."}});
+    document_add_table(
+        document, &(struct table){.key = "bandwidths",
+                                  TABLE_COLUMNS(bandwidth_columns),
+                                  TABLE_ROWS(needed, n),
+                                  .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
+                                           "which computation takes this share of a step, at the latency of the "
+                                           "link; n/a: no bandwidth is enough. now: the share with this link."}});
     free(needed);
     free(row);
 }
 
 /* ---- a check ---- */
 
-#define CHECKED(field) offsetof(struct checked, field)
 static const struct column check_columns[] = {
-    {"implementation", "implementation", COLUMN_CHARS, CHECKED(point.label), NULL, 0, -24, 0},
-    {"ranks", "ranks", COLUMN_COUNT, CHECKED(point.ranks), NULL, 0, 6, 0},
-    {"measured", "measured\nms", COLUMN_REAL, CHECKED(measured), "s", 1e3, 9, 2},
-    {"predicted", "predicted\nms", COLUMN_REAL, CHECKED(point.step), "s", 1e3, 10, 2},
-    {"interval", "90 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct checked, point.low, point.high), "s", 1e3, -19,
-     2},
-    {"covered", "covered", COLUMN_NAME, CHECKED(covered), NULL, 0, -8, 0},
-    {"error", "error\n%", COLUMN_REAL, CHECKED(error), "1", 100, 7, 2},
-    {"attainable_error", "attainable\n%", COLUMN_REAL, CHECKED(attainable_error), "1", 100, 11, 2},
-    {"sum_error", "sum\n%", COLUMN_REAL, CHECKED(sum_error), "1", 100, 7, 2},
+    {"implementation", "implementation", COLUMN_CHARS, POINT(label), NULL, 0, -24, 0},
+    {"ranks", "ranks", COLUMN_COUNT, POINT(ranks), NULL, 0, 6, 0},
+    {"measured", "measured\nms", COLUMN_REAL, POINT(measured), "s", 1e3, 9, 2},
+    {"predicted", "predicted\nms", COLUMN_REAL, POINT(step), "s", 1e3, 10, 2},
+    {"interval", "90 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct point, low, high), "s", 1e3, -19, 2},
+    {"covered", "covered", COLUMN_NAME, POINT(covered), NULL, 0, -8, 0},
+    {"error", "error\n%", COLUMN_REAL, POINT(error), "1", 100, 7, 2},
+    {"attainable_error", "attainable:\nerror %", COLUMN_REAL, POINT(attainable_error), "1", 100, 12, 2},
+    {"sum_error", "sum:\nerror %", COLUMN_REAL, POINT(sum_error), "1", 100, 8, 2},
 };
 
-void prediction_add_check(cJSON *document, struct checked *row, size_t n)
+void prediction_add_check(cJSON *document, const struct prediction *all)
 {
-    const struct checked *chosen = row, *best = row;
+    const size_t n = all->n;
+    const struct point *chosen = points_shortest(all->point, n, NULL), *best = all->point;
     double error[3] = {0}, covered = 0;
-    for (struct checked *c = row; c < row + n; c++) {
-        double *const to[] = {&c->error, &c->attainable_error, &c->sum_error};
-        const double of[] = {c->point.step, c->point.attainable, c->point.sum};
+    for (struct point *p = all->point; p < all->point + n; p++) {
+        double *const to[] = {&p->error, &p->attainable_error, &p->sum_error};
+        const double of[] = {p->step, p->attainable, p->sum};
         for (int i = 0; i < 3; i++) {
-            *to[i] = of[i] / c->measured - 1;
+            *to[i] = of[i] / p->measured - 1;
             error[i] += fabs(*to[i]) / (double)n;
         }
-        c->covered = c->measured >= c->point.low && c->measured <= c->point.high ? "yes" : "no";
-        covered += *c->covered == 'y';
-        chosen = c->point.step < chosen->point.step ? c : chosen;
-        best = c->measured < best->measured ? c : best;
+        p->covered = p->measured >= p->low && p->measured <= p->high ? "yes" : "no";
+        covered += *p->covered == 'y';
+        best = p->measured < best->measured ? p : best;
     }
     document_add_heading(document, "Predictions beside measured steps");
-    document_add_paragraph(document,
-                           "Mean absolute error of %zu predictions: %.1f %%; of attainable steps, with perfect "
-                           "overlap, %.1f %%; of sums, without overlap, %.1f %%. Intervals contain %.0f of %zu measured "
-                           "steps. %s was predicted to be the best; its step is %.1f %% longer than the shortest.",
-                           n, 100 * error[0], 100 * error[1], 100 * error[2], covered, n, chosen->point.label,
-                           100 * (chosen->measured / best->measured - 1));
-    document_add_table(document, &(struct table){.key = "check", TABLE_COLUMNS(check_columns), TABLE_ROWS(row, n)});
+    document_add_paragraph(
+        document,
+        "Mean absolute error of %zu predictions: %.1f %%; of attainable steps, with perfect "
+        "overlap, %.1f %%; of sums, without overlap, %.1f %%. Intervals contain %.0f of %zu measured "
+        "steps. %s was predicted to be the best; its step is %.1f %% longer than the shortest.",
+        n, 100 * error[0], 100 * error[1], 100 * error[2], covered, n, chosen->label,
+        100 * (chosen->measured / best->measured - 1));
+    document_add_table(document,
+                       &(struct table){.key = "check", TABLE_COLUMNS(check_columns), TABLE_ROWS(all->point, n)});
 }
-
-/* ---- comma-separated values ---- */
 
 void prediction_print_csv(FILE *out, const struct prediction *all)
 {
-    table_print_csv(out, &(struct table){.key = "", TABLE_COLUMNS(point_columns), TABLE_ROWS(all->point, all->groups * all->n)});
-}
-
-void prediction_print_check_csv(FILE *out, const struct checked *row, size_t n)
-{
-    table_print_csv(out, &(struct table){.key = "", TABLE_COLUMNS(check_columns), TABLE_ROWS(row, n)});
+    const struct table points = {.key = "", TABLE_COLUMNS(point_columns), TABLE_ROWS(all->point, all->groups * all->n)};
+    const struct table checked = {.key = "", TABLE_COLUMNS(check_columns), TABLE_ROWS(all->point, all->n)};
+    table_print_csv(out, all->is_check ? &checked : &points);
 }

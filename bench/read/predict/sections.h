@@ -11,25 +11,19 @@
 struct prediction {
     struct point *point;
     size_t groups, n;
-};
-
-/* A point beside the step that a run measured for it. */
-struct checked {
-    struct point point;
-    double measured, error, attainable_error, sum_error; /* seconds; predicted / measured - 1 */
-    const char *covered;                                 /* whether the interval contains the measured step: yes or no */
+    int is_check; /* 1: a run measured the points, of one number of ranks */
 };
 
 /* Each adds one section: how well the replay gives the run's own steps; the predicted steps; the best of them, where
- * its time goes and what limits it; the bandwidth that is needed; predictions beside a run's steps. */
-void prediction_add_replay(cJSON *document, const struct points_model *model, const struct points_replayed *row);
+ * its time goes and what limits it; the bandwidth that is needed; predictions beside the steps that a run measured
+ * (also sets the errors of the points). */
+void prediction_add_replay(cJSON *document, const struct points_model *model);
 void prediction_add_steps(cJSON *document, const struct points_model *model, const struct prediction *prediction);
 void prediction_add_answers(cJSON *document, const struct points_model *model, const struct prediction *prediction);
 void prediction_add_bandwidths(cJSON *document, const struct points_model *model, const struct prediction *prediction);
-void prediction_add_check(cJSON *document, struct checked *row, size_t n);
+void prediction_add_check(cJSON *document, const struct prediction *prediction);
 
-/* Print the points, or the checked points, as comma-separated values. */
+/* Prints the points as comma-separated values. */
 void prediction_print_csv(FILE *out, const struct prediction *prediction);
-void prediction_print_check_csv(FILE *out, const struct checked *row, size_t n);
 
 #endif

@@ -16,33 +16,83 @@
 enum { PARTS = 3 };
 static const char *const part_name[PARTS] = {"alone_ms", "within_host_alone_ms", "gather_alone_ms"};
 
+enum { MOST_NUMBERS = 100000000 }; /* most numbers of a run: a file cannot ask for more memory than they take */
+
 /* What is collected while the files of the ranks are read. */
 struct reading {
     struct trained *t;
     size_t timed;  /* number of timed steps in a block */
     double *steps; /* [ranks, rounds, timed] seconds of the timed steps of `none` */
-    size_t *seen;  /* [rounds] of one rank: timed steps of `none` read so far */
+    struct seen {
+        size_t steps, times;
+    } * seen; /* [rounds, rows + 1] of one rank: timed steps, and lines of times, read so far */
 };
 
 /* ---- run.json ---- */
 
+/* Reads the tensors, which lie in the arena from the last one to the first. */
 static int read_tensors(struct trained *t, const char *directory, const cJSON *run)
 {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "tensors");
-    t->arena = json_count(run, "arena");
+    size_t end = t->arena = json_count(run, "arena");
     t->tensor = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->tensor);
     cJSON_ArrayForEach(item, list)
     {
-        struct tensor *tensor = &t->tensor[t->tensors++];
-        *tensor = (struct tensor){.offset = json_count(item, "offset"), .count = json_count(item, "count")};
-        tensor->joined = (int)fmin(json_number(item, "joined"), 3);
-        if (!tensor->count || tensor->offset + tensor->count > t->arena)
-            return error_report("%s/run.json: tensor %d has no place in the arena", directory, t->tensors - 1);
+        double joined = json_number(item, "joined"); /* with tensors before it */
+        size_t offset = json_count(item, "offset"), count = json_count(item, "count");
+        if (!count || offset + count > end || !(joined >= 0 && joined <= fmin(3, t->tensors + 1)))
+            return error_report("%s/run.json: tensor %d has no place in the arena", directory, t->tensors);
+        t->tensor[t->tensors++] = (struct tensor){.offset = end = offset, .count = count, .joined = (int)joined};
     }
     return t->tensors ? 0
                       : error_report("%s/run.json: lists no tensors: this is no run of the benchmark with this version "
                                      "of ddpbench",
                                      directory);
+}
+
+struct replay_plan trained_cut(const struct trained *t, const struct strategy *strategy, const struct bucket_caps *caps,
+                               size_t ranks)
+{
+    struct plan cut;
+    strategy->plan(&cut, t->tensor, t->tensors, caps);
+    struct replay_plan plan = {.bucket = allocate((size_t)cut.n + 1, sizeof *plan.bucket),
+                               .n = cut.n,
+                               .after_backward = !strategy->overlaps,
+                               .updates_early = strategy->updates_early,
+                               .shards = strategy->shards,
+                               .update_share = strategy->shards ? 1 / (double)ranks : 1};
+    for (int b = 0; b < cut.n; b++)
+        plan.bucket[b] = (struct replay_bucket){.last_tensor = cut.bucket[b].last_tensor,
+                                                .bytes = sizeof(float) * (double)cut.bucket[b].count,
+                                                .share = (double)cut.bucket[b].count / (double)t->arena};
+    plan_destroy(&cut);
+    return plan;
+}
+
+/* Adds the strategy of an implementation and, if is_read, its row, if it reduces the sum of all gradients once a step
+ * in fp32. */
+static int add_row(struct trained *t, const char *directory, const cJSON *item, int is_read)
+{
+    const struct strategy *strategy = strategy_find(json_string(item, "strategy"));
+    if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0)
+        return 0;
+    if (strategy->update && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
+        strategy = strategy->update;
+    size_t before = 0;
+    while (before < t->strategies && t->strategy[before] != strategy)
+        before++;
+    if (before == t->strategies && before < TRAINED_STRATEGIES)
+        t->strategy[t->strategies++] = strategy;
+    if (!is_read)
+        return 0;
+    struct trained_row *row = &t->row[t->rows++];
+    row->strategy = strategy;
+    snprintf(row->label, sizeof row->label, "%s", json_string(item, "name"));
+    snprintf(row->size, sizeof row->size, "%s", json_string(item, "bucket_size"));
+    if ((*row->size || strategy->buckets) && bucket_caps_parse(&row->caps, row->size))
+        return error_report("%s/run.json: %s has bucket size '%s', which is none", directory, row->label, row->size);
+    row->plan = trained_cut(t, strategy, &row->caps, t->ranks);
+    return 0;
 }
 
 /* Whether a comma list of labels names this one; an empty list names all. */
@@ -55,60 +105,29 @@ static int is_named(const char *list, const char *label)
     return found;
 }
 
-/* Appends the row of an implementation, if it reduces the sum of all gradients once a step in fp32. */
-static void add_row(struct trained *t, const cJSON *item)
-{
-    const struct strategy *strategy = strategy_find(json_string(item, "strategy"));
-    const cJSON *collective, *collectives = cJSON_GetObjectItemCaseSensitive(item, "collectives");
-    int early = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")), b = 0;
-    if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0)
-        return;
-    struct trained_row *row = &t->row[t->rows++];
-    double parameters = 0;
-    *row = (struct trained_row){.strategy = early && strategy->update ? strategy->update : strategy};
-    snprintf(row->label, sizeof row->label, "%s", json_string(item, "name"));
-    snprintf(row->size, sizeof row->size, "%s", json_string(item, "bucket_size"));
-    row->plan.n = cJSON_GetArraySize(collectives);
-    row->plan.bucket = allocate((size_t)row->plan.n + 1, sizeof *row->plan.bucket);
-    row->plan.after_backward = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "after_backward"));
-    row->plan.updates_early = early;
-    row->plan.shards = strategy->shards;
-    row->plan.update_share = strategy->shards ? 1 / (double)t->ranks : 1;
-    cJSON_ArrayForEach(collective, collectives)
-    {
-        row->plan.bucket[b].bytes = json_number(collective, "bytes");
-        row->plan.bucket[b++].share = json_number(collective, "parameters");
-        parameters += json_number(collective, "parameters");
-    }
-    for (b = 0; b < row->plan.n; b++) {
-        row->plan.bucket[b].share /= parameters;
-        row->plan.bucket[b].last_tensor = -1;
-    }
-    row->alone = allocate(t->rounds * (size_t)row->plan.n * PARTS + 1, sizeof *row->alone);
-    row->step = allocate(t->rounds, sizeof *row->step);
-    row->computing = allocate(t->rounds, sizeof *row->computing);
-}
-
 static int read_implementations(struct trained *t, const char *directory, const cJSON *run, const char *only)
 {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "implementations");
     char word[128];
-    int none = 0;
+    int none = 0, more;
     t->row = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->row);
     cJSON_ArrayForEach(item, list)
     {
         none |= !strcmp(json_string(item, "name"), "none");
-        if (is_named(only, json_string(item, "name")))
-            add_row(t, item);
+        if (add_row(t, directory, item, is_named(only, json_string(item, "name"))))
+            return -1;
     }
-    for (struct option_list l = {"learn-from", only, 0}; option_next_word(&l, word, sizeof word) > 0;) {
-        int found = !strcmp(word, "none");
-        for (size_t i = 0; i < t->rows; i++)
+    for (struct option_list l = {"learn-from", only, 0}; (more = option_next_word(&l, word, sizeof word));) {
+        int found = more > 0 && !strcmp(word, "none");
+        for (size_t i = 0; i < t->rows && more > 0; i++)
             found |= !strcmp(t->row[i].label, word);
         if (!found)
-            return error_report("--learn-from: %s has no implementation '%s' that sums all gradients in fp32", directory,
-                                word);
+            return error_report("--learn-from: %s has no implementation '%s' that sums all gradients in fp32",
+                                directory, more > 0 ? word : only);
     }
+    strcpy(t->row[t->rows].label, "none");
+    if (!t->rows && t->strategies)
+        return error_report("--learn-from %s: name an implementation of %s beside none", only, directory);
     return none && t->rows ? 0
                            : error_report("%s: lacks none, or an implementation that sums all gradients in fp32; give "
                                           "the run --implementations none,ddp_bucketed, for example",
@@ -117,8 +136,13 @@ static int read_implementations(struct trained *t, const char *directory, const 
 
 /* ---- the ranks' metrics ---- */
 
-/* Raises value[i * stride] to number i, in ms, of array[n]. Returns 0; or -1 if it is no array of n numbers of at least
- * 0. */
+/* Returns milliseconds in seconds; NAN if they are negative, far too large or no number. */
+static double seconds_of(double ms)
+{
+    return ms >= 0 && ms < 1e9 ? 1e-3 * ms : NAN;
+}
+
+/* Raises value[i * stride] to number i, in ms, of array[n]. Returns 0; or -1 if it is no array of n times. */
 static int raise_to(const cJSON *array, int n, size_t stride, double *value)
 {
     const cJSON *item;
@@ -126,70 +150,55 @@ static int raise_to(const cJSON *array, int n, size_t stride, double *value)
         return -1;
     cJSON_ArrayForEach(item, array)
     {
-        double number = cJSON_IsNumber(item) ? 1e-3 * item->valuedouble : NAN;
-        if (!(number >= 0 && number < 1e6))
+        double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
+        if (isnan(seconds))
             return -1;
-        *value = fmax(*value, number);
+        *value = fmax(*value, seconds);
         value += stride;
     }
     return 0;
-}
-
-static double *none_field(struct replay_compute *c, int i)
-{
-    double *const field[] = {&c->forward_end, &c->backward_end, &c->update};
-    return field[i];
 }
 
 /* Takes the times of `none` when gradients are final. */
 static int take_none(const struct trained *t, size_t round, const cJSON *line)
 {
     static const char *const name[] = {"forward_end_ms", "backward_end_ms", "update_ms"};
+    struct replay_compute *c = &t->round[round];
+    double *const field[] = {&c->forward_end, &c->backward_end, &c->update};
     for (int i = 0; i < 3; i++) {
-        double *field = none_field(&t->round[round], i), value = 1e-3 * json_number(line, name[i]);
-        if (!(value >= 0))
+        double seconds = seconds_of(json_number(line, name[i]));
+        if (isnan(seconds))
             return -1;
-        *field = fmax(*field, value);
+        *field[i] = fmax(*field[i], seconds);
     }
-    return raise_to(cJSON_GetObjectItemCaseSensitive(line, "gradients_ready_ms"), t->tensors, 1,
-                    t->round[round].ready);
+    return raise_to(cJSON_GetObjectItemCaseSensitive(line, "gradients_ready_ms"), t->tensors, 1, c->ready);
 }
 
 /* Takes the times of a row's collectives, run alone. */
-static int take_alone(const struct trained *t, struct trained_row *row, size_t round, const cJSON *line)
+static int take_alone(struct trained_row *row, size_t round, const cJSON *line)
 {
-    const cJSON *last, *lasts = cJSON_GetObjectItemCaseSensitive(line, "last_tensor");
-    int b = 0;
-    if (cJSON_GetArraySize(lasts) != row->plan.n || json_number(line, "reductions") > 1)
-        return -1;
-    cJSON_ArrayForEach(last, lasts)
-    {
-        if (!cJSON_IsNumber(last) || last->valuedouble < 0 || last->valuedouble >= t->tensors)
-            return -1;
-        row->plan.bucket[b++].last_tensor = (int)last->valuedouble;
-    }
-    for (int part = 0; part < PARTS; part++) {
+    int failed = json_number(line, "reductions") > 1;
+    for (size_t part = 0; part < PARTS; part++) {
         const cJSON *array = cJSON_GetObjectItemCaseSensitive(line, part_name[part]);
-        double *to = row->alone + round * (size_t)row->plan.n * PARTS + part;
-        if ((array || !part) && raise_to(array, row->plan.n, PARTS, to))
-            return -1;
+        if (array || !part)
+            failed |= raise_to(array, row->plan.n, PARTS, row->alone + round * (size_t)row->plan.n * PARTS + part);
     }
-    return 0;
+    return failed;
 }
 
-/* Takes a timed step of `none` (row NULL) or of a row. */
-static int take_step(struct reading *r, struct trained_row *row, size_t rank, size_t round, const cJSON *line)
+/* Takes a timed step; of `none`, also to `own`. */
+static int take_step(const struct reading *r, struct trained_row *row, size_t round, const cJSON *line, double *own)
 {
-    struct trained *t = r->t;
-    double *step = row ? row->step : t->step, *computing = row ? row->computing : t->computing;
-    double block = 1e-3 * json_number(line, "block_ms") / (double)r->timed, own = 1e-3 * json_number(line, "step_ms");
-    double share = 1e-3 / (double)(r->timed * t->ranks);
-    if (!(block > 0 && own > 0) || (!row && r->seen[round] >= r->timed))
+    double block = seconds_of(json_number(line, "block_ms")) / (double)r->timed,
+           step = seconds_of(json_number(line, "step_ms"));
+    double computing =
+        seconds_of(json_number(line, "forward_pass_ms")) + seconds_of(json_number(line, "backward_pass_ms"));
+    if (!(block > 0 && step > 0 && computing >= 0))
         return -1;
-    step[round] = fmax(step[round], block);
-    computing[round] += share * (json_number(line, "forward_pass_ms") + json_number(line, "backward_pass_ms"));
-    if (!row)
-        r->steps[(rank * t->rounds + round) * r->timed + r->seen[round]++] = own;
+    row->step[round] = fmax(row->step[round], block);
+    row->computing[round] += computing / (double)(r->timed * r->t->ranks);
+    if (!row->strategy)
+        *own = step;
     return 0;
 }
 
@@ -197,29 +206,30 @@ static int take_step(struct reading *r, struct trained_row *row, size_t rank, si
 static int take_line(struct reading *r, size_t rank, const cJSON *line)
 {
     struct trained *t = r->t;
-    const char *label = json_string(line, "implementation");
-    size_t round = json_count(line, "round");
-    int is_step = cJSON_HasObjectItem(line, "step"), none = !strcmp(label, "none");
-    struct trained_row *row = NULL;
-    for (size_t i = 0; i < t->rows && !row; i++)
-        row = !strcmp(t->row[i].label, label) ? &t->row[i] : NULL;
-    if ((!row && !none) || round >= t->rounds)
+    size_t i = 0, round = json_count(line, "round");
+    while (i <= t->rows && strcmp(t->row[i].label, json_string(line, "implementation")) != 0)
+        i++;
+    if (i > t->rows || round >= t->rounds)
         return 0;
-    if (!is_step)
-        return row ? take_alone(t, row, round, line) : take_none(t, round, line);
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "timed")) ? take_step(r, row, rank, round, line) : 0;
+    struct seen *seen = &r->seen[round * (t->rows + 1) + i];
+    if (!cJSON_HasObjectItem(line, "step"))
+        return seen->times++ || (i < t->rows ? take_alone(&t->row[i], round, line) : take_none(t, round, line));
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "timed")))
+        return 0;
+    double *own = r->steps + (rank * t->rounds + round) * r->timed + seen->steps;
+    return seen->steps++ >= r->timed ? -1 : take_step(r, &t->row[i], round, line, own);
 }
 
 static int read_rank(struct reading *r, const char *directory, size_t rank)
 {
     char path[FILES_PATH + 64], why[FILES_WHY], *text = NULL;
-    size_t room = 0, at = 0;
+    size_t room = 0, at = 0, implementations = r->t->rows + 1;
     int status = 0;
     snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", directory, rank);
     FILE *file = files_open(path, FILES_MOST_BYTES, why);
     if (!file)
         return error_report("%s: %s", path, why);
-    memset(r->seen, 0, r->t->rounds * sizeof *r->seen);
+    memset(r->seen, 0, r->t->rounds * implementations * sizeof *r->seen);
     while (!status && files_read_line(&text, &room, file) > 0) {
         cJSON *line = json_object(text);
         at++;
@@ -227,31 +237,33 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
             status = error_report("%s: line %zu lacks a value, or one is not possible", path, at);
         cJSON_Delete(line);
     }
-    for (size_t round = 0; round < r->t->rounds && !status; round++)
-        if (r->seen[round] != r->timed)
-            status = error_report("%s: round %zu has %zu timed steps of none, not %zu", path, round, r->seen[round],
-                                  r->timed);
+    for (size_t i = 0; i < r->t->rounds * implementations && !status; i++)
+        if (r->seen[i].steps != r->timed || r->seen[i].times != 1)
+            status =
+                error_report("%s: round %zu lacks steps of %s on rank %zu, or times of its collectives alone; give "
+                             "the run --attainable",
+                             directory, i / implementations, r->t->row[i % implementations].label, rank);
     free(text);
     fclose(file);
     return status;
 }
-
-/* ---- what follows from all ranks ---- */
 
 /* Sets speed and spread, and scales each round as trained_read says. */
 static void use_steps(struct reading *r)
 {
     struct trained *t = r->t;
     size_t steps = t->rounds * r->timed;
-    double squares = 0;
+    double squares = 0, *mean = allocate(t->ranks, sizeof *mean);
     for (size_t round = 0; round < t->rounds; round++) {
         struct replay_compute *c = &t->round[round];
         double slowest = 0, slowest_mean = 0;
+        memset(mean, 0, t->ranks * sizeof *mean);
         for (size_t i = round * r->timed; i < (round + 1) * r->timed; i++) {
             double most = 0, sum = 0, sum_squares = 0;
             for (size_t q = 0; q < t->ranks; q++) {
-                double x = log(r->steps[q * steps + i]);
-                most = fmax(most, r->steps[q * steps + i]);
+                double step = r->steps[q * steps + i], x = log(step);
+                most = fmax(most, step);
+                mean[q] += step / (double)r->timed;
                 sum += x;
                 sum_squares += x * x;
             }
@@ -260,84 +272,75 @@ static void use_steps(struct reading *r)
             for (size_t q = 0; q < t->ranks; q++)
                 t->speed[q] += r->steps[q * steps + i] / most / (double)steps;
         }
-        for (size_t q = 0; q < t->ranks; q++) {
-            double mean = 0;
-            for (size_t i = round * r->timed; i < (round + 1) * r->timed; i++)
-                mean += r->steps[q * steps + i] / (double)r->timed;
-            slowest_mean = fmax(slowest_mean, mean);
-        }
-        double scale = slowest / slowest_mean;
-        for (int i = 0; i < 3; i++)
-            *none_field(c, i) *= scale;
-        for (int i = 0; i < t->tensors; i++)
-            c->ready[i] *= scale;
+        for (size_t q = 0; q < t->ranks; q++)
+            slowest_mean = fmax(slowest_mean, mean[q]);
+        replay_add_compute(c, c, slowest / slowest_mean, 0);
         c->rest = fmax(0, slowest - c->backward_end - c->update);
     }
     t->spread = sqrt(fmax(0, squares / (double)steps));
+    free(mean);
 }
 
-/* Checks that every round has all values. */
-static int check_rounds(const struct trained *t, const char *directory)
+/* Allocates what the files of the ranks fill. Returns 0; or -1, reported, if it is too much. */
+static int allocate_rounds(struct reading *r, const char *directory)
 {
-    for (size_t round = 0; round < t->rounds; round++) {
-        int whole = t->round[round].backward_end > 0;
-        for (size_t i = 0; i < t->rows; i++)
-            whole &= t->row[i].step[round] > 0 && (!t->row[i].plan.n || t->row[i].plan.bucket[0].last_tensor >= 0);
-        if (!whole)
-            return error_report("%s: round %zu lacks steps, or times of collectives alone; give the run --attainable",
-                                directory, round);
+    struct trained *t = r->t;
+    double numbers = (double)t->tensors + (double)(t->ranks * r->timed);
+    for (size_t i = 0; i <= t->rows; i++)
+        numbers += PARTS * t->row[i].plan.n + 4;
+    if (numbers * (double)t->rounds > MOST_NUMBERS)
+        return error_report("%s: has %.3g times, of all rounds and ranks; at most %d can be read", directory,
+                            numbers * (double)t->rounds, MOST_NUMBERS);
+    r->steps = allocate(t->ranks * t->rounds * r->timed, sizeof *r->steps);
+    r->seen = allocate(t->rounds * (t->rows + 1), sizeof *r->seen);
+    t->speed = allocate(t->ranks, sizeof *t->speed);
+    t->round = allocate(t->rounds, sizeof *t->round);
+    for (size_t i = 0; i < t->rounds; i++)
+        t->round[i] = (struct replay_compute){.tensors = t->tensors,
+                                              .ready = allocate((size_t)t->tensors, sizeof *t->round->ready)};
+    for (struct trained_row *row = t->row; row <= t->row + t->rows; row++) {
+        row->alone = allocate(t->rounds * (size_t)row->plan.n * PARTS + 1, sizeof *row->alone);
+        row->step = allocate(t->rounds, sizeof *row->step);
+        row->computing = allocate(t->rounds, sizeof *row->computing);
     }
     return 0;
 }
 
 int trained_read(struct trained *t, const char *directory, const char *only)
 {
+    enum { MOST = 100000 };
     struct saved_run saved;
     struct reading r = {.t = t};
     *t = (struct trained){0};
     int status = saved_run_read(&saved, directory, 0);
-    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(saved.run, "derived");
-    if (!status && strcmp(json_string(saved.run, "mode"), "benchmark") != 0)
-        status = error_report("%s: is a run of %s; expected one of the benchmark, with --attainable", directory,
-                              json_string(saved.run, "mode"));
-    t->ranks = json_count(derived, "world_size");
-    t->hosts = json_count(derived, "host_count");
+    const char *mode = json_string(saved.run, "mode");
+    t->ranks = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "world_size");
     t->rounds = json_count(saved.summary, "done");
     r.timed = json_count(saved.summary, "timed_steps_per_block");
-    if (!status && (!t->ranks || t->ranks > 100000 || !t->rounds || t->rounds > 100000 || !r.timed || r.timed > 100000))
-        status = error_report("%s: lacks world_size, done or timed_steps_per_block", directory);
-    if (!status)
-        status = read_tensors(t, saved.directory, saved.run);
-    if (!status)
-        status = read_implementations(t, saved.directory, saved.run, only);
-    if (!status) {
-        t->round = allocate(t->rounds, sizeof *t->round);
-        t->step = allocate(t->rounds, sizeof *t->step);
-        t->computing = allocate(t->rounds, sizeof *t->computing);
-        t->speed = allocate(t->ranks, sizeof *t->speed);
-        r.steps = allocate(t->ranks * t->rounds * r.timed, sizeof *r.steps);
-        r.seen = allocate(t->rounds, sizeof *r.seen);
-        for (size_t i = 0; i < t->rounds; i++)
-            t->round[i] = (struct replay_compute){.tensors = t->tensors,
-                                                  .ready = allocate((size_t)t->tensors, sizeof *t->round->ready)};
-    }
+    if (!status && strcmp(mode, "benchmark") != 0)
+        status = error_report("%s: is a run of %s; expected one of the benchmark, with --attainable", directory, mode);
+    else if (!status && (!t->ranks || t->ranks > MOST || !t->rounds || t->rounds > MOST || !r.timed || r.timed > MOST))
+        status = error_report("%s: lacks world_size, done or timed_steps_per_block, from 1 to %d", directory, MOST);
+    else if (!status && t->rounds < STATS_LEAST)
+        status = error_report("%s: has %zu rounds; predictions need %d or more (--rounds)", directory, t->rounds,
+                              STATS_LEAST);
+    status = status || read_tensors(t, saved.directory, saved.run) ||
+             read_implementations(t, saved.directory, saved.run, only) || allocate_rounds(&r, saved.directory);
     for (size_t rank = 0; rank < t->ranks && !status; rank++)
         status = read_rank(&r, saved.directory, rank);
-    if (!status)
-        status = check_rounds(t, saved.directory);
     if (!status)
         use_steps(&r);
     free(r.steps);
     free(r.seen);
     saved_run_destroy(&saved);
-    return status;
+    return status ? -1 : 0;
 }
 
 void trained_destroy(struct trained *t)
 {
     for (size_t i = 0; t->round && i < t->rounds; i++)
         free(t->round[i].ready);
-    for (size_t i = 0; i < t->rows; i++) {
+    for (size_t i = 0; t->row && i <= t->rows; i++) {
         free(t->row[i].plan.bucket);
         free(t->row[i].alone);
         free(t->row[i].step);
@@ -346,8 +349,6 @@ void trained_destroy(struct trained *t)
     free(t->row);
     free(t->tensor);
     free(t->round);
-    free(t->step);
-    free(t->computing);
     free(t->speed);
     *t = (struct trained){0};
 }
@@ -355,9 +356,9 @@ void trained_destroy(struct trained *t)
 void trained_load(struct trained_row *row, size_t round)
 {
     const double *alone = row->alone + round * (size_t)row->plan.n * PARTS;
-    for (int b = 0; b < row->plan.n; b++, alone += PARTS) {
-        row->plan.bucket[b].reduce = alone[0];
-        row->plan.bucket[b].within = alone[1];
-        row->plan.bucket[b].gather = alone[2];
+    for (struct replay_bucket *b = row->plan.bucket; b < row->plan.bucket + row->plan.n; b++, alone += PARTS) {
+        b->reduce = alone[0];
+        b->within = alone[1];
+        b->gather = alone[2];
     }
 }

@@ -84,7 +84,8 @@ TEST(stages_within_and_between_hosts_overlap)
     struct replay_plan plan = plan_of(0.6, 0.4);
     bucket[0].within = 0.3;
     bucket[1].within = 0.5;
-    check_near(replay(&compute, &plan, (struct replay_overlap){0, 1}).exposed, 0.5); /* the first: 0.9 s, from 2 on; the second: the longer, 0.5 s */
+    check_near(replay(&compute, &plan, (struct replay_overlap){0, 1}).exposed,
+               0.5); /* the first: 0.9 s, from 2 on; the second: the longer, 0.5 s */
     plan.after_backward = 1;
     check_near(replay(&compute, &plan, (struct replay_overlap){0, 1}).exposed, 1.4);
 }
@@ -96,6 +97,15 @@ TEST(a_bucket_that_is_summed_is_updated_in_backward)
     struct replay_step s = replay(&compute, &plan, (struct replay_overlap){0, 1});
     check_near(s.exposed, 0.15); /* update of the first from 3 to 3.25, sum of the second at 3.4 */
     check_near(s.step, 3.9);
+}
+
+TEST(updates_wait_for_sums_that_start_after_backward)
+{
+    struct replay_plan plan = plan_of(0.6, 0.4);
+    plan.updates_early = plan.after_backward = 1;
+    struct replay_step s = replay(&compute, &plan, (struct replay_overlap){0, 1});
+    check_near(s.exposed, 0.75); /* the first until 3.6, its update until 3.85, the second until 4 */
+    check_near(s.step, 4.5);
 }
 
 TEST(a_forward_waits_for_gathered_weights)
