@@ -99,6 +99,9 @@ succeeds "predictions of 8 ranks are extrapolated" grep -qE '^ddp_sharded.* 8 .*
 try "$program" predict run --link $links --learn-from none,ddp --check run
 is "a real run is checked, without rows in bf16" "$status $(grep -cE '^ddp.* (yes|no) ' printed)" "0 6"
 
+try "$program" report run sweep/all_reduce
+is "report shows the link that is needed where a sweep lies beside a run" "$status $(grep -c '^The link you need$' printed)" "0 1"
+
 # ---- refusals ----
 
 write_run few

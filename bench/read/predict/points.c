@@ -68,25 +68,22 @@ static struct replay_overlap find_overlap(const struct trained *t)
     return o;
 }
 
-/* Returns the geometric mean, over the buckets of all rows, of the time of their reductions on the link / alone. */
+/* Returns the time of all reductions of the run on the link / their time alone in the run; NAN on one rank. */
 static double find_link_ratio(const struct points_model *m)
 {
     const struct trained *t = m->trained;
-    double sum = 0, n = 0;
+    double on_link = 0, alone = 0;
     for (struct trained_row *row = t->row; row < t->row + t->rows; row++)
-        for (size_t r = 0; r < t->rounds; r++) {
+        for (size_t r = 0; r < t->rounds && !row->strategy->on_one_level; r++) {
+            enum comm_kind kind = row->plan.shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
+            enum link_basis unused = LINK_MEASURED;
             trained_load(row, r);
             for (const struct replay_bucket *b = row->plan.bucket; b < row->plan.bucket + row->plan.n; b++) {
-                enum link_basis unused = LINK_MEASURED;
-                enum comm_kind kind = row->plan.shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
-                double seconds = link_seconds(m->link, kind, t->ranks, b->bytes, &unused);
-                if (seconds > 0 && b->reduce > 0 && !row->strategy->on_one_level) {
-                    sum += log(seconds / b->reduce);
-                    n++;
-                }
+                on_link += link_seconds(m->link, kind, t->ranks, b->bytes, &unused);
+                alone += b->reduce;
             }
         }
-    return exp(sum / n);
+    return on_link / alone;
 }
 
 void points_replay(struct points_model *model)

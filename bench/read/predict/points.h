@@ -13,7 +13,7 @@ struct points_model {
     size_t ranks_per_host;    /* of a prediction with `intra` */
     struct replay_overlap overlap;
     double error;      /* root mean square of the logarithm of replayed / measured step of a block */
-    double link_ratio; /* time of the run's reductions on the link / alone in the run, geometric mean over buckets */
+    double link_ratio; /* time of all of the run's reductions on the link / alone in the run */
     size_t resamples;
 };
 

@@ -173,13 +173,14 @@ void prediction_add_answers(cJSON *document, const struct points_model *m, const
                               text_milliseconds(step, best->step, best->low, best->high));
             continue;
         }
-        document_add_item(document,
-                          "%zu ranks: %s has the shortest step, %s; %zu others are within 2 %%, and with %.0f %% "
-                          "probability one of these is the best. Of the step %.0f %% is computation, %.0f %% slowdown "
-                          "by communication, %.0f %% exposed communication. Limit: %s.",
-                          best->ranks, best->label, text_milliseconds(step, best->step, best->low, best->high), ties,
-                          100 * probability, 100 * best->compute / best->step, 100 * best->at.slowed / best->step,
-                          100 * (best->at.exposed + best->at.gather_wait) / best->step, best->limit);
+        document_add_item(
+            document,
+            "%zu ranks: %s has the shortest step, %s. Within 2 %% of it: %zu more; with %.0f %% probability "
+            "one of these is the best. Of the step %.0f %% is computation, %.0f %% slowdown "
+            "by communication, %.0f %% exposed communication. Limit: %s.",
+            best->ranks, best->label, text_milliseconds(step, best->step, best->low, best->high), ties,
+            100 * probability, 100 * best->compute / best->step, 100 * best->at.slowed / best->step,
+            100 * (best->at.exposed + best->at.gather_wait) / best->step, best->limit);
         if (!before || strcmp(before->label, best->label) != 0)
             document_add_item(document, "Options: `--implementations %s%s%s%s`", best->strategy->name,
                               *best->size ? " --bucket-size-mb " : "", best->size,
