@@ -53,6 +53,8 @@ is "more ranks: every strategy and number is predicted" "$(cut -d, -f1,2 printed
 is "more ranks: the all-reduce of the whole gradient has more stages and a larger volume" \
     "$(awk -F, '$1 == "ddp_flat" && $2 == 4 { printf "%.4f", $4 }' printed)" 6.1540
 
+is "a rank of ddp_sharded updates its part of the weights" "$(awk -F, '$1 == "ddp_sharded:4" && $2 == 2 { printf "%.4f", $8 }' printed)" 3.5000
+
 # ---- a check against a run ----
 
 write_run target 4565
