@@ -100,6 +100,11 @@ void points_replay(struct points_model *model)
         row->error = row->replayed / row->measured - 1;
     }
     model->link_ratio = find_link_ratio(model);
+    model->drift = 0;
+    double mean = log(stats_geometric(t->row[t->rows].step, t->rounds).median);
+    for (size_t r = 0; r < t->rounds; r++)
+        model->drift += pow(log(t->row[t->rows].step[r]) - mean, 2) / (double)(t->rounds - 1);
+    model->drift = sqrt(model->drift);
     model->error = sqrt(squares / (double)(t->rounds * t->rows));
     free(step);
 }
@@ -255,7 +260,7 @@ static void resample_point(const struct points_model *model, const double *repla
             const double *at = &replayed[drawn * FACTORS + (size_t)f];
             sum += (1 - part) * at[0] + part * at[1];
         }
-        sample[i] = sum / (double)rounds + model->error * normal(STREAM_REPLAY + stream, i);
+        sample[i] = sum / (double)rounds + hypot(model->error, model->drift) * normal(STREAM_REPLAY + stream, i);
     }
 }
 

@@ -13,13 +13,14 @@ struct points_model {
     size_t ranks_per_host;    /* of a prediction with `intra` */
     struct replay_overlap overlap;
     double error;      /* root mean square of the logarithm of replayed / measured step of a block */
+    double drift;      /* standard deviation over rounds of the logarithm of a block's step of `none` */
     double link_ratio; /* time of all of the run's reductions on the link / alone in the run */
     size_t resamples;
 };
 
-/* Sets overlap, error and link_ratio from the run's implementations, and how well a replay from their own collectives
- * alone gives their steps. One slowdown for all that overlap gives the extra time that their forward and backward take;
- * one progress, the least error of their steps. */
+/* Sets overlap, error, drift and link_ratio from the run's implementations, and how well a replay from their own
+ * collectives alone gives their steps. One slowdown for all that overlap gives the extra time that their forward and
+ * backward take; one progress, the least error of their steps. */
 void points_replay(struct points_model *model);
 
 /* A prediction; times in seconds. */
@@ -49,8 +50,9 @@ struct point {
  * in the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean
  * of the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). The
  * interval has the 5 % and 95 % quantiles of resamples: rounds drawn with replacement, the link's error (one factor on
- * all times of collectives, at most 2 standard deviations, for which replays with three factors are interpolated), and
- * the replay's error of a single block. It does not hold the error of `spread` and of the algorithms' models, from
+ * all times of collectives, at most 2 standard deviations, for which replays with three factors are interpolated), the
+ * replay's error of a single block, and the drift from round to round, since a later run differs from this one at least
+ * as much as its rounds do. It does not hold the error of `spread` and of the algorithms' models, from
  * which predictions for other numbers of ranks are made. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 

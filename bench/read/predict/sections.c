@@ -38,9 +38,10 @@ void prediction_add_replay(cJSON *document, const struct points_model *m)
                            100 * sum, 100 * worst, 100 * m->error);
     document_add_paragraph(document,
                            "While both go on, computation takes %.1f %% longer, and communication has %.0f %% of its "
-                           "speed alone (of all implementations together). From rank to rank a step without "
-                           "communication differs by %.2f %% (standard deviation).",
-                           100 * m->overlap.slowdown, 100 * m->overlap.progress, 100 * t->spread);
+                           "speed alone (of all implementations together). A step without communication "
+                           "differs by %.2f %% from rank to rank, and by %.2f %% from round to round (standard "
+                           "deviations).",
+                           100 * m->overlap.slowdown, 100 * m->overlap.progress, 100 * t->spread, 100 * m->drift);
     document_add_paragraph(
         document, "The run's reductions take %.2f x as long on the link as they took alone in the run.", m->link_ratio);
     document_add_table(document, &(struct table){.key = "replay",
