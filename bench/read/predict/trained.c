@@ -146,6 +146,7 @@ static double seconds_of(double ms)
 static int raise_to(const cJSON *array, int n, size_t stride, double *value)
 {
     const cJSON *item;
+    size_t i = 0;
     if (cJSON_GetArraySize(array) != n)
         return -1;
     cJSON_ArrayForEach(item, array)
@@ -153,8 +154,8 @@ static int raise_to(const cJSON *array, int n, size_t stride, double *value)
         double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
         if (isnan(seconds))
             return -1;
-        *value = fmax(*value, seconds);
-        value += stride;
+        value[i] = fmax(value[i], seconds);
+        i += stride;
     }
     return 0;
 }
@@ -229,7 +230,7 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
     FILE *file = files_open(path, FILES_MOST_BYTES, why);
     if (!file)
         return error_report("%s: %s", path, why);
-    memset(r->seen, 0, r->t->rounds * implementations * sizeof *r->seen);
+    r->seen = allocate(r->t->rounds * implementations, sizeof *r->seen);
     while (!status && files_read_line(&text, &room, file) > 0) {
         cJSON *line = json_object(text);
         at++;
@@ -244,6 +245,7 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
                              "the run --attainable",
                              directory, i / implementations, r->t->row[i % implementations].label, rank);
     free(text);
+    free(r->seen);
     fclose(file);
     return status;
 }
@@ -292,7 +294,6 @@ static int allocate_rounds(struct reading *r, const char *directory)
         return error_report("%s: has %.3g times, of all rounds and ranks; at most %d can be read", directory,
                             numbers * (double)t->rounds, MOST_NUMBERS);
     r->steps = allocate(t->ranks * t->rounds * r->timed, sizeof *r->steps);
-    r->seen = allocate(t->rounds * (t->rows + 1), sizeof *r->seen);
     t->speed = allocate(t->ranks, sizeof *t->speed);
     t->round = allocate(t->rounds, sizeof *t->round);
     for (size_t i = 0; i < t->rounds; i++)
@@ -331,7 +332,6 @@ int trained_read(struct trained *t, const char *directory, const char *only)
     if (!status)
         use_steps(&r);
     free(r.steps);
-    free(r.seen);
     saved_run_destroy(&saved);
     return status ? -1 : 0;
 }
