@@ -4,16 +4,16 @@
 #
 # Usage: launch/predict_check.sh [OPTION...] [-- OPTION OF THE BENCHMARK...], as root, after `make`
 #   --links LIST    links, as RATE or RATE/DELAY (default 50mbit,100mbit,200mbit,100mbit/1ms)
-#   --ranks LIST    numbers of ranks (default 2, and 3 and 4 if there are as many cores)
+#   --ranks LIST    numbers of ranks (default 2; 2,3,4 with 4 cores or more)
 #   --sizes LIST    bucket sizes in MiB (default 0.1,0.25,0.5,1,2)
 #   --learn ROW     the implementation from which each prediction learns, beside none (default ddp_bucketed:0.5)
 #   --rounds N      rounds of each run (default 12)
 #   --output DIR    results of all runs (default results/<time>-predict); the same command continues there
 # On each link and number of ranks it measures all-reduces, reduce-scatters, all-gathers, and steps of a small model with each
 # strategy and bucket size. A step is then predicted from `none` and ROW of a run: of the same run (same link), of the run on
-# another link with the sweep of this one (other link), or of the run on 2 ranks with the sweep of 2 ranks (more ranks). Prints a
+# another link with the sweep of this one (other link), or of the run and the sweep on the first number of ranks (more ranks). Prints a
 # table of errors, beside those of attainable steps (perfect overlap) and of sums (no overlap), of the coverage of the 90 %
-# intervals, and of the regret: how much longer than the shortest step that one takes which was predicted to be the shortest.
+# intervals, and of the regret: how much longer the step predicted to be the shortest takes than the step measured as the shortest.
 # Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), the coverage of all is not from 80 to 97 %, or
 # the mean regret is above 2 %.
 set -euo pipefail
@@ -33,6 +33,7 @@ takes_dashes=1
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
 cd "$here/.."
+[[ $learn != *:* || ,$sizes, == *,${learn#*:},* ]] || usage_error "--learn '$learn': ${learn#*:} is not among --sizes $sizes"
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-$PWD/results/$(date +%Y%m%d-%H%M%S)-predict}
 describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --rounds "$rounds" -- "$(quote_words "${after_dashes[@]}")"; }
@@ -150,5 +151,5 @@ for to in "${of_links[@]//\//-}"; do
         [ "$n" = "${of_ranks[0]}" ] || predict 'more ranks' "$output/$to/${of_ranks[0]}" "$output/$to/${of_ranks[0]}" "$output/$to/$n"
     done
 done
-[[ $ranks == *,* ]] || say "more ranks than 2 are not checked: this machine has $(count_cpus) cores, and ranks that share a core compute more slowly"
+[[ $ranks == *,* ]] || say "predictions for more ranks are not checked, as there is one number of --ranks; ranks that share a core would compute more slowly"
 print_table

@@ -25,7 +25,7 @@ struct link {
     struct link_sweep *sweep; /* [n], owned; n 0: the link is only a latency and a bandwidth */
     size_t n;
     int uses_nccl;    /* 1: NCCL's algorithms, else MPICH's, decide how times change with the number of ranks */
-    double latency;   /* seconds of a message between two ranks: time of the smallest all-reduce / its stages */
+    double latency;   /* seconds of a message between two ranks: least time of an all-reduce / stages of the smallest */
     double bandwidth; /* bytes / second that a rank sends: volume of the largest all-reduce / its time less latency */
     double error;     /* relative standard deviation of a time, by intervals and interpolation; 0: no sweeps */
     double latency_scale, bandwidth_scale; /* factors of the link's latency and bandwidth; 1: as measured */

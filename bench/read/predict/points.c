@@ -68,7 +68,7 @@ static struct replay_overlap find_overlap(const struct trained *t)
     return o;
 }
 
-/* Returns the time of all reductions of the run on the link / their time alone in the run; NAN on one rank. */
+/* Returns the time of all reductions of the run on the link / their time alone in the run; NAN if there are none. */
 static double find_link_ratio(const struct points_model *m)
 {
     const struct trained *t = m->trained;
@@ -99,6 +99,8 @@ void points_replay(struct points_model *model)
         row->replayed = stats_geometric(step, t->rounds).median;
         row->error = row->replayed / row->measured - 1;
     }
+    for (size_t i = 0; i < t->rows; i++)
+        model->overlaps |= !t->row[i].plan.after_backward;
     model->link_ratio = find_link_ratio(model);
     model->drift = 0;
     double mean = log(stats_geometric(t->row[t->rows].step, t->rounds).median);
@@ -209,7 +211,7 @@ static double normal(uint64_t stream, uint64_t number)
 
 enum { FACTORS = 3 };              /* replays of a round, with the link's times below, at and above those measured */
 static const double factor_at = 2; /* how many standard deviations below and above */
-enum { STREAM_ROUNDS, STREAM_LINK, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
+enum { STREAM_ROUNDS, STREAM_LINK, STREAM_DRIFT, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
 
 /* Fills replayed[rounds, FACTORS] with the logarithms of a point's steps, and sets its members that come from them. */
 static void replay_point(const struct points_model *m, struct point *p, double *replayed)
@@ -241,12 +243,14 @@ static void replay_point(const struct points_model *m, struct point *p, double *
     p->at.exposed *= p->step / p->at.step;
     p->at.gather_wait *= p->step / p->at.step;
     p->compute *= p->step / p->at.step;
+    p->attainable *= p->step / p->at.step;
+    p->sum *= p->step / p->at.step;
     p->basis = link_basis_name[basis];
     free(plan.bucket);
     free(compute.ready);
 }
 
-/* Fills sample[resamples] with a point's step, in logarithms. Rounds and link of a resample are the same for all
+/* Fills sample[resamples] with a point's step, in logarithms. Rounds, link and drift of a resample are the same for all
  * points. */
 static void resample_point(const struct points_model *model, const double *replayed, uint64_t stream, double *sample)
 {
@@ -260,7 +264,8 @@ static void resample_point(const struct points_model *model, const double *repla
             const double *at = &replayed[drawn * FACTORS + (size_t)f];
             sum += (1 - part) * at[0] + part * at[1];
         }
-        sample[i] = sum / (double)rounds + hypot(model->error, model->drift) * normal(STREAM_REPLAY + stream, i);
+        sample[i] = sum / (double)rounds + model->drift * normal(STREAM_DRIFT, i) +
+                    model->error * normal(STREAM_REPLAY + stream, i);
     }
 }
 

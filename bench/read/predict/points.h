@@ -12,15 +12,17 @@ struct points_model {
     const struct link *intra; /* the link within a host; NULL: not known */
     size_t ranks_per_host;    /* of a prediction with `intra` */
     struct replay_overlap overlap;
-    double error;      /* root mean square of the logarithm of replayed / measured step of a block */
-    double drift;      /* standard deviation over rounds of the logarithm of a block's step of `none` */
-    double link_ratio; /* time of all of the run's reductions on the link / alone in the run */
+    int overlaps; /* whether an implementation overlaps, from which `overlap` is learnt; else it is perfect */
+    double error; /* root mean square of the logarithm of replayed / measured step of a block */
+    double drift; /* standard deviation over rounds of the logarithm of a block's step of `none` */
+    double
+        link_ratio; /* time of the run's reductions on the link / alone in the run, but for those in stages; else NAN */
     size_t resamples;
 };
 
-/* Sets overlap, error, drift and link_ratio from the run's implementations, and how well a replay from their own
- * collectives alone gives their steps. One slowdown for all that overlap gives the extra time that their forward and
- * backward take; one progress, the least error of their steps. */
+/* Sets overlap, overlaps, error, drift and link_ratio from the run's implementations, and how well a replay from their
+ * own collectives alone gives their steps. One slowdown for all that overlap gives the extra time that their forward
+ * and backward take; one progress, the least error of their steps. */
 void points_replay(struct points_model *model);
 
 /* A prediction; times in seconds. */
@@ -33,12 +35,13 @@ struct point {
     double compute;         /* step without communication, of the slowest of so many ranks */
     double efficiency;      /* compute / step */
     double attainable, sum; /* with perfect overlap; without any: compute + all collectives */
-    struct replay_step at;  /* parts of the step at the mean of the rounds */
-    const char *basis;      /* how the link's times were obtained: a name of link.h */
-    const char *limit;      /* of bandwidth, latency and stragglers, what, twice as good, shortens the step most;
-                               computation if none shortens it by 2 % */
-    const char *mark;       /* "*": the shortest step of those with equal ranks; else "" */
-    double best;            /* probability that it is */
+    struct replay_step
+        at;            /* the replay at the mean of the rounds; slowed, exposed and gather_wait are parts of `step` */
+    const char *basis; /* how the link's times were obtained: a name of link.h */
+    const char *limit; /* of bandwidth, latency and stragglers, what, twice as good, shortens the step most;
+                          computation if none shortens it by 2 % */
+    const char *mark;  /* "*": the shortest step of those with equal ranks; else "" */
+    double best;       /* probability that it is */
     /* ---- if a run measured the step ---- */
     double measured, error, attainable_error, sum_error; /* seconds; predicted / measured - 1 */
     const char *covered;                                 /* whether the interval has the measured step: yes or no */
@@ -52,7 +55,7 @@ struct point {
  * interval has the 5 % and 95 % quantiles of resamples: rounds drawn with replacement, the link's error (one factor on
  * all times of collectives, at most 2 standard deviations, for which replays with three factors are interpolated), the
  * replay's error of a single block, and the drift from round to round, since a later run differs from this one at least
- * as much as its rounds do. It does not hold the error of `spread` and of the algorithms' models, from
+ * as much as its rounds do. It does not include the error of `spread` and of the algorithms' models, from
  * which predictions for other numbers of ranks are made. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
@@ -63,8 +66,8 @@ struct point *points_shortest(struct point *point, size_t n, const struct strate
  * the link's latency; INFINITY: none is large enough. */
 double points_bandwidth(const struct points_model *model, const struct point *point, double share);
 
-/* Makes the plan of a point, at the mean of the rounds; *compute gets that mean. Release both with points_plan_destroy.
- */
+/* Makes the plan of a point, at the mean of the rounds; *compute gets that mean. The caller frees plan->bucket and
+ * compute->ready. */
 void points_plan(const struct points_model *model, const struct point *point, struct replay_plan *plan,
                  struct replay_compute *compute);
 

@@ -68,7 +68,8 @@ void replay_add_compute(struct replay_compute *to, const struct replay_compute *
 
 double replay_needed(const struct replay_compute *c, int tensor)
 {
-    double first = c->ready[c->tensors - 1], backward = c->backward_end - first;
+    double n = c->tensors, after_first = c->backward_end - c->ready[c->tensors - 1];
+    double backward = fmin(c->backward_end - c->forward_end, n > 1 ? after_first * n / (n - 1) : INFINITY);
     return backward > 0 ? c->forward_end * fmin(1, fmax(0, (c->backward_end - c->ready[tensor]) / backward)) : 0;
 }
 
@@ -127,7 +128,7 @@ static void replay_update(struct state *s, const struct replay_compute *c, const
 struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap)
 {
-    enum { STEADY = 3 }; /* gathers last into the next step: the third step is like all later ones */
+    enum { STEADY = 2 }; /* gathers last into the next step: the second step is like all later ones */
     size_t n = (size_t)plan->n;
     struct replay_step step = {0};
     struct state s = {.overlap = overlap, .remaining = allocate(2 * STEADY * n + 1, sizeof *s.remaining)};

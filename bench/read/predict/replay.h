@@ -55,7 +55,9 @@ struct replay_step replay(const struct replay_compute *compute, const struct rep
 void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add);
 
 /* Returns when forward needs tensor t, without communication. Forward uses tensors in the reverse order of backward,
- * and is taken to spend on each the same part of its time as backward does. */
+ * and is taken to spend on each the same part of its time as backward does: forward_end x (backward_end - ready[t]) /
+ * b, where b, the time of the last backward, is that from the first gradient on x n / (n - 1) of n tensors, and at most
+ * backward_end - forward_end (which is longer if there are several micro-batches). */
 double replay_needed(const struct replay_compute *compute, int tensor);
 
 #endif

@@ -37,13 +37,19 @@ void prediction_add_replay(cJSON *document, const struct points_model *m)
                            "(root mean square).",
                            100 * sum, 100 * worst, 100 * m->error);
     document_add_paragraph(document,
-                           "While both go on, computation takes %.1f %% longer, and communication has %.0f %% of its "
+                           "Where they overlap, computation takes %.1f %% longer, and communication has %.0f %% of its "
                            "speed alone (of all implementations together). A step without communication "
                            "differs by %.2f %% from rank to rank, and by %.2f %% from round to round (standard "
                            "deviations).",
                            100 * m->overlap.slowdown, 100 * m->overlap.progress, 100 * t->spread, 100 * m->drift);
-    document_add_paragraph(
-        document, "The run's reductions take %.2f x as long on the link as they took alone in the run.", m->link_ratio);
+    if (!m->overlaps)
+        document_add_paragraph(document,
+                               "None of these implementations overlaps, so how far computation and communication slow "
+                               "each other down is not known: predictions take it as not at all.");
+    if (m->link_ratio > 0)
+        document_add_paragraph(document,
+                               "The run's reductions take %.2f x as long on the link as they took alone in the run.",
+                               m->link_ratio);
     document_add_table(document, &(struct table){.key = "replay",
                                                  TABLE_COLUMNS(replay_columns),
                                                  TABLE_ROWS(t->row, t->rows),
@@ -137,7 +143,7 @@ void prediction_add_steps(cJSON *document, const struct points_model *m, const s
                                 : "*: the shortest step.",
                 "step = compute + slowdown + exposed + gather: a step without communication, of the slowest rank in "
                 "each step; what communication adds to computation; the wait after backward; the wait for "
-                "gathered weights. The interval does not hold the error of predicting other numbers of ranks.",
+                "gathered weights. The interval does not include the error of predicting other numbers of ranks.",
                 "best: how often this is the shortest step of its number of ranks among resamples. times of the "
                 "link: measured, interpolated between sizes, or extrapolated (other sizes, ranks or collectives). "
                 "limit: which of bandwidth, latency and stragglers (the spread between ranks), twice as good, "

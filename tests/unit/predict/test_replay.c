@@ -117,10 +117,10 @@ TEST(a_forward_waits_for_gathered_weights)
     check_near(replay(&compute, &plan, (struct replay_overlap){0, 1}).step, 3.9); /* gathers end before the next step */
     bucket[0].gather = bucket[1].gather = 1;
     struct replay_step s = replay(&compute, &plan, (struct replay_overlap){0, 1});
-    check_near(s.gather_wait, 0.625); /* embedding: gathered from 3.525 to 4.525, when the next step is 0.625 s old */
-    check_near(s.step, 4.525);        /* the other tensor, from 4.525 to 5.525, is needed at 5.525 */
+    check_near(s.gather_wait, 1.125); /* embedding: gathered from 3.525 to 4.525, when the next step is 0.625 s old */
+    check_near(s.step, 5.025);        /* the other tensor, from 4.525 to 5.525, is needed at 5.025 */
     bucket[0].gather = 1.5;
-    check_near(replay(&compute, &plan, (struct replay_overlap){0, 1}).gather_wait, 1.125);
+    check_near(replay(&compute, &plan, (struct replay_overlap){0, 1}).gather_wait, 1.625);
 }
 
 TEST(forward_needs_tensors_in_the_reverse_order_of_backward)
@@ -128,9 +128,9 @@ TEST(forward_needs_tensors_in_the_reverse_order_of_backward)
     double final[] = {9, 7, 6, 5};
     const struct replay_compute c = {2, 9, 0, 0, final, 4};
     check_near(replay_needed(&c, 0), 0);
-    check_near(replay_needed(&c, 1), 1);
-    check_near(replay_needed(&c, 2), 1.5);
-    check_near(replay_needed(&c, 3), 2);
+    check_near(replay_needed(&c, 1), 0.75); /* the last backward takes 4 s x 4 / 3 */
+    check_near(replay_needed(&c, 2), 1.125);
+    check_near(replay_needed(&c, 3), 1.5);
 }
 
 SUITE("replay", NULL, NULL)
