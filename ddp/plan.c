@@ -3,7 +3,6 @@
 
 #include "kernels/error.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,8 @@ int bucket_caps_parse(struct bucket_caps *caps, const char *words)
         int is_last = n && !strncmp(at, "last", 4);
         char *end;
         at += 4 * is_last;
-        double mb = isdigit((unsigned char)*at) || *at == '.' ? strtod(at, &end) : 0;
+        char after = at[strspn(at, "0123456789.eE-")]; /* strtod also accepts 0x10, nan and " 1" */
+        double mb = *at != '-' && (!after || after == '+') ? strtod(at, &end) : 0;
         if (!(mb >= low && mb <= high) || (*end && (*end != '+' || is_last)) || (!is_last && n == BUCKET_CAPS))
             return -1;
         *(is_last ? &parsed.last : &parsed.cap[n++]) = (size_t)(mb * 1048576);

@@ -125,6 +125,7 @@ refuses 1 "a run in place of a sweep" '.*run.*benchmark' run --link run
 refuses 1 "a sweep of another collective alone" '--link: no run has times of all_reduce' run --link sweep/all_gather
 refuses 2 "ranks that are no number" "--ranks '2,x'" known --link-model latency=1us,bandwidth=1GB/s --ranks 2,x
 refuses 2 "a bucket size that is none" "--bucket-size-mb '0'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 0
+refuses 2 "a bucket size in hexadecimal" "--bucket-size-mb '25[+]0x2'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 25+0x2
 refuses 2 "a control" "--implementations 'none'" known --link-model latency=1us,bandwidth=1GB/s --implementations none
 refuses 2 "hierarchical without the link within a host" '--implementations: ddp_hierarchical also needs' known \
     --link-model latency=1us,bandwidth=1GB/s --implementations ddp_hierarchical

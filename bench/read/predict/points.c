@@ -102,11 +102,7 @@ void points_replay(struct points_model *model)
     for (size_t i = 0; i < t->rows; i++)
         model->overlaps |= !t->row[i].plan.after_backward;
     model->link_ratio = find_link_ratio(model);
-    model->drift = 0;
-    double mean = log(stats_geometric(t->row[t->rows].step, t->rounds).median);
-    for (size_t r = 0; r < t->rounds; r++)
-        model->drift += pow(log(t->row[t->rows].step[r]) - mean, 2) / (double)(t->rounds - 1);
-    model->drift = sqrt(model->drift);
+    model->drift = stats_log_ratio(t->row[t->rows].step, NULL, t->rounds).error * sqrt((double)t->rounds);
     model->error = sqrt(squares / (double)(t->rounds * t->rows));
     free(step);
 }
@@ -153,6 +149,12 @@ void points_plan(const struct points_model *model, const struct point *p, struct
         replay_add_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
 }
 
+/* Returns the seconds of a step without communication, in which a rank does its share of the update. */
+static double compute_seconds(const struct replay_compute *compute, const struct replay_plan *plan)
+{
+    return compute->backward_end + compute->update * plan->update_share + compute->rest;
+}
+
 /* Returns what, twice as good, shortens a point's step most. Uses the plan's buckets for other times. */
 static const char *find_limit(const struct points_model *m, const struct point *p, const struct replay_compute *compute,
                               struct replay_plan *plan)
@@ -183,7 +185,7 @@ double points_bandwidth(const struct points_model *model, const struct point *p,
     double low = log(1e3 / link.bandwidth), high = log(1e15 / link.bandwidth), middle = high;
     int possible = 1;
     points_plan(model, p, &plan, &compute);
-    double needed = compute.backward_end + compute.update * plan.update_share + compute.rest;
+    double needed = compute_seconds(&compute, &plan);
     for (int i = 0; i < 40 && possible; i++, middle = (low + high) / 2) {
         link.bandwidth_scale = exp(middle);
         time_plan(model, p, &link, 1, &plan, &unused);
@@ -223,7 +225,7 @@ static void replay_point(const struct points_model *m, struct point *p, double *
     double sum = 0;
     points_plan(m, p, &plan, &compute);
     p->buckets = (size_t)plan.n;
-    p->compute = compute.backward_end + compute.update * plan.update_share + compute.rest;
+    p->compute = compute_seconds(&compute, &plan);
     p->at = replay(&compute, &plan, m->overlap);
     p->efficiency = p->compute / p->at.step;
     p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
