@@ -15,9 +15,10 @@ int bucket_caps_parse(struct bucket_caps *caps, const char *words)
         int is_last = n && !strncmp(at, "last", 4);
         char *end;
         at += 4 * is_last;
-        char after = at[strspn(at, "0123456789.eE-")]; /* strtod also accepts 0x10, nan and " 1" */
-        double mb = *at != '-' && (!after || after == '+') ? strtod(at, &end) : 0;
-        if (!(mb >= low && mb <= high) || (*end && (*end != '+' || is_last)) || (!is_last && n == BUCKET_CAPS))
+        double mb = strtod(at, &end);
+        int is_plain = end == at + strspn(at, "0123456789.eE-"); /* strtod also accepts 0x10, nan, " 1", +1 and 1e+1 */
+        if (!is_plain || !(mb >= low && mb <= high) || (*end && (*end != '+' || is_last)) ||
+            (!is_last && n == BUCKET_CAPS))
             return -1;
         *(is_last ? &parsed.last : &parsed.cap[n++]) = (size_t)(mb * 1048576);
         if (!*end)

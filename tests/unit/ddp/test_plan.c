@@ -319,6 +319,14 @@ TEST(a_bucket_may_be_full)
 
 /* ---- caps that differ between buckets; numbers of tensors in each bucket ---- */
 
+TEST(other_words_of_caps_are_refused)
+{
+    char words[] = "| 1|1 ||-1|+1|1+|1++2|1+ 2|1+-2|x|1x|0x10|nan|inf|1e+2|1e|1e400|0|9e-6|1000001|1,2|last1|1+last|"
+                   "1+last1+2|1+last1+|1+last1+last2|1+lastlast1|1+last+1|1+2+3+4+5+6+7+8+9";
+    for (char *next = words, *word; (word = strsep(&next, "|"));)
+        ck_assert_int_eq(bucket_caps_parse(&(struct bucket_caps){.last = 0}, word), -1);
+}
+
 /* Tensors of these sizes in floats, in the order in which backward completes them; in `matrices` the second and third
  * are joined. */
 static const size_t counts[] = {4, 4, 4, 8, 4, 2, 2, 16};
