@@ -9,11 +9,13 @@
 #   --learn ROW     the implementation from which each prediction learns, beside none (default ddp_bucketed:0.5)
 #   --rounds N      rounds of each run (default 12)
 #   --output DIR    results of all runs (default results/<time>-predict); the same command continues there
+#   --apart         learn from a run of its own, made before the one whose steps are predicted
 # On each link and number of ranks it measures all-reduces, reduce-scatters, all-gathers, and steps of a small model with each
-# strategy and bucket size. A step is then predicted from `none` and ROW of a run: of the same run (same link), of the run on
-# another link with the sweep of this one (other link), or of the run and the sweep on the first number of ranks (more ranks). Prints a
-# table of errors, beside those of attainable steps (perfect overlap) and of sums (no overlap), of the coverage of the 90 %
-# intervals, and of the regret: how much longer the step predicted to be the shortest takes than the step measured as the shortest.
+# strategy and bucket size. A step is then predicted from `none` and ROW of a run: of the same run or, with --apart, of the one before on
+# the same link (same link), of the run on another link with the sweeps of this one (other link), or of the run and the sweeps on the
+# first number of ranks (more ranks). Prints a table of errors, beside those of attainable steps (perfect overlap) and of sums (no
+# overlap), of the coverage of the 90 % intervals, and of the regret: how much longer the step predicted to be the shortest takes than
+# the step measured as the shortest.
 # Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), the coverage of all is not from 80 to 97 %, or
 # the mean regret is above 2 %.
 set -euo pipefail
@@ -23,12 +25,12 @@ settings=settings.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
-links=50mbit,100mbit,200mbit,100mbit/1ms sizes=0.1,0.25,0.5,1,2 learn=ddp_bucketed:0.5 rounds=12 output=
+links=50mbit,100mbit,200mbit,100mbit/1ms sizes=0.1,0.25,0.5,1,2 learn=ddp_bucketed:0.5 rounds=12 apart='' output=
 ranks=$([ "$(count_cpus)" -lt 4 ] && echo 2 || echo 2,3,4)
 check_links() { check_list "$1" "$2" '[0-9.]+[mg]bit(/[0-9]+[mu]s)?' "links such as 100mbit or 100mbit/1ms, separated by commas"; }
 check_ranks() { check_list "$1" "$2" '[2-9]|[1-5][0-9]|6[0-4]' "numbers from 2 to 64, separated by commas"; }
 option_rows=("--links links check_links" "--ranks ranks check_ranks" "--sizes sizes check_buckets" "--learn learn check_line"
-    "--rounds rounds check_integer 6 9999" "--output output check_any")
+    "--rounds rounds check_integer 6 9999" "--apart apart flag" "--output output check_any")
 takes_dashes=1
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
@@ -36,11 +38,11 @@ cd "$here/.."
 [[ $learn != *:* || ,$sizes, == *,${learn#*:},* ]] || usage_error "--learn '$learn': ${learn#*:} is not among --sizes $sizes"
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-$PWD/results/$(date +%Y%m%d-%H%M%S)-predict}
-describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --rounds "$rounds" -- "$(quote_words "${after_dashes[@]}")"; }
+describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --rounds "$rounds" --apart "$apart" -- "$(quote_words "${after_dashes[@]}")"; }
 
 small=(--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128
-    --batch-size-per-rank 32 --steps-per-block 3 --attainable
-    --implementations "none,ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded")
+    --batch-size-per-rank 32 --steps-per-block 3 --attainable)
+strategies=ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded
 
 # measure NAME COMMAND...: runs a command of ddpbench in the lab, unless $place/NAME holds its results; retries once, because MPI
 # may hang with many ranks on few cores.
@@ -67,31 +69,38 @@ measure_link() {
     [[ $1 != */* ]] || delay=(--delay "${1#*/}")
     lab_up "$2" --rate "${1%/*}" "${delay[@]}"
     for kind in all_reduce reduce_scatter all_gather; do measure $kind allreduce --collective $kind -b 512 -e 8M -f 2; done
-    measure run "${small[@]}" --bucket-size-mb "$sizes" --rounds "$rounds" "${after_dashes[@]}"
+    [ -z "$apart" ] || measure learn "${small[@]}" --rounds "$rounds" --implementations "none,$learn" "${after_dashes[@]}"
+    measure run "${small[@]}" --rounds "$rounds" --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
 }
 
-# predict KIND FROM LINK TARGET: predicts the steps of the run in TARGET, and appends rows to predictions.csv.
+# predict KIND FROM LINK TARGET RANKS: predicts the steps of the run in TARGET, and appends rows to predictions.csv.
 predict() {
     local from=$2/run link=$3
-    build/ddpbench predict "$from" --learn-from "none,$learn" --link "$link/all_reduce,$link/reduce_scatter,$link/all_gather" \
-        --check "$4/run" --csv - | awk -v OFS=, -v kind="$1" -v from="${2#"$output/"}" -v to="${4#"$output/"}" -v learn="$learn" -F, '
-            NR > 1 && !(kind == "same link" && $1 == learn) { print kind, from, to, $0 }' >>"$output/predictions.csv"
+    [ -z "$apart" ] || from=$2/learn
+    build/ddpbench predict "$from" --learn-from "none,$learn" --link "$link/all_reduce,$link/reduce_scatter,$link/all_gather" --ranks "$5" \
+        --implementations $strategies --bucket-size-mb "$sizes" --csv - | awk -F, -v OFS=, -v kind="$1" -v from="${2#"$output/"}" \
+        -v to="${4#"$output/"}" -v learn="$learn" '
+            FNR == NR { if ($3 == "step") measured[$2] = $6; next }
+            FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+            !(kind == "same link" && $1 == learn) {
+                print kind, from, to, $1, $2, measured[$1], $column["step"], $column["interval_low"], $column["interval_high"], $column["attainable"], $column["sum"]
+            }' "$4/run/summary.csv" - >>"$output/predictions.csv"
 }
 
 # print_table: prints a row for each kind of prediction, from predictions.csv; fails if some row is not as it should be.
 print_table() {
     awk -F, '
-        function abs(x) { return x < 0 ? -x : x }
+        function error(name) { return (e = $column[name] / measured - 1) < 0 ? -e : e }
         NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
         {
             kind = $1
             target = $1 SUBSEP $2 SUBSEP $3
             measured = $column["measured"]
             n[kind]++
-            error[kind] += abs($column["error"])
-            attainable[kind] += abs($column["attainable_error"])
-            sum[kind] += abs($column["sum_error"])
-            covered[kind] += $column["covered"] == "yes"
+            of_step[kind] += error("predicted")
+            attainable[kind] += error("attainable")
+            sum[kind] += error("sum")
+            covered[kind] += measured >= $column["low"] && measured <= $column["high"]
             if (!(target in best) || measured < best[target]) best[target] = measured
             if (!(target in least) || $column["predicted"] < least[target]) { least[target] = $column["predicted"]; chosen[target] = measured }
         }
@@ -109,7 +118,7 @@ print_table() {
             for (i = 1; i in order; i++) {
                 kind = order[i]
                 if (!n[kind]) continue
-                e = 100 * error[kind] / n[kind]; c = 100 * covered[kind] / n[kind]; r = 100 * regret[kind] / targets[kind]
+                e = 100 * of_step[kind] / n[kind]; c = 100 * covered[kind] / n[kind]; r = 100 * regret[kind] / targets[kind]
                 printf "%-12s %7d %7.2f %11.2f %7.2f %8.1f %7.2f\n", kind, n[kind], e, 100 * attainable[kind] / n[kind], 100 * sum[kind] / n[kind], c, r
                 if (e > limit[kind] || r > 2) bad = 1
             }
@@ -141,14 +150,14 @@ for link in "${of_links[@]}"; do
     done
 done
 lab_down
-echo "predictions,from,to,implementation,ranks,measured,predicted,low,high,covered,error,attainable_error,sum_error" >"$output/predictions.csv"
+echo "predictions,from,to,implementation,ranks,measured,predicted,low,high,attainable,sum" >"$output/predictions.csv"
 for to in "${of_links[@]//\//-}"; do
     for n in "${of_ranks[@]}"; do
         for from in "${of_links[@]//\//-}"; do
             if [ "$from" = "$to" ]; then kind='same link'; else kind='other link'; fi
-            predict "$kind" "$output/$from/$n" "$output/$to/$n" "$output/$to/$n"
+            predict "$kind" "$output/$from/$n" "$output/$to/$n" "$output/$to/$n" "$n"
         done
-        [ "$n" = "${of_ranks[0]}" ] || predict 'more ranks' "$output/$to/${of_ranks[0]}" "$output/$to/${of_ranks[0]}" "$output/$to/$n"
+        [ "$n" = "${of_ranks[0]}" ] || predict 'more ranks' "$output/$to/${of_ranks[0]}" "$output/$to/${of_ranks[0]}" "$output/$to/$n" "$n"
     done
 done
 [[ $ranks == *,* ]] || say "predictions for more ranks are not checked, as there is one number of --ranks; ranks that share a core would compute more slowly"

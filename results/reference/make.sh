@@ -166,7 +166,7 @@ make_isolate-simulated() { bench bench-isolate; }
 
 # The table of errors, and every prediction.
 make_predict() {
-    run 'launch/predict_check.sh --links 100mbit,200mbit,100mbit/1ms --rounds 6 --output OUTPUT'
+    run 'launch/predict_check.sh --output OUTPUT'
     mv "$work/output/predictions.csv" "$work"
     rm -rf "$work/output"
     mkdir "$work/output"

@@ -44,7 +44,7 @@ BEGIN {
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|exit_handlers|files|clock|random|utf8)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"
-    only["compare"] = "^(base|results)/|^kernels/(error|clock)[.]h$"
+    only["compare"] = "^(base|results|document)/|^kernels/(error|clock)[.]h$"
     only["report"] = "^(base|results|chart|document|predict)/|^kernels/(error|clock)[.]h$"
     only["predict"] = "^(base|results|chart|document)/|^ddp/(comm|plan|strategy)[.]h$|^kernels/(error|random)[.]h$"
 }
@@ -93,7 +93,7 @@ private() {
 }
 # Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
 # own with the reason (what the program can now do). Long lines do not evade a limit: clang-format wraps C at 120 columns.
-limits='bench 31325 launch 4240 tests 40290 README.md 237'
+limits='bench 31100 launch 4235 tests 40265 README.md 237'
 folder_limit=3700
 
 # sizes TREE [LIMITS]: prints which of these have more lines than their limits: C in bench and in each folder of bench, programs and

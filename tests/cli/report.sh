@@ -252,6 +252,7 @@ refuses 2 "a label with a blank" "'a b=alone': a label has only letters, digits 
 refuses 2 "a label that is too long" "'x*=alone': a label has only" "$(printf 'x%.0s' {1..104})=alone"
 refuses 1 "a missing path that contains =" 'cannot read ab sent/a b=c: No such file' "ab sent/a b=c"
 refuses 1 "two forms in the same file" '--markdown and --json name the same file, both' alone --json both --markdown both
+refuses 1 "two forms that are printed" '--html and --json: only one can be printed' alone --html - --json -
 refuses 1 "--metrics-csv of an empty directory" 'cannot read empty/rank_0_metrics[.]jsonl: No such file' --metrics-csv empty
 mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
 rm killed/*/{summary.*,metrics.csv} && printf '{"implementation": "dd' >>killed/benchmark/rank_0_metrics.jsonl

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "compare/match.h"
 #include "compare/outcome.h"
+#include "document/document.h"
 #include "kernels/error.h"
 #include "results/results.h"
 
@@ -187,43 +188,47 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
     return status;
 }
 
-static void print_json(FILE *out, const cJSON *json, const struct compare_options *o)
+/* What is shown. */
+struct outcome {
+    cJSON *json;
+    const struct compare_options *options;
+};
+
+static void print_json(FILE *out, const void *shown)
 {
-    char *text = cJSON_Print(json);
-    (void)o;
+    char *text = cJSON_Print(((const struct outcome *)shown)->json);
     if (!text)
         fatal_no_memory(0, 0);
     fprintf(out, "%s\n", text);
     cJSON_free(text);
 }
 
-static const struct form {
-    const char *option, *mark; /* arguments of files_check_path */
-    void (*print)(FILE *out, const cJSON *json, const struct compare_options *options);
-} forms[] = {[COMPARE_JSON] = {"json", "\"mode\":\t\"compare\"", print_json},
-             [COMPARE_JUNIT] = {"junit", "<testsuites name=\"ddpbench compare\"", compare_print_junit}};
-
-/* Checks that the files given to --json and --junit can be written. Returns 0; or -1, reported. */
-static int check_files(const struct compare_options *o)
+static void print_junit(FILE *out, const void *shown)
 {
-    if (files_check_apart("junit", o->form[COMPARE_JUNIT], "json", o->form[COMPARE_JSON]))
-        return -1;
-    for (int f = 0; f < COMPARE_FORMS; f++) {
-        const struct form *form = &forms[f];
-        const char *path = o->form[f];
-        if (!*path || !strcmp(path, "-"))
-            continue;
-        if (files_check_path(form->option, path, form->mark))
-            return -1;
-    }
-    return 0;
+    const struct outcome *outcome = shown;
+    compare_print_junit(out, outcome->json, outcome->options);
 }
+
+static void print_text(FILE *out, const void *shown)
+{
+    const struct outcome *outcome = shown;
+    char *text;
+    size_t length;
+    FILE *words = text_begin(&text, &length);
+    compare_print(words, outcome->json, outcome->options);
+    text_end(words);
+    text_print_lines(out, text);
+    free(text);
+}
+
+static const struct form forms[] = {[COMPARE_JSON] = {"json", "\"mode\":\t\"compare\"", print_json},
+                                    [COMPARE_JUNIT] = {"junit", "<testsuites name=\"ddpbench compare\"", print_junit}};
 
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
     struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE, 0, {NAN, NAN}};
     size_t runs = o->baselines + o->candidates;
-    if (check_files(o))
+    if (forms_check(forms, o->form, COMPARE_FORMS))
         return COMPARE_FAILED;
     for (size_t i = 0; i < runs; i++)
         if (compare_run_read(&run[i], o->directory[i]))
@@ -245,31 +250,6 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     return judge(json, o, run, &rules);
 }
 
-/* Writes the files given to --json and --junit. Prints the text to standard output, unless one of these options has the
- * value "-" and so prints its format there. Returns 0; or -1, reported. */
-static int print(const cJSON *json, const struct compare_options *o)
-{
-    int status = 0, instead = 0;
-    for (int i = 0; i <= COMPARE_FORMS && !status; i++) { /* i == COMPARE_FORMS stands for the text */
-        const char *path = i < COMPARE_FORMS ? o->form[i] : instead ? "" : "-";
-        char *text;
-        size_t length;
-        if (!*path)
-            continue;
-        FILE *out = text_begin(&text, &length);
-        (i < COMPARE_FORMS ? forms[i].print : compare_print)(out, json, o);
-        text_end(out);
-        if (strcmp(path, "-") != 0)
-            status = files_replace_path(forms[i].option, path, forms[i].mark, text);
-        else if (i < COMPARE_FORMS)
-            instead = fputs(text, stdout) >= 0;
-        else
-            text_print_lines(stdout, text);
-        free(text);
-    }
-    return status;
-}
-
 static enum compare_status compare_and_print(const struct compare_options *o)
 {
     static const char *const verdict[] = {[COMPARE_OK] = "ok",
@@ -283,7 +263,8 @@ static enum compare_status compare_and_print(const struct compare_options *o)
     if (status != COMPARE_FAILED && status != COMPARE_USAGE) {
         json_add_text(json, "verdict", verdict[status]);
         json_add_number(json, "exit_status", status);
-        status = print(json, o) ? COMPARE_FAILED : status;
+        if (forms_write(forms, o->form, COMPARE_FORMS, &(struct outcome){json, o}, print_text))
+            status = COMPARE_FAILED;
     }
     cJSON_Delete(json);
     for (size_t i = 0; i < o->baselines + o->candidates; i++)

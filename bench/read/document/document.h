@@ -43,4 +43,20 @@ void document_print_json(FILE *out, const cJSON *document, const char *name, cJS
 /* Splits a text at backticks and calls print for each piece in order; code = 1: the piece is between two backticks. */
 void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, const char *piece, int code));
 
+/* ---- forms: what a command shows, in other formats: in files that options name, or in place of its text ---- */
+
+struct form {
+    const char *option, *mark; /* the option that names the file, and the mark for files_check_path */
+    void (*print)(FILE *out, const void *shown);
+};
+
+/* Here path[n] has the option's value of each form: "": none, "-": standard output.
+ *
+ * forms_check checks that all files can be written, that no two options name the same file, and that at most one form
+ * is printed. forms_write writes the files after such a check; then prints the form whose path is "-" or, without one,
+ * the text of print_text, to standard output. Both return 0; or -1, reported; files written before a failure stay. */
+int forms_check(const struct form *form, const char *const *path, size_t n);
+int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown,
+                void (*print_text)(FILE *out, const void *shown));
+
 #endif

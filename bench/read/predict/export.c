@@ -12,7 +12,7 @@ struct step {
     struct chakra_file file;
     const struct replay_compute *compute;
     const struct replay_plan *plan;
-    double speed, ranks;
+    double ranks;
     long computed, communicated, updated; /* last nodes: of the computation, the collectives, and the early updates */
 };
 
@@ -29,7 +29,7 @@ static struct chakra_node node_of(enum chakra_type type, const char *what, int b
 /* Appends computation after a node of the computation and any other node. Returns its id. */
 static long add_compute(struct step *s, const char *what, int bucket, double seconds, long after, long also_after)
 {
-    struct chakra_node node = node_of(CHAKRA_COMP, what, bucket, seconds * s->speed);
+    struct chakra_node node = node_of(CHAKRA_COMP, what, bucket, seconds);
     node.data_dep[0] = after;
     node.data_dep[1] = also_after;
     return chakra_add(&s->file, &node);
@@ -99,18 +99,15 @@ static int write_rank(const char *path, struct step step)
 }
 
 int export_chakra(const char *option, const char *directory, const char *prefix, const struct replay_compute *compute,
-                  const struct replay_plan *plan, size_t ranks, const double *speed, size_t speeds)
+                  const struct replay_plan *plan, size_t ranks)
 {
     char path[FILES_PATH];
-    int status = 0;
+    int status = files_make_directories(option, directory);
     for (size_t r = 0; r < ranks && !status; r++) {
         if (snprintf(path, sizeof path, "%s/%s.%zu.et", directory, prefix, r) >= (int)sizeof path)
             return error_report("--%s %.60s...: the paths of its files are longer than %d characters; choose another",
                                 option, directory, FILES_PATH - 1);
-        status =
-            (!r && files_make_directories(option, directory)) ||
-            write_rank(path, (struct step){
-                                 .compute = compute, .plan = plan, .speed = speed[r % speeds], .ranks = (double)ranks});
+        status = write_rank(path, (struct step){.compute = compute, .plan = plan, .ranks = (double)ranks});
     }
     return status ? -1 : 0;
 }

@@ -12,13 +12,13 @@
 
 /* Replays a row's rounds. Adds to *hidden the seconds in which communication was hidden. Returns the sum of the squared
  * logarithms of replayed / measured step. */
-static double replay_rounds(const struct trained *t, struct trained_row *row, struct replay_overlap overlap,
+static double replay_rounds(const struct trained *t, const struct trained_row *row, struct replay_overlap overlap,
                             double *step, double *hidden)
 {
+    struct replay_plan plan = row->plan;
     double squares = 0;
-    for (size_t r = 0; r < t->rounds; r++) {
-        trained_load(row, r);
-        struct replay_step of = replay(&t->round[r], &row->plan, overlap);
+    for (size_t r = 0; r < t->rounds; r++, plan.bucket += plan.n) {
+        struct replay_step of = replay(&t->round[r], &plan, overlap);
         step[r] = of.step;
         *hidden += of.hidden;
         squares += pow(log(step[r] / row->step[r]), 2);
@@ -37,71 +37,45 @@ static double replay_rows(const struct trained *t, struct replay_overlap overlap
     return squares;
 }
 
-/* Returns the slowdown that gives the extra time of forward and backward, and the progress with which replayed steps
- * are closest to the measured ones (least squares of logarithms). Each depends on the other, so they are found in turn.
- */
+/* Returns the progress, in percents, with which replayed steps are closest to the measured ones (least squares of
+ * logarithms), each with the slowdown that gives the extra time of forward and backward. */
 static struct replay_overlap find_overlap(const struct trained *t)
 {
-    enum { TURNS = 5, THIRDS = 12 };
-    const double least = 0.1, most = 0.9;
-    struct replay_overlap o = {0, 1};
-    double *step = allocate(t->rounds, sizeof *step), extra = 0, hidden;
+    const double most = 0.9;
+    struct replay_overlap best = {0, 1};
+    double *step = allocate(t->rounds, sizeof *step), extra = 0, least = INFINITY, hidden;
     for (size_t i = 0; i < t->rows; i++)
         for (size_t r = 0; r < t->rounds && !t->row[i].plan.after_backward; r++)
             extra += t->row[i].computing[r] - t->row[t->rows].computing[r];
-    for (int turn = 0; turn < TURNS; turn++) {
-        double low = least, high = 1;
-        replay_rows(t, o, step, &hidden);
-        double part = hidden > 0 ? fmin(most, fmax(0, extra / hidden)) : 0;
-        o.slowdown = part / (1 - part);
-        for (int i = 0; i < THIRDS && hidden > 0; i++) {
-            struct replay_overlap a = {o.slowdown, low + (high - low) / 3}, b = {o.slowdown, high - (high - low) / 3};
-            double unused;
-            if (replay_rows(t, a, step, &unused) < replay_rows(t, b, step, &unused))
-                high = b.progress;
-            else
-                low = a.progress;
+    for (int percent = 100; percent >= 10; percent--) {
+        struct replay_overlap o = {0, percent / 100.0};
+        double squares = replay_rows(t, o, step, &hidden);
+        for (int turn = 0; turn < 4 && hidden > 0; turn++) { /* a slowdown changes what is hidden, and so itself */
+            double part = fmin(most, fmax(0, extra / hidden));
+            o.slowdown = part / (1 - part);
+            squares = replay_rows(t, o, step, &hidden);
         }
-        o.progress = hidden > 0 ? high : 1;
+        if (squares < least) {
+            least = squares;
+            best = o;
+        }
     }
     free(step);
-    return o;
-}
-
-/* Returns the time of all reductions of the run on the link / their time alone in the run; NAN if there are none. */
-static double find_link_ratio(const struct points_model *m)
-{
-    const struct trained *t = m->trained;
-    double on_link = 0, alone = 0;
-    for (struct trained_row *row = t->row; row < t->row + t->rows; row++)
-        for (size_t r = 0; r < t->rounds && !row->strategy->on_one_level; r++) {
-            enum comm_kind kind = row->plan.shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
-            enum link_basis unused = LINK_MEASURED;
-            trained_load(row, r);
-            for (const struct replay_bucket *b = row->plan.bucket; b < row->plan.bucket + row->plan.n; b++) {
-                on_link += link_seconds(m->link, kind, t->ranks, b->bytes, &unused);
-                alone += b->reduce;
-            }
-        }
-    return on_link / alone;
+    return best;
 }
 
 void points_replay(struct points_model *model)
 {
-    const struct trained *t = model->trained;
+    const struct trained *t = &model->trained;
     double *step = allocate(t->rounds, sizeof *step), unused = 0, squares = 0;
     model->overlap = find_overlap(t);
     for (struct trained_row *row = t->row; row < t->row + t->rows; row++) {
-        replay_rounds(t, row, (struct replay_overlap){0, 1}, step, &unused);
-        row->perfect = stats_paired(step, row->step, t->rounds, 0.9).ratio - 1;
         squares += replay_rounds(t, row, model->overlap, step, &unused);
         row->measured = stats_geometric(row->step, t->rounds).median;
         row->replayed = stats_geometric(step, t->rounds).median;
         row->error = row->replayed / row->measured - 1;
+        model->overlaps |= !row->plan.after_backward;
     }
-    for (size_t i = 0; i < t->rows; i++)
-        model->overlaps |= !t->row[i].plan.after_backward;
-    model->link_ratio = find_link_ratio(model);
     model->drift = stats_log_ratio(t->row[t->rows].step, NULL, t->rounds).error * sqrt((double)t->rounds);
     model->error = sqrt(squares / (double)(t->rounds * t->rows));
     free(step);
@@ -125,25 +99,25 @@ static double straggling(const struct trained *t, size_t ranks)
 static void time_plan(const struct points_model *model, const struct point *p, const struct link *link, double factor,
                       struct replay_plan *plan, enum link_basis *basis)
 {
-    int is_staged = p->strategy->on_one_level && model->intra && model->ranks_per_host > 1;
+    int is_staged = p->strategy->on_one_level && model->ranks_per_host > 1;
     size_t local = is_staged ? model->ranks_per_host : 1;
     for (struct replay_bucket *b = plan->bucket; b < plan->bucket + plan->n; b++) {
         enum comm_kind kind = p->strategy->shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
         b->reduce = factor * link_seconds(link, kind, p->ranks / local, b->bytes, basis);
         b->gather = p->strategy->shards ? factor * link_seconds(link, COMM_ALL_GATHER, p->ranks, b->bytes, basis) : 0;
         if (is_staged)
-            b->within = factor * (link_seconds(model->intra, COMM_REDUCE_SCATTER, local, b->bytes, basis) +
-                                  link_seconds(model->intra, COMM_ALL_GATHER, local, b->bytes, basis));
+            b->within = factor * (link_seconds(&model->intra, COMM_REDUCE_SCATTER, local, b->bytes, basis) +
+                                  link_seconds(&model->intra, COMM_ALL_GATHER, local, b->bytes, basis));
     }
 }
 
 void points_plan(const struct points_model *model, const struct point *p, struct replay_plan *plan,
                  struct replay_compute *compute)
 {
-    const struct trained *t = model->trained;
+    const struct trained *t = &model->trained;
     enum link_basis basis = LINK_MEASURED;
     *plan = trained_cut(t, p->strategy, &p->caps, p->ranks);
-    time_plan(model, p, model->link, 1, plan, &basis);
+    time_plan(model, p, &model->link, 1, plan, &basis);
     *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
     for (size_t r = 0; r < t->rounds; r++)
         replay_add_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
@@ -163,12 +137,12 @@ static const char *find_limit(const struct points_model *m, const struct point *
     double least = 0.98 * p->at.step;
     const char *limit = "computation";
     for (int i = 0; i < 3; i++) {
-        struct link better = *m->link;
+        struct link better = m->link;
         enum link_basis unused = LINK_MEASURED;
         better.bandwidth_scale *= i == 0 ? 2 : 1;
         better.latency_scale /= i == 1 ? 2 : 1;
         time_plan(m, p, &better, 1, plan, &unused);
-        double step = i == 2 ? p->at.step - p->compute * (1 - exp(-0.5 * m->trained->spread * largest_normal(p->ranks)))
+        double step = i == 2 ? p->at.step - p->compute * (1 - exp(-0.5 * m->trained.spread * largest_normal(p->ranks)))
                              : replay(compute, plan, m->overlap).step;
         limit = step < least ? name[i] : limit;
         least = fmin(least, step);
@@ -176,26 +150,28 @@ static const char *find_limit(const struct points_model *m, const struct point *
     return limit;
 }
 
-double points_bandwidth(const struct points_model *model, const struct point *p, double share)
+void points_bandwidths(const struct points_model *model, struct point *p)
 {
+    static const double share[POINT_SHARES] = {0.5, 0.75, 0.9, 0.95, 0.99};
+    const double least = 1e3, most = 1e15;
     struct replay_plan plan;
     struct replay_compute compute;
-    struct link link = *model->link;
+    struct link link = model->link;
     enum link_basis unused = LINK_MEASURED;
-    double low = log(1e3 / link.bandwidth), high = log(1e15 / link.bandwidth), middle = high;
-    int possible = 1;
     points_plan(model, p, &plan, &compute);
-    double needed = compute_seconds(&compute, &plan);
-    for (int i = 0; i < 40 && possible; i++, middle = (low + high) / 2) {
-        link.bandwidth_scale = exp(middle);
-        time_plan(model, p, &link, 1, &plan, &unused);
-        int is_enough = needed >= share * replay(&compute, &plan, model->overlap).step;
-        possible = i || is_enough;
-        *(is_enough ? &high : &low) = middle;
+    for (int i = 0; i < POINT_SHARES; i++) {
+        double low = log(least), high = log(most);
+        for (int halvings = 40; halvings; halvings--) {
+            double middle = (low + high) / 2;
+            link.bandwidth_scale = exp(middle) / link.bandwidth;
+            time_plan(model, p, &link, 1, &plan, &unused);
+            double step = replay(&compute, &plan, model->overlap).step;
+            *(compute_seconds(&compute, &plan) >= share[i] * step ? &high : &low) = middle;
+        }
+        p->bandwidth[i] = high < log(most) ? exp(high) : INFINITY;
     }
     free(plan.bucket);
     free(compute.ready);
-    return possible ? link.bandwidth * exp(high) : INFINITY;
 }
 
 /* ---- intervals ---- */
@@ -211,18 +187,18 @@ static double normal(uint64_t stream, uint64_t number)
     return sqrt(-2 * log(uniform(stream, 2 * number))) * cos(2 * 3.14159265358979324 * uniform(stream, 2 * number + 1));
 }
 
-enum { FACTORS = 3 };              /* replays of a round, with the link's times below, at and above those measured */
-static const double factor_at = 2; /* how many standard deviations below and above */
+enum { RESAMPLES = 1000 };
 enum { STREAM_ROUNDS, STREAM_LINK, STREAM_DRIFT, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
 
-/* Fills replayed[rounds, FACTORS] with the logarithms of a point's steps, and sets its members that come from them. */
-static void replay_point(const struct points_model *m, struct point *p, double *replayed)
+/* Fills replayed[rounds] with a point's steps, and sets its members that come from them. Returns by
+ * how much the logarithm of the step grows if all times of the link are one standard deviation longer. */
+static double replay_point(const struct points_model *m, struct point *p, double *replayed)
 {
-    const struct trained *t = m->trained;
+    const struct trained *t = &m->trained;
     struct replay_plan plan;
     struct replay_compute compute;
     enum link_basis basis = LINK_MEASURED;
-    double sum = 0;
+    double longer[2];
     points_plan(m, p, &plan, &compute);
     p->buckets = (size_t)plan.n;
     p->compute = compute_seconds(&compute, &plan);
@@ -231,42 +207,37 @@ static void replay_point(const struct points_model *m, struct point *p, double *
     p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
     p->sum = p->compute + p->at.communication;
     p->limit = find_limit(m, p, &compute, &plan);
-    for (int f = 0; f < FACTORS; f++) {
-        time_plan(m, p, m->link, exp((f - 1) * factor_at * m->link->error), &plan, &basis);
-        for (size_t r = 0; r < t->rounds; r++) {
-            replay_add_compute(&compute, &t->round[r], straggling(t, p->ranks), 0);
-            replayed[r * FACTORS + (size_t)f] = log(replay(&compute, &plan, m->overlap).step);
-        }
+    for (int i = 0; i < 2; i++) {
+        time_plan(m, p, &m->link, exp((1 - 2 * i) * m->link.error), &plan, &basis);
+        longer[i] = log(replay(&compute, &plan, m->overlap).step);
     }
-    for (size_t r = 0; r < t->rounds; r++)
-        sum += replayed[r * FACTORS + 1];
-    p->step = exp(sum / (double)t->rounds);
-    p->at.slowed *= p->step / p->at.step; /* parts are shares of the mean step; in the table they add up to this one */
-    p->at.exposed *= p->step / p->at.step;
-    p->at.gather_wait *= p->step / p->at.step;
-    p->compute *= p->step / p->at.step;
-    p->attainable *= p->step / p->at.step;
-    p->sum *= p->step / p->at.step;
+    time_plan(m, p, &m->link, 1, &plan, &basis);
+    for (size_t r = 0; r < t->rounds; r++) {
+        replay_add_compute(&compute, &t->round[r], straggling(t, p->ranks), 0);
+        replayed[r] = replay(&compute, &plan, m->overlap).step;
+    }
+    p->step = stats_geometric(replayed, t->rounds).median;
+    double *const part[] = {&p->at.slowed, &p->at.exposed, &p->at.gather_wait,
+                            &p->compute,   &p->attainable, &p->sum}; /* of the mean of the rounds: differs a little */
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        *part[i] *= p->step / p->at.step;
     p->basis = link_basis_name[basis];
     free(plan.bucket);
     free(compute.ready);
+    return (longer[0] - longer[1]) / 2;
 }
 
-/* Fills sample[resamples] with a point's step, in logarithms. Rounds, link and drift of a resample are the same for all
+/* Fills sample[RESAMPLES] with a point's step, in logarithms. Rounds, link and drift of a resample are the same for all
  * points. */
-static void resample_point(const struct points_model *model, const double *replayed, uint64_t stream, double *sample)
+static void resample_point(const struct points_model *model, const double *replayed, double by_link, uint64_t stream,
+                           double *sample)
 {
-    size_t rounds = model->trained->rounds;
-    for (size_t i = 0; i < model->resamples; i++) {
-        double z = fmin(1, fmax(-1, normal(STREAM_LINK, i) / factor_at)), sum = 0;
-        int f = z < 0 ? 0 : 1;
-        double part = z < 0 ? 1 + z : z;
-        for (size_t r = 0; r < rounds; r++) {
-            size_t drawn = (size_t)(uniform(STREAM_ROUNDS, i * rounds + r) * (double)rounds);
-            const double *at = &replayed[drawn * FACTORS + (size_t)f];
-            sum += (1 - part) * at[0] + part * at[1];
-        }
-        sample[i] = sum / (double)rounds + model->drift * normal(STREAM_DRIFT, i) +
+    size_t rounds = model->trained.rounds;
+    for (size_t i = 0; i < RESAMPLES; i++) {
+        double sum = 0;
+        for (size_t r = 0; r < rounds; r++)
+            sum += log(replayed[(size_t)(uniform(STREAM_ROUNDS, i * rounds + r) * (double)rounds)]);
+        sample[i] = sum / (double)rounds + by_link * normal(STREAM_LINK, i) + model->drift * normal(STREAM_DRIFT, i) +
                     model->error * normal(STREAM_REPLAY + stream, i);
     }
 }
@@ -282,29 +253,24 @@ struct point *points_shortest(struct point *point, size_t n, const struct strate
 
 void points_predict(const struct points_model *model, struct point *point, size_t n)
 {
-    size_t resamples = model->resamples;
-    double *replayed = allocate(model->trained->rounds * FACTORS, sizeof *replayed),
-           *sample = allocate(resamples, sizeof *sample);
-    double *shortest = allocate(resamples, sizeof *shortest);
-    size_t *best = allocate(resamples, sizeof *best);
+    double *replayed = allocate(model->trained.rounds, sizeof *replayed);
+    double sample[RESAMPLES], shortest[RESAMPLES];
+    size_t best[RESAMPLES];
     for (size_t p = 0; p < n; p++) {
-        replay_point(model, &point[p], replayed);
-        resample_point(model, replayed, p, sample);
-        for (size_t i = 0; i < resamples; i++)
+        double by_link = replay_point(model, &point[p], replayed);
+        resample_point(model, replayed, by_link, p, sample);
+        for (size_t i = 0; i < RESAMPLES; i++)
             if (!p || sample[i] < shortest[i]) {
                 shortest[i] = sample[i];
                 best[i] = p;
             }
-        point[p].low = exp(stats_quantile(sample, resamples, 0.05));
-        point[p].high = exp(stats_quantile(sample, resamples, 0.95));
+        point[p].low = exp(stats_quantile(sample, RESAMPLES, 0.05));
+        point[p].high = exp(stats_quantile(sample, RESAMPLES, 0.95));
         point[p].best = 0;
         point[p].mark = "";
     }
-    for (size_t i = 0; i < resamples; i++)
-        point[best[i]].best += 1 / (double)resamples;
+    for (size_t i = 0; i < RESAMPLES; i++)
+        point[best[i]].best += 1.0 / RESAMPLES;
     points_shortest(point, n, NULL)->mark = "*";
     free(replayed);
-    free(sample);
-    free(shortest);
-    free(best);
 }

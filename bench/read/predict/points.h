@@ -7,44 +7,37 @@
 
 /* What predictions are made from. Every rank computes what a rank of the run does (weak scaling). */
 struct points_model {
-    const struct trained *trained;
-    const struct link *link;
-    const struct link *intra; /* the link within a host; NULL: not known */
-    size_t ranks_per_host;    /* of a prediction with `intra` */
+    struct trained trained;
+    struct link link, intra; /* intra: within a host, if ranks_per_host is above 1 */
+    size_t ranks_per_host;
     struct replay_overlap overlap;
     int overlaps; /* whether an implementation overlaps, from which `overlap` is learnt; else it is perfect */
-    double error; /* root mean square of the logarithm of replayed / measured step of a block */
     double drift; /* standard deviation over rounds of the logarithm of a block's step of `none` */
-    double
-        link_ratio; /* time of the run's reductions on the link / alone in the run, but for those in stages; else NAN */
-    size_t resamples;
+    double error; /* root mean square of the logarithm of replayed / measured step of a block */
 };
 
-/* Sets overlap, overlaps, error, drift and link_ratio from the run's implementations, and how well a replay from their
- * own collectives alone gives their steps. One slowdown for all that overlap gives the extra time that their forward
+/* Sets overlap, overlaps, drift and error from the run's implementations, and how well a replay from their own
+ * collectives alone gives their steps. One slowdown for all that overlap gives the extra time that their forward
  * and backward take; one progress, the least error of their steps. */
 void points_replay(struct points_model *model);
 
 /* A prediction; times in seconds. */
+enum { POINT_SHARES = 5 };
 struct point {
     char label[128], size[50]; /* size: as --bucket-size-mb takes it, or "" */
     const struct strategy *strategy;
     struct bucket_caps caps;
     size_t ranks, buckets;
-    double step, low, high; /* with a 90 % interval */
-    double compute;         /* step without communication, of the slowest of so many ranks */
-    double efficiency;      /* compute / step */
-    double attainable, sum; /* with perfect overlap; without any: compute + all collectives */
-    struct replay_step
-        at;            /* the replay at the mean of the rounds; slowed, exposed and gather_wait are parts of `step` */
-    const char *basis; /* how the link's times were obtained: a name of link.h */
-    const char *limit; /* of bandwidth, latency and stragglers, what, twice as good, shortens the step most;
-                          computation if none shortens it by 2 % */
-    const char *mark;  /* "*": the shortest step of those with equal ranks; else "" */
-    double best;       /* probability that it is */
-    /* ---- if a run measured the step ---- */
-    double measured, error, attainable_error, sum_error; /* seconds; predicted / measured - 1 */
-    const char *covered;                                 /* whether the interval has the measured step: yes or no */
+    double step, low, high;    /* with a 90 % interval */
+    double compute;            /* step without communication, of the slowest of so many ranks */
+    double efficiency;         /* compute / step */
+    double attainable, sum;    /* with perfect overlap; without any: compute + all collectives */
+    struct replay_step at;     /* the replay; slowed, exposed and gather_wait are parts of `step` */
+    const char *basis, *limit; /* how the link's times were obtained (link.h); of bandwidth, latency and stragglers,
+                                  what, twice as good, shortens the step most; computation if none does by 2 % */
+    const char *mark;          /* "*": the shortest step of those with equal ranks; else "" */
+    double best;               /* probability that it is */
+    double bandwidth[POINT_SHARES]; /* set by points_bandwidths */
 };
 
 /* Predicts n points with equal ranks. Of a point label, size, strategy, caps and ranks are set; the others are filled.
@@ -52,19 +45,18 @@ struct point {
  * The step is the geometric mean over the rounds of the replayed step, with collectives as on the link, and `none` as
  * in the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean
  * of the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). The
- * interval has the 5 % and 95 % quantiles of resamples: rounds drawn with replacement, the link's error (one factor on
- * all times of collectives, at most 2 standard deviations, for which replays with three factors are interpolated), the
- * replay's error of a single block, and the drift from round to round, since a later run differs from this one at least
- * as much as its rounds do. It does not include the error of `spread` and of the algorithms' models, from
- * which predictions for other numbers of ranks are made. */
+ * interval has the 5 % and 95 % quantiles of 1,000 resamples: rounds drawn with replacement, the link's error (one
+ * factor on all times of collectives), the replay's error of a single block, and the drift from round to round, since a
+ * later run differs from this one at least as much as its rounds do. It does not include the error of `spread` and of
+ * the algorithms' models, from which predictions for other numbers of ranks are made. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
 /* Returns the point with the shortest step among point[n], of one strategy unless that is NULL. */
 struct point *points_shortest(struct point *point, size_t n, const struct strategy *strategy);
 
-/* Returns the smallest bandwidth (bus bytes / second) with which a point's computation takes that share of its step, at
- * the link's latency; INFINITY: none is large enough. */
-double points_bandwidth(const struct points_model *model, const struct point *point, double share);
+/* Sets bandwidth[i]: the smallest one (bus bytes / second) with which a point's computation takes 50, 75, 90, 95 and
+ * 99 % of its step, at the link's latency; INFINITY: none is large enough. */
+void points_bandwidths(const struct points_model *model, struct point *point);
 
 /* Makes the plan of a point, at the mean of the rounds; *compute gets that mean. The caller frees plan->bucket and
  * compute->ready. */

@@ -1,10 +1,7 @@
 /* predict.c - `ddpbench predict`: reads a run and a link, predicts, prints and writes. */
 #include "predict/predict.h"
 
-#include "base/files.h"
 #include "base/option_table.h"
-#include "base/stats.h"
-#include "base/text.h"
 #include "base/version.h"
 #include "document/document.h"
 #include "kernels/error.h"
@@ -17,13 +14,13 @@
 #include <string.h>
 
 enum { OK = 0, FAILED = 1, USAGE = 2 };
-enum { MOST_RANKS = 1 << 20, MOST_NUMBERS = 64, MOST_SIZES = 64, MOST_FILES = 8192 };
-enum form { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
+enum { MOST_RANKS = 1 << 20, MOST_FILES = 8192, MOST_LISTED = 64, MOST_STRATEGIES = 32 };
+enum { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
 
 struct predict_options {
     const char *run; /* result directory of a run of the benchmark */
-    const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *learn_from, *check, *chakra;
-    size_t ranks_per_host, resamples;
+    const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *learn_from, *chakra;
+    size_t ranks_per_host;
     const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
 };
 
@@ -46,10 +43,6 @@ static const struct option rows[] = {
      .decides = "those of the run", .help = "names of strategies, separated by commas"},
     {.name = "learn-from", .kind = &option_text, .offset = FIELD(learn_from), .initial = "", .value_name = "LIST", .decides = "all",
      .help = "labels of implementations of the run, from which to learn how far computation and communication slow each other down"},
-    {.name = "check", .common = 1, .kind = &option_path, .offset = FIELD(check), .initial = "", .value_name = "RUN", .without = "ranks,implementations,export-chakra",
-     .help = "a run of the same model: predicts its implementations, and shows its steps beside the predictions"},
-    {.name = "resamples", .kind = &option_count, .offset = FIELD(resamples), .initial = "1000", .low = 100, .high = 1e6,
-     .help = "resamples from which intervals are made"},
     {.name = "export-chakra", .kind = &option_path, .offset = FIELD(chakra), .initial = "", .value_name = "DIR",
      .help = "directory to write a step of each prediction to, as Chakra execution traces: a file for each rank"},
     {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[FORM_JSON]), .initial = "",
@@ -73,13 +66,14 @@ static int take_word(void *context, const char *word)
 /* ---- which points ---- */
 
 struct choice {
-    const struct strategy *strategy[TRAINED_STRATEGIES];
-    struct point size[MOST_SIZES]; /* size and caps are set */
-    size_t ranks[MOST_NUMBERS];
+    const struct strategy *strategy[MOST_STRATEGIES];
+    struct point size[MOST_LISTED]; /* size and caps are set */
+    size_t ranks[MOST_LISTED];
     size_t strategies, sizes, numbers;
 };
 
-static int choose_ranks(struct choice *c, const char *text, const struct trained *t)
+/* Chooses numbers of ranks that fill hosts of so many ranks. */
+static int choose_ranks(struct choice *c, const char *text, const struct trained *t, size_t per_host)
 {
     char word[32];
     double number;
@@ -88,11 +82,14 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
     c->numbers = !*text;
     for (struct option_list list = {"ranks", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         if (more < 0 || option_number(word, &number) || number != floor(number) || number < 1 || number > MOST_RANKS ||
-            c->numbers == MOST_NUMBERS)
+            c->numbers == MOST_LISTED)
             return error_report("--ranks '%.100s': expected at most %d numbers from 1 to %d, such as 2,4,8", text,
-                                MOST_NUMBERS, MOST_RANKS);
+                                MOST_LISTED, MOST_RANKS);
         c->ranks[c->numbers++] = (size_t)number;
     }
+    for (size_t i = 0; i < c->numbers; i++)
+        if (c->ranks[i] % per_host)
+            return error_report("--ranks-per-host %zu: %zu ranks are no multiple of it", per_host, c->ranks[i]);
     return 0;
 }
 
@@ -105,98 +102,110 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
         at += snprintf(sizes + (size_t)at, sizeof sizes - (size_t)at, "%s%.6g", at > 0 ? "," : "", mb);
     for (struct option_list list = {"bucket-size-mb", *sizes ? sizes : text, 0};
          (more = option_next_word(&list, word, sizeof word));) {
-        if (more < 0 || c->sizes == MOST_SIZES || bucket_caps_parse(&c->size[c->sizes].caps, word))
+        if (more < 0 || c->sizes == MOST_LISTED || bucket_caps_parse(&c->size[c->sizes].caps, word))
             return error_report("--bucket-size-mb '%.100s': expected auto, or at most %d sizes in MiB, such as "
                                 "0.5,25,1+4+25",
-                                text, MOST_SIZES);
+                                text, MOST_LISTED);
         strcpy(c->size[c->sizes++].size, word);
     }
     return 0;
 }
 
+static int has_strategy(const struct choice *c, const struct strategy *strategy)
+{
+    int found = 0;
+    for (size_t i = 0; i < c->strategies; i++)
+        found |= c->strategy[i] == strategy;
+    return found;
+}
+
 static int choose_strategies(struct choice *c, const char *text, const struct trained *t, int has_intra)
 {
     char word[64];
-    int more;
-    for (size_t i = 0; i < t->strategies && !*text; i++)
-        if (!t->strategy[i]->on_one_level || has_intra)
-            c->strategy[c->strategies++] = t->strategy[i];
+    int more, staged = 0;
+    for (size_t i = 0; i < t->rows && !*text; i++)
+        if (!has_strategy(c, t->row[i].strategy) && (has_intra || !t->row[i].strategy->on_one_level))
+            c->strategy[c->strategies++] = t->row[i].strategy;
     for (struct option_list list = {"implementations", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         const struct strategy *s = more > 0 ? strategy_find(word) : NULL;
-        if (!s || !strategy_is_compared(s) || c->strategies == TRAINED_STRATEGIES)
+        if (!s || !strategy_is_compared(s))
             return error_report("--implementations '%.100s': expected names of strategies that sum all gradients, "
                                 "such as ddp,ddp_bucketed,ddp_sharded",
                                 text);
-        if (s->on_one_level && !has_intra)
-            return error_report("--implementations: %s also needs the link within a host: --link-intra and "
-                                "--ranks-per-host",
-                                s->name);
         c->strategy[c->strategies++] = s;
     }
-    int staged = 0;
     for (size_t i = 0; i < c->strategies; i++)
-        staged |= c->strategy[i]->on_one_level != NULL;
+        staged += c->strategy[i]->on_one_level != NULL;
+    if (!has_intra && (staged || !c->strategies))
+        return error_report("--implementations: ddp_hierarchical also needs the link within a host: --link-intra and "
+                            "--ranks-per-host");
     if (has_intra && !staged)
         return error_report("--link-intra: is for ddp_hierarchical, which is not among the implementations");
-    return c->strategies ? 0 : error_report("--implementations: none of the run's can be predicted");
+    return 0;
 }
 
-/* Makes the points of a choice: for each number of ranks, each strategy, with each size if it has buckets. */
-static void make_points(const struct choice *c, struct prediction *all)
+/* Makes the points that options choose: for each number of ranks, each strategy, with each size if it has buckets.
+ * Returns 0; or -1, reported. */
+static int choose_points(const struct predict_options *o, const struct points_model *m, struct prediction *all)
 {
-    all->groups = c->numbers;
-    for (size_t s = 0; s < c->strategies; s++)
-        all->n += c->strategy[s]->buckets ? c->sizes : 1;
-    all->point = allocate(all->groups * all->n, sizeof *all->point);
-    struct point *p = all->point;
-    for (size_t g = 0; g < c->numbers; g++)
-        for (size_t s = 0; s < c->strategies; s++)
-            for (size_t i = 0; i < (c->strategy[s]->buckets ? c->sizes : 1); i++, p++) {
-                *p = c->strategy[s]->buckets ? c->size[i] : (struct point){0};
-                p->strategy = c->strategy[s];
-                p->ranks = c->ranks[g];
+    struct choice c = {0};
+    if (choose_ranks(&c, o->ranks, &m->trained, m->ranks_per_host) || choose_sizes(&c, o->sizes, &m->trained) ||
+        choose_strategies(&c, o->implementations, &m->trained, *o->link_intra != 0))
+        return -1;
+    all->groups = c.numbers;
+    for (size_t s = 0; s < c.strategies; s++)
+        all->n += c.strategy[s]->buckets ? c.sizes : 1;
+    struct point *p = all->point = allocate(all->groups * all->n, sizeof *all->point);
+    for (size_t g = 0; g < c.numbers; g++)
+        for (size_t s = 0; s < c.strategies; s++)
+            for (size_t i = 0; i < (c.strategy[s]->buckets ? c.sizes : 1); i++, p++) {
+                *p = c.strategy[s]->buckets ? c.size[i] : (struct point){0};
+                p->strategy = c.strategy[s];
+                p->ranks = c.ranks[g];
                 snprintf(p->label, sizeof p->label, "%s%s%s%s", p->strategy->name, *p->size ? ":" : "", p->size,
                          p->strategy->updates_early ? ":update" : "");
             }
+    return 0;
 }
 
 /* ---- the result ---- */
 
 #define TITLE "ddpbench predict: "
-static const char *const form_name[FORMS] = {"json", "html", "csv"};
-static const char *const form_mark[FORMS] = {"{\"title\":\"" TITLE, "<title>" TITLE, "implementation,ranks,"};
 
-/* Writes the files, and prints the form whose option has the value "-", else the text. Returns 0; or -1, reported. */
-static int write_result(const struct predict_options *o, cJSON *document, const struct prediction *all)
+/* Predictions, and what they were made from. */
+struct predicted {
+    struct points_model model;
+    struct prediction all;
+    cJSON *document;
+};
+
+static void print_text(FILE *out, const void *shown)
 {
-    int printed = 0, status = 0;
-    for (enum form form = 0; form < FORMS && !status; form++) {
-        char *text = NULL;
-        size_t length;
-        if (!*o->form[form])
-            continue;
-        FILE *out = text_begin(&text, &length);
-        if (form == FORM_HTML)
-            document_print_html(out, document);
-        else if (form == FORM_CSV)
-            prediction_print_csv(out, all);
-        else
-            document_print_json(out, document, NULL, NULL);
-        text_end(out);
-        if (strcmp(o->form[form], "-") != 0)
-            status = files_replace_path(form_name[form], o->form[form], form_mark[form], text);
-        else
-            printed = fputs(text, stdout) >= 0;
-        free(text);
-    }
-    if (!status && !printed)
-        document_print_text(stdout, document);
-    return status ? status : files_flush_stdout();
+    document_print_text(out, ((const struct predicted *)shown)->document);
 }
 
-static int export_points(const struct predict_options *o, const struct points_model *m, const struct prediction *all,
-                         cJSON *document)
+static void print_json(FILE *out, const void *shown)
 {
+    document_print_json(out, ((const struct predicted *)shown)->document, NULL, NULL);
+}
+
+static void print_html(FILE *out, const void *shown)
+{
+    document_print_html(out, ((const struct predicted *)shown)->document);
+}
+
+static void print_csv(FILE *out, const void *shown)
+{
+    prediction_print_csv(out, &((const struct predicted *)shown)->all);
+}
+
+static const struct form forms[FORMS] = {[FORM_JSON] = {"json", "{\"title\":\"" TITLE, print_json},
+                                         [FORM_HTML] = {"html", "<title>" TITLE, print_html},
+                                         [FORM_CSV] = {"csv", "implementation,ranks,", print_csv}};
+
+static int export_points(const struct predict_options *o, const struct predicted *of)
+{
+    const struct prediction *all = &of->all;
     const struct point *end = all->point + all->groups * all->n;
     size_t files = 0;
     int status = 0;
@@ -217,138 +226,81 @@ static int export_points(const struct predict_options *o, const struct points_mo
         snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
         for (char *colon = prefix; (colon = strchr(colon, ':'));)
             *colon = '_';
-        points_plan(m, p, &plan, &compute);
-        status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, m->trained->speed,
-                               m->trained->ranks);
+        points_plan(&of->model, p, &plan, &compute);
+        status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks);
         free(plan.bucket);
         free(compute.ready);
     }
-    document_add_paragraph(document, "%zu Chakra execution traces are in %s.", files, o->chakra);
+    document_add_paragraph(of->document, "%zu Chakra execution traces are in %s.", files, o->chakra);
     return status;
 }
 
-/* Checks that hosts are full. Returns 0; or -1, reported. */
-static int check_ranks(const struct points_model *m, size_t ranks)
+/* Reads and predicts. Returns the exit status; release with predicted_destroy in any case. */
+static int predict_all(struct predicted *of, const struct predict_options *o)
 {
-    return !m->intra || ranks % m->ranks_per_host == 0
-               ? 0
-               : error_report("--ranks-per-host %zu: %zu ranks are no multiple of it", m->ranks_per_host, ranks);
+    struct points_model *m = &of->model;
+    *of = (struct predicted){.model = {.ranks_per_host = o->ranks_per_host}};
+    if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
+        return USAGE;
+    if (trained_read(&m->trained, o->run, o->learn_from) || (*o->link && link_read(&m->link, "link", o->link)) ||
+        (*o->link_intra && link_read(&m->intra, "link-intra", o->link_intra)))
+        return FAILED;
+    if (choose_points(o, m, &of->all))
+        return USAGE;
+    points_replay(m);
+    for (size_t g = 0; g < of->all.groups; g++)
+        points_predict(m, of->all.point + g * of->all.n, of->all.n);
+    return OK;
 }
 
-/* Makes points of the implementations of a run of the same model. */
-static int make_checked(const struct predict_options *o, const struct points_model *m, const struct trained *target,
-                        struct prediction *all)
+static void predicted_destroy(struct predicted *of)
 {
-    const struct trained *t = m->trained;
-    for (int i = 0; i < t->tensors; i++)
-        if (target->tensors != t->tensors || target->tensor[i].count != t->tensor[i].count)
-            return error_report("--check %s: trains another model than %s", o->check, o->run);
-    *all = (struct prediction){allocate(target->rows, sizeof *all->point), .groups = 1, .is_check = 1};
-    for (const struct trained_row *row = target->row; row < target->row + target->rows; row++) {
-        if (row->strategy->on_one_level && !m->intra)
-            continue;
-        struct point *p = &all->point[all->n++];
-        *p = (struct point){.strategy = row->strategy, .caps = row->caps, .ranks = target->ranks};
-        p->measured = stats_geometric(row->step, target->rounds).median;
-        strcpy(p->label, row->label);
-        strcpy(p->size, row->size);
-    }
-    return all->n ? check_ranks(m, target->ranks)
-                  : error_report("--check %s: none of its implementations can be predicted", o->check);
-}
-
-/* Predicts the implementations of the run given to --check, and compares. */
-static int check_run(const struct predict_options *o, const struct points_model *m, cJSON *document,
-                     struct prediction *all)
-{
-    struct trained target;
-    int status = trained_read(&target, o->check, "") || make_checked(o, m, &target, all);
-    if (!status) {
-        points_predict(m, all->point, all->n);
-        prediction_add_check(document, all);
-    }
-    trained_destroy(&target);
-    return status;
-}
-
-/* Makes the points that options choose. Returns 0; or -1, reported. */
-static int choose_points(const struct predict_options *o, const struct points_model *m, struct prediction *all)
-{
-    struct choice choice = {0};
-    if (choose_ranks(&choice, o->ranks, m->trained) || choose_sizes(&choice, o->sizes, m->trained) ||
-        choose_strategies(&choice, o->implementations, m->trained, m->intra != NULL))
-        return -1;
-    for (size_t g = 0; g < choice.numbers; g++)
-        if (check_ranks(m, choice.ranks[g]))
-            return -1;
-    make_points(&choice, all);
-    return 0;
-}
-
-static int predict_points(const struct predict_options *o, const struct points_model *m, cJSON *document,
-                          struct prediction *all)
-{
-    for (size_t g = 0; g < all->groups; g++)
-        points_predict(m, all->point + g * all->n, all->n);
-    prediction_add_steps(document, m, all);
-    prediction_add_answers(document, m, all);
-    prediction_add_bandwidths(document, m, all);
-    return *o->chakra ? export_points(o, m, all, document) : 0;
+    free(of->all.point);
+    trained_destroy(&of->model.trained);
+    link_destroy(&of->model.link);
+    link_destroy(&of->model.intra);
 }
 
 static int predict(const struct predict_options *o)
 {
-    struct trained trained;
-    struct link link = {0}, intra = {0};
-    struct points_model m = {.trained = &trained, .link = &link, .resamples = o->resamples};
-    struct prediction all = {0};
-    cJSON *document = document_create(TITLE "%s", o->run);
-    int status = *o->link_model && link_parse(&link, "link-model", o->link_model) ? USAGE : OK;
-    m.intra = *o->link_intra ? &intra : NULL;
-    m.ranks_per_host = o->ranks_per_host;
-    if (trained_read(&trained, o->run, o->learn_from) || (*o->link && link_read(&link, "link", o->link)) ||
-        (m.intra && link_read(&intra, "link-intra", o->link_intra)))
-        status = status ? status : FAILED;
-    if (!status && !*o->check && choose_points(o, &m, &all))
-        status = USAGE;
+    struct predicted of;
+    int status = predict_all(&of, o);
     if (!status) {
-        points_replay(&m);
-        prediction_add_replay(document, &m);
-        if ((*o->check ? check_run : predict_points)(o, &m, document, &all) || write_result(o, document, &all))
+        of.document = document_create(TITLE "%s", o->run);
+        prediction_add_replay(of.document, &of.model);
+        prediction_add_steps(of.document, &of.model, &of.all);
+        prediction_add_answers(of.document, &of.all);
+        prediction_add_bandwidths(of.document, &of.model, &of.all);
+        if ((*o->chakra && export_points(o, &of)) || forms_write(forms, o->form, FORMS, &of, print_text))
             status = FAILED;
+        cJSON_Delete(of.document);
     }
-    cJSON_Delete(document);
-    free(all.point);
-    trained_destroy(&trained);
-    link_destroy(&link);
-    link_destroy(&intra);
+    predicted_destroy(&of);
     return status;
 }
 
-void predict_add_link_section(cJSON *document, const char *run, const char *sweeps)
+void predict_add_link_section(cJSON *document, const char *run, size_t ranks, const char *sweeps)
 {
-    struct trained trained;
-    struct link link = {0};
-    struct prediction all = {0};
-    struct points_model m = {.trained = &trained, .link = &link, .resamples = 100};
-    char ranks[100];
-    int failed = trained_read(&trained, run, "") || link_read(&link, "link", sweeps);
-    snprintf(ranks, sizeof ranks, "%zu,%zu,%zu", trained.ranks, 2 * trained.ranks, 4 * trained.ranks);
-    const struct predict_options options = {.sizes = "auto", .ranks = ranks, .implementations = ""};
-    if (!failed && !choose_points(&options, &m, &all)) {
-        points_replay(&m);
-        for (size_t g = 0; g < all.groups; g++)
-            points_predict(&m, all.point + g * all.n, all.n);
-        prediction_add_bandwidths(document, &m, &all);
+    struct predicted of;
+    char numbers[100];
+    snprintf(numbers, sizeof numbers, "%zu,%zu,%zu", ranks, 2 * ranks, 4 * ranks);
+    if (!predict_all(&of, &(struct predict_options){.run = run,
+                                                    .link = sweeps,
+                                                    .link_model = "",
+                                                    .link_intra = "",
+                                                    .learn_from = "",
+                                                    .implementations = "",
+                                                    .sizes = "auto",
+                                                    .ranks = numbers,
+                                                    .ranks_per_host = 1})) {
+        prediction_add_bandwidths(document, &of.model, &of.all);
         document_add_paragraph(document,
                                "Predicted from %s and %s. `ddpbench predict` shows the steps, and how far they can be "
                                "trusted: a single block of the run is replayed to %.1f %% (root mean square).",
-                               run, sweeps, 100 * m.error);
+                               run, sweeps, 100 * of.model.error);
     }
     error_clear(); /* a run without --attainable, or a sweep of few sizes: there is no section */
-    free(all.point);
-    trained_destroy(&trained);
-    link_destroy(&link);
+    predicted_destroy(&of);
 }
 
 /* ---- the command ---- */
@@ -356,21 +308,12 @@ void predict_add_link_section(cJSON *document, const char *run, const char *swee
 /* Checks what the option table cannot check. Returns 0; or -1, reported. */
 static int check_usage(const struct predict_options *o)
 {
-    int failed = 0;
     if (!o->run)
         return error_report("no run: name the result directory of a run of the benchmark with --attainable; see "
                             "--help");
     if (!*o->link && !*o->link_model)
         return error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or --link-model");
-    for (int i = 0; i < FORMS && !failed; i++) {
-        if (*o->form[i] && strcmp(o->form[i], "-") != 0)
-            failed = files_check_path(form_name[i], o->form[i], form_mark[i]);
-        for (int j = 0; j < i && !failed; j++)
-            failed = !strcmp(o->form[i], "-") && !strcmp(o->form[j], "-")
-                         ? error_report("--%s and --%s: only one can be printed", form_name[j], form_name[i])
-                         : files_check_apart(form_name[j], o->form[j], form_name[i], o->form[i]);
-    }
-    return failed;
+    return forms_check(forms, o->form, FORMS);
 }
 
 static const char about[] =

@@ -11,17 +11,14 @@
 struct prediction {
     struct point *point;
     size_t groups, n;
-    int is_check; /* 1: a run measured the points, of one number of ranks */
 };
 
-/* Each adds one section: how well the replay gives the run's own steps; the predicted steps; the best of them, where
- * its time goes and what limits it; the bandwidth that is needed; predictions beside the steps that a run measured
- * (also sets the errors of the points). */
+/* Each adds one section: how well the replay gives the run's own steps; the predicted steps; the best of them, and what
+ * limits it; the bandwidth that is needed. */
 void prediction_add_replay(cJSON *document, const struct points_model *model);
 void prediction_add_steps(cJSON *document, const struct points_model *model, const struct prediction *prediction);
-void prediction_add_answers(cJSON *document, const struct points_model *model, const struct prediction *prediction);
+void prediction_add_answers(cJSON *document, const struct prediction *prediction);
 void prediction_add_bandwidths(cJSON *document, const struct points_model *model, const struct prediction *prediction);
-void prediction_add_check(cJSON *document, const struct prediction *prediction);
 
 /* Prints the points as comma-separated values. */
 void prediction_print_csv(FILE *out, const struct prediction *prediction);

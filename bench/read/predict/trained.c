@@ -13,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 3 };
-static const char *const part_name[PARTS] = {"alone_ms", "within_host_alone_ms", "gather_alone_ms"};
-
 enum { MOST_NUMBERS = 100000000 }; /* most numbers of a run: a file cannot ask for more memory than they take */
 
 /* What is collected while the files of the ranks are read. */
 struct reading {
     struct trained *t;
-    size_t timed;  /* number of timed steps in a block */
-    double *steps; /* [ranks, rounds, timed] seconds of the timed steps of `none` */
+    size_t timed; /* number of timed steps in a block */
+    struct over_ranks {
+        double most, sum, squares; /* longest, in seconds; sums of logarithms and of their squares */
+    } * step;                      /* [rounds, timed] timed steps of `none` */
     struct seen {
         size_t steps, times;
-    } * seen; /* [rounds, rows + 1] of one rank: timed steps, and lines of times, read so far */
+        double seconds; /* sum of these steps, of `none` */
+    } * seen;           /* [rounds, rows + 1] of one rank: timed steps, and lines of times, read so far */
 };
 
 /* ---- run.json ---- */
@@ -69,32 +69,6 @@ struct replay_plan trained_cut(const struct trained *t, const struct strategy *s
     return plan;
 }
 
-/* Adds the strategy of an implementation and, if is_read, its row, if it reduces the sum of all gradients once a step
- * in fp32. */
-static int add_row(struct trained *t, const char *directory, const cJSON *item, int is_read)
-{
-    const struct strategy *strategy = strategy_find(json_string(item, "strategy"));
-    if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0)
-        return 0;
-    if (strategy->update && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
-        strategy = strategy->update;
-    size_t before = 0;
-    while (before < t->strategies && t->strategy[before] != strategy)
-        before++;
-    if (before == t->strategies && before < TRAINED_STRATEGIES)
-        t->strategy[t->strategies++] = strategy;
-    if (!is_read)
-        return 0;
-    struct trained_row *row = &t->row[t->rows++];
-    row->strategy = strategy;
-    snprintf(row->label, sizeof row->label, "%s", json_string(item, "name"));
-    snprintf(row->size, sizeof row->size, "%s", json_string(item, "bucket_size"));
-    if ((*row->size || strategy->buckets) && bucket_caps_parse(&row->caps, row->size))
-        return error_report("%s/run.json: %s has bucket size '%s', which is none", directory, row->label, row->size);
-    row->plan = trained_cut(t, strategy, &row->caps, t->ranks);
-    return 0;
-}
-
 /* Whether a comma list of labels names this one; an empty list names all. */
 static int is_named(const char *list, const char *label)
 {
@@ -105,6 +79,7 @@ static int is_named(const char *list, const char *label)
     return found;
 }
 
+/* Reads the implementations that sum all gradients once a step in fp32. */
 static int read_implementations(struct trained *t, const char *directory, const cJSON *run, const char *only)
 {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "implementations");
@@ -113,24 +88,35 @@ static int read_implementations(struct trained *t, const char *directory, const 
     t->row = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->row);
     cJSON_ArrayForEach(item, list)
     {
-        none |= !strcmp(json_string(item, "name"), "none");
-        if (add_row(t, directory, item, is_named(only, json_string(item, "name"))))
-            return -1;
+        const struct strategy *strategy = strategy_find(json_string(item, "strategy"));
+        const char *name = json_string(item, "name"), *size = json_string(item, "bucket_size");
+        struct trained_row *row = &t->row[t->rows];
+        struct bucket_caps caps = {.last = 0};
+        none |= !strcmp(name, "none");
+        if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0 ||
+            !is_named(only, name))
+            continue;
+        if (strategy->buckets && bucket_caps_parse(&caps, size))
+            return error_report("%s/run.json: %s has bucket size '%s', which is none", directory, name, size);
+        row->strategy = strategy;
+        if (strategy->update && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
+            row->strategy = strategy->update;
+        snprintf(row->label, sizeof row->label, "%s", name);
+        row->plan = trained_cut(t, row->strategy, &caps, t->ranks);
+        t->rows++;
     }
+    strcpy(t->row[t->rows].label, "none");
     for (struct option_list l = {"learn-from", only, 0}; (more = option_next_word(&l, word, sizeof word));) {
-        int found = more > 0 && !strcmp(word, "none");
-        for (size_t i = 0; i < t->rows && more > 0; i++)
-            found |= !strcmp(t->row[i].label, word);
-        if (!found)
+        size_t i = 0;
+        while (i <= t->rows && strcmp(t->row[i].label, word) != 0)
+            i++;
+        if (more < 0 || i > t->rows)
             return error_report("--learn-from: %s has no implementation '%s' that sums all gradients in fp32",
                                 directory, more > 0 ? word : only);
     }
-    strcpy(t->row[t->rows].label, "none");
-    if (!t->rows && t->strategies)
-        return error_report("--learn-from %s: name an implementation of %s beside none", only, directory);
     return none && t->rows ? 0
-                           : error_report("%s: lacks none, or an implementation that sums all gradients in fp32; give "
-                                          "the run --implementations none,ddp_bucketed, for example",
+                           : error_report("%s: lacks none, or another implementation, which sums all gradients in "
+                                          "fp32; give the run --implementations none,ddp_bucketed, for example",
                                           directory);
 }
 
@@ -142,11 +128,11 @@ static double seconds_of(double ms)
     return ms >= 0 && ms < 1e9 ? 1e-3 * ms : NAN;
 }
 
-/* Raises value[i * stride] to number i, in ms, of array[n]. Returns 0; or -1 if it is no array of n times. */
+/* Raises *value, and those `stride` after it, to the times in ms of array[n]. Returns 0; or -1 if it is no such array.
+ */
 static int raise_to(const cJSON *array, int n, size_t stride, double *value)
 {
     const cJSON *item;
-    size_t i = 0;
     if (cJSON_GetArraySize(array) != n)
         return -1;
     cJSON_ArrayForEach(item, array)
@@ -154,8 +140,8 @@ static int raise_to(const cJSON *array, int n, size_t stride, double *value)
         double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
         if (isnan(seconds))
             return -1;
-        value[i] = fmax(value[i], seconds);
-        i += stride;
+        *value = fmax(*value, seconds);
+        value += stride;
     }
     return 0;
 }
@@ -176,35 +162,44 @@ static int take_none(const struct trained *t, size_t round, const cJSON *line)
 }
 
 /* Takes the times of a row's collectives, run alone. */
-static int take_alone(struct trained_row *row, size_t round, const cJSON *line)
+static int take_alone(const struct trained_row *row, size_t round, const cJSON *line)
 {
+    static const char *const name[] = {"alone_ms", "within_host_alone_ms", "gather_alone_ms"};
+    struct replay_bucket *b = row->plan.bucket + round * (size_t)row->plan.n;
+    double *const first[] = {&b->reduce, &b->within, &b->gather};
     int failed = json_number(line, "reductions") > 1;
-    for (size_t part = 0; part < PARTS; part++) {
-        const cJSON *array = cJSON_GetObjectItemCaseSensitive(line, part_name[part]);
-        if (array || !part)
-            failed |= raise_to(array, row->plan.n, PARTS, row->alone + round * (size_t)row->plan.n * PARTS + part);
+    for (int i = 0; i < 3; i++) {
+        const cJSON *array = cJSON_GetObjectItemCaseSensitive(line, name[i]);
+        if (array || !i)
+            failed |= raise_to(array, row->plan.n, sizeof *b / sizeof(double), first[i]);
     }
     return failed;
 }
 
-/* Takes a timed step; of `none`, also to `own`. */
-static int take_step(const struct reading *r, struct trained_row *row, size_t round, const cJSON *line, double *own)
+/* Takes a timed step; of `none`, also for the spread over ranks. */
+static int take_step(struct reading *r, struct trained_row *row, size_t round, struct seen *seen, const cJSON *line)
 {
     double block = seconds_of(json_number(line, "block_ms")) / (double)r->timed,
            step = seconds_of(json_number(line, "step_ms"));
     double computing =
         seconds_of(json_number(line, "forward_pass_ms")) + seconds_of(json_number(line, "backward_pass_ms"));
-    if (!(block > 0 && step > 0 && computing >= 0))
+    if (!(block > 0 && step > 0 && computing >= 0) || seen->steps >= r->timed)
         return -1;
     row->step[round] = fmax(row->step[round], block);
     row->computing[round] += computing / (double)(r->timed * r->t->ranks);
-    if (!row->strategy)
-        *own = step;
+    if (!row->strategy) {
+        struct over_ranks *of = &r->step[round * r->timed + seen->steps];
+        of->most = fmax(of->most, step);
+        of->sum += log(step);
+        of->squares += pow(log(step), 2);
+        seen->seconds += step;
+    }
+    seen->steps++;
     return 0;
 }
 
 /* Takes a line of a rank's metrics. Returns 0; or -1 if a value is missing or out of bounds. */
-static int take_line(struct reading *r, size_t rank, const cJSON *line)
+static int take_line(struct reading *r, const cJSON *line)
 {
     struct trained *t = r->t;
     size_t i = 0, round = json_count(line, "round");
@@ -215,10 +210,8 @@ static int take_line(struct reading *r, size_t rank, const cJSON *line)
     struct seen *seen = &r->seen[round * (t->rows + 1) + i];
     if (!cJSON_HasObjectItem(line, "step"))
         return seen->times++ || (i < t->rows ? take_alone(&t->row[i], round, line) : take_none(t, round, line));
-    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "timed")))
-        return 0;
-    double *own = r->steps + (rank * t->rounds + round) * r->timed + seen->steps;
-    return seen->steps++ >= r->timed ? -1 : take_step(r, &t->row[i], round, line, own);
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "timed")) ? take_step(r, &t->row[i], round, seen, line)
+                                                                         : 0;
 }
 
 static int read_rank(struct reading *r, const char *directory, size_t rank)
@@ -234,7 +227,7 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
     while (!status && files_read_line(&text, &room, file) > 0) {
         cJSON *line = json_object(text);
         at++;
-        if (!line || take_line(r, rank, line))
+        if (!line || take_line(r, line))
             status = error_report("%s: line %zu lacks a value, or one is not possible", path, at);
         cJSON_Delete(line);
     }
@@ -244,63 +237,55 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
                 error_report("%s: round %zu lacks steps of %s on rank %zu, or times of its collectives alone; give "
                              "the run --attainable",
                              directory, i / implementations, r->t->row[i % implementations].label, rank);
+    for (size_t round = 0; round < r->t->rounds; round++) {
+        double *slowest = &r->t->round[round].rest;
+        *slowest = fmax(*slowest, r->seen[(round + 1) * implementations - 1].seconds / (double)r->timed);
+    }
     free(text);
     free(r->seen);
     fclose(file);
     return status;
 }
 
-/* Sets speed and spread, and scales each round as trained_read says. */
-static void use_steps(struct reading *r)
+/* Sets the spread, and scales each round as trained_read says; until then, `rest` is the slowest rank's mean step. */
+static void use_steps(const struct reading *r)
 {
     struct trained *t = r->t;
-    size_t steps = t->rounds * r->timed;
-    double squares = 0, *mean = allocate(t->ranks, sizeof *mean);
-    for (size_t round = 0; round < t->rounds; round++) {
-        struct replay_compute *c = &t->round[round];
-        double slowest = 0, slowest_mean = 0;
-        memset(mean, 0, t->ranks * sizeof *mean);
-        for (size_t i = round * r->timed; i < (round + 1) * r->timed; i++) {
-            double most = 0, sum = 0, sum_squares = 0;
-            for (size_t q = 0; q < t->ranks; q++) {
-                double step = r->steps[q * steps + i], x = log(step);
-                most = fmax(most, step);
-                mean[q] += step / (double)r->timed;
-                sum += x;
-                sum_squares += x * x;
-            }
-            slowest += most / (double)r->timed;
-            squares += t->ranks > 1 ? (sum_squares - sum * sum / (double)t->ranks) / (double)(t->ranks - 1) : 0;
-            for (size_t q = 0; q < t->ranks; q++)
-                t->speed[q] += r->steps[q * steps + i] / most / (double)steps;
+    double squares = 0, p = (double)t->ranks;
+    const struct over_ranks *step = r->step;
+    for (struct replay_compute *c = t->round; c < t->round + t->rounds; c++) {
+        double slowest = 0;
+        for (size_t i = 0; i < r->timed; i++, step++) {
+            slowest += step->most / (double)r->timed;
+            squares += t->ranks > 1 ? (step->squares - step->sum * step->sum / p) / (p - 1) : 0;
         }
-        for (size_t q = 0; q < t->ranks; q++)
-            slowest_mean = fmax(slowest_mean, mean[q]);
-        replay_add_compute(c, c, slowest / slowest_mean, 0);
+        replay_add_compute(c, c, slowest / c->rest, 0);
         c->rest = fmax(0, slowest - c->backward_end - c->update);
     }
-    t->spread = sqrt(fmax(0, squares / (double)steps));
-    free(mean);
+    t->spread = sqrt(fmax(0, squares / (double)(t->rounds * r->timed)));
 }
 
 /* Allocates what the files of the ranks fill. Returns 0; or -1, reported, if it is too much. */
 static int allocate_rounds(struct reading *r, const char *directory)
 {
     struct trained *t = r->t;
-    double numbers = (double)t->tensors + (double)(t->ranks * r->timed);
+    double numbers = (double)t->tensors + 3 * (double)r->timed;
     for (size_t i = 0; i <= t->rows; i++)
-        numbers += PARTS * t->row[i].plan.n + 4;
+        numbers += 6 * t->row[i].plan.n + 2;
     if (numbers * (double)t->rounds > MOST_NUMBERS)
-        return error_report("%s: has %.3g times, of all rounds and ranks; at most %d can be read", directory,
+        return error_report("%s: has %.3g times, of all rounds; at most %d can be read", directory,
                             numbers * (double)t->rounds, MOST_NUMBERS);
-    r->steps = allocate(t->ranks * t->rounds * r->timed, sizeof *r->steps);
-    t->speed = allocate(t->ranks, sizeof *t->speed);
+    r->step = allocate(t->rounds * r->timed, sizeof *r->step);
     t->round = allocate(t->rounds, sizeof *t->round);
     for (size_t i = 0; i < t->rounds; i++)
         t->round[i] = (struct replay_compute){.tensors = t->tensors,
                                               .ready = allocate((size_t)t->tensors, sizeof *t->round->ready)};
     for (struct trained_row *row = t->row; row <= t->row + t->rows; row++) {
-        row->alone = allocate(t->rounds * (size_t)row->plan.n * PARTS + 1, sizeof *row->alone);
+        struct replay_bucket *of_rounds = allocate(t->rounds * (size_t)row->plan.n + 1, sizeof *of_rounds);
+        for (size_t i = 0; i < t->rounds * (size_t)row->plan.n; i++)
+            of_rounds[i] = row->plan.bucket[i % (size_t)row->plan.n];
+        free(row->plan.bucket);
+        row->plan.bucket = of_rounds;
         row->step = allocate(t->rounds, sizeof *row->step);
         row->computing = allocate(t->rounds, sizeof *row->computing);
     }
@@ -331,7 +316,7 @@ int trained_read(struct trained *t, const char *directory, const char *only)
         status = read_rank(&r, saved.directory, rank);
     if (!status)
         use_steps(&r);
-    free(r.steps);
+    free(r.step);
     saved_run_destroy(&saved);
     return status ? -1 : 0;
 }
@@ -342,23 +327,11 @@ void trained_destroy(struct trained *t)
         free(t->round[i].ready);
     for (size_t i = 0; t->row && i <= t->rows; i++) {
         free(t->row[i].plan.bucket);
-        free(t->row[i].alone);
         free(t->row[i].step);
         free(t->row[i].computing);
     }
     free(t->row);
     free(t->tensor);
     free(t->round);
-    free(t->speed);
     *t = (struct trained){0};
-}
-
-void trained_load(struct trained_row *row, size_t round)
-{
-    const double *alone = row->alone + round * (size_t)row->plan.n * PARTS;
-    for (struct replay_bucket *b = row->plan.bucket; b < row->plan.bucket + row->plan.n; b++, alone += PARTS) {
-        b->reduce = alone[0];
-        b->within = alone[1];
-        b->gather = alone[2];
-    }
 }

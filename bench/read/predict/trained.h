@@ -8,48 +8,37 @@
 
 #include <stddef.h>
 
-/* An implementation of the run: `none`, or one that reduces gradients. */
+/* An implementation of the run: `none`, or one that sums all gradients once a step, in fp32. */
 struct trained_row {
-    char label[128], size[50]; /* size: bucket size as --bucket-size-mb takes it; "": the strategy has no buckets */
-    const struct strategy *strategy;
-    struct bucket_caps caps;
-    struct replay_plan plan; /* its buckets' times are set by trained_load */
-    double *alone;     /* [rounds, plan.n, 3] reduce, within, gather of each bucket, run alone: of the slowest rank */
-    double *step;      /* [rounds] step of the slowest rank */
-    double *computing; /* [rounds] forward and backward, mean over ranks */
+    char label[128];
+    const struct strategy *strategy; /* NULL: `none` */
+    struct replay_plan plan;         /* plan.bucket[rounds, plan.n]: times alone in each round, of the slowest rank */
+    double *step;                    /* [rounds] step of the slowest rank */
+    double *computing;               /* [rounds] forward and backward, mean over ranks */
     /* ---- set by points_replay ---- */
-    double measured, replayed; /* step, geometric means over the rounds */
-    double error, perfect;     /* replayed / measured - 1; the same with perfect overlap (slowdown 0, progress 1) */
+    double measured, replayed, error; /* step, geometric means over the rounds; replayed / measured - 1 */
 };
 
-enum { TRAINED_STRATEGIES = 32 };
 struct trained {
-    size_t ranks, rounds;
+    size_t ranks, rounds, rows;
     struct tensor *tensor; /* [tensors]: offset, count and joined are set */
     int tensors;
     size_t arena;                 /* floats */
     struct replay_compute *round; /* [rounds] steps of `none`: each time is that of the slowest rank */
-    double *speed;                /* [ranks] a rank's step / that of the slowest, mean over steps of `none` */
     double spread;                /* standard deviation over ranks of the logarithm of a step of `none` */
-    struct trained_row *row;      /* [rows + 1], owned; controls that approximate are left out; row[rows] is `none` */
-    size_t rows;
-    const struct strategy *strategy[TRAINED_STRATEGIES]; /* [strategies] of the run, also of those not read */
-    size_t strategies;
+    struct trained_row *row;      /* [rows + 1], owned; row[rows] is `none` */
 };
 
 /* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. only: labels of the
- * implementations to read beside `none`, separated by commas; "": all. The run's compute series is that of its rounds;
- * a round's times are multiplied by the mean over steps of the slowest rank's step / the slowest rank's mean step,
- * since ranks that synchronise wait for the slowest one in every step. Returns 0; or -1, reported. Release with
- * trained_destroy in either case. */
+ * implementations to read beside `none`, separated by commas; "": all. The run's compute series
+ * is that of its rounds; a round's times are multiplied by the mean over steps of the slowest rank's step / the slowest
+ * rank's mean step, since ranks that synchronise wait for the slowest one in every step. Returns 0; or -1, reported.
+ * Release with trained_destroy in either case. */
 int trained_read(struct trained *trained, const char *directory, const char *only);
 void trained_destroy(struct trained *trained);
 
 /* Cuts the model into a strategy's buckets: all but their times is set. The caller frees plan.bucket. */
 struct replay_plan trained_cut(const struct trained *trained, const struct strategy *strategy,
                                const struct bucket_caps *caps, size_t ranks);
-
-/* Sets the times of a row's buckets to those of a round. */
-void trained_load(struct trained_row *row, size_t round);
 
 #endif

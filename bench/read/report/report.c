@@ -194,7 +194,7 @@ static void add_needed_links(cJSON *document, const struct report_runs *runs)
                 fprintf(out, "%s%s", ftell(out) ? "," : "", r->directory);
         text_end(out);
         if (*sweeps && !strcmp(run->mode, "benchmark"))
-            predict_add_link_section(document, run->directory, sweeps);
+            predict_add_link_section(document, run->directory, run->ranks, sweeps);
         free(sweeps);
     }
 }
@@ -263,18 +263,6 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* Prints the report in the format whose option has the value "-"; if no option has, as text. */
-static void print_report(const struct report_options *o, const cJSON *document, const struct report_runs *runs)
-{
-    enum report_form form = 0;
-    while (form < FORMS && strcmp(o->form[form], "-") != 0)
-        form++;
-    if (form < FORMS)
-        form_print(stdout, form, document, runs);
-    else
-        document_print_text(stdout, document);
-}
-
 /* Prints and writes the report on runs or a sweep. Returns 0; UNREAD if some runs could not be read; or -1,
  * reported. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, int is_sweep)
@@ -283,9 +271,7 @@ static int report_runs(const struct report_options *o, const struct report_runs 
     cJSON *document = is_sweep ? create_sweep(o->directory->path, runs) : read ? create_report(runs) : NULL;
     if (!document)
         return -1;
-    int status = forms_write(o->form, o->output, document, runs);
-    if (!status)
-        print_report(o, document, runs);
+    int status = report_write(o->form, o->output, document, runs);
     cJSON_Delete(document);
     return status ? status : read < runs->n ? UNREAD : 0;
 }

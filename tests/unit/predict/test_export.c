@@ -175,7 +175,6 @@ static void expect_nodes(const char *expected)
 static double ready[] = {290 * US, 240 * US, 180 * US, 130 * US};
 static const struct replay_compute compute = {100 * US, 300 * US, 50 * US, 7 * US, ready, 4};
 static struct replay_bucket bucket[] = {{2, 4000, 0.25, 60 * US, 0, 30 * US}, {0, 8000, 0.75, 90 * US, 0, 40 * US}};
-static const double speed[] = {1, 1.5};
 static const struct {
     const char *name;
     struct replay_plan plan;
@@ -188,13 +187,13 @@ static const struct {
 /* Exports a kind of plan for two ranks and reads the file of one. */
 static void export_kind(int kind, int rank)
 {
-    ck_assert_int_eq(export_chakra("x", directory, kinds[kind].name, &compute, &kinds[kind].plan, 2, speed, 2), 0);
+    ck_assert_int_eq(export_chakra("x", directory, kinds[kind].name, &compute, &kinds[kind].plan, 2), 0);
     read_nodes(kinds[kind].name, rank);
 }
 
-TEST(buckets_are_reduced_during_backward)
+TEST_EACH(each_rank_reduces_buckets_during_backward, 2)
 {
-    export_kind(0, 0);
+    export_kind(0, _i);
     expect_nodes("0 COMP_NODE forward (; ) 100\n"
                  "1 COMP_NODE backward 0 (0; ) 80\n"
                  "2 COMM_COLL_NODE all_reduce 0 (1; ) 60 0 4000\n"
@@ -203,21 +202,6 @@ TEST(buckets_are_reduced_during_backward)
                  "5 COMP_NODE backward (3; ) 10\n"
                  "6 COMP_NODE optimizer (5 4; ) 50\n"
                  "7 COMP_NODE rest (6; ) 7\n");
-}
-
-/* The computation of rank 1 takes 1.5 times as long, and its collectives are those of rank 0. */
-TEST(a_slow_rank_computes_longer)
-{
-    export_kind(0, 1);
-    expect_nodes("0 COMP_NODE forward (; ) 150\n"
-                 "1 COMP_NODE backward 0 (0; ) 120\n"
-                 "2 COMM_COLL_NODE all_reduce 0 (1; ) 60 0 4000\n"
-                 "3 COMP_NODE backward 1 (1; ) 165\n"
-                 "4 COMM_COLL_NODE all_reduce 1 (3; 2) 90 0 8000\n"
-                 "5 COMP_NODE backward (3; ) 15\n"
-                 "6 COMP_NODE optimizer (5 4; ) 75\n"
-                 "7 COMP_NODE rest (6; ) 11\n"); /* 10.5 */
-    ck_assert_uint_eq(node[7].ns, 10500);
 }
 
 TEST(reductions_after_backward_need_all_of_it)
@@ -289,7 +273,7 @@ TEST(sums_are_exact)
     }
     const struct replay_compute short_step = {0.4 * US, 0.4 * (BUCKETS + 1) * US, 0, 0, final, BUCKETS};
     const struct replay_plan plan = {many, BUCKETS, 0, 0, 0, 1};
-    ck_assert_int_eq(export_chakra("x", directory, "many", &short_step, &plan, 1, speed, 1), 0);
+    ck_assert_int_eq(export_chakra("x", directory, "many", &short_step, &plan, 1), 0);
     read_nodes("many", 0);
     ck_assert_int_eq(nodes, 2 * BUCKETS + 4);
     for (int i = 0; i < nodes; i++) {
@@ -317,19 +301,19 @@ TEST(a_file_that_cannot_be_written_is_left_out)
     snprintf(path, sizeof path, "%s/sub/bucketed.1.et", directory);
     ck_assert_int_eq(files_make_directories("x", path), 0); /* a directory in the place of the second file */
     *strrchr(path, '/') = 0;
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3, speed, 2), -1);
+    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3), -1);
     ck_assert_msg(!strncmp(error_text(), "cannot write /", 14), "%s", error_text());
     glob_t found;
     ck_assert_uint_eq(files_find(&found, path, "*"), 2); /* the first file and that directory */
     globfree(&found);
     strcat(path, "/bucketed.0.et");
     error_clear();
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3, speed, 2), -1);
+    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3), -1);
     ck_assert_msg(!strncmp(error_text(), "--chakra /", 10), "%s", error_text());
     memset(path, 'a', FILES_PATH);
     path[FILES_PATH] = 0;
     error_clear();
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3, speed, 2), -1);
+    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "--chakra aaa"));
 }
 
@@ -337,7 +321,7 @@ static int write_kinds(const char *to)
 {
     int status = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        status |= export_chakra("directory", to, kinds[i].name, &compute, &kinds[i].plan, 2, speed, 2);
+        status |= export_chakra("directory", to, kinds[i].name, &compute, &kinds[i].plan, 2);
     error_print();
     return status != 0;
 }

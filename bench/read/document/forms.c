@@ -1,0 +1,51 @@
+/* forms.c - writes what a command shows in other formats. */
+#include "document/document.h"
+
+#include "base/files.h"
+#include "base/text.h"
+#include "kernels/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int is_printed(const char *path)
+{
+    return !strcmp(path, "-");
+}
+
+int forms_check(const struct form *form, const char *const *path, size_t n)
+{
+    int status = 0;
+    for (size_t i = 0; i < n && !status; i++) {
+        for (size_t j = 0; j < i && !status; j++)
+            status = is_printed(path[i]) && is_printed(path[j])
+                         ? error_report("--%s and --%s: only one can be printed", form[j].option, form[i].option)
+                         : files_check_apart(form[i].option, path[i], form[j].option, path[j]);
+        if (!status && *path[i] && !is_printed(path[i]))
+            status = files_check_path(form[i].option, path[i], form[i].mark);
+    }
+    return status;
+}
+
+int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown,
+                void (*print_text)(FILE *out, const void *shown))
+{
+    void (*print)(FILE * out, const void *shown) = print_text; /* what is printed to standard output */
+    int status = 0;
+    for (size_t i = 0; i < n && !status; i++) {
+        char *text;
+        size_t length;
+        if (is_printed(path[i]))
+            print = form[i].print;
+        if (!*path[i] || is_printed(path[i]))
+            continue;
+        FILE *out = text_begin(&text, &length);
+        form[i].print(out, shown);
+        text_end(out);
+        status = files_replace_path(form[i].option, path[i], form[i].mark, text);
+        free(text);
+    }
+    if (!status)
+        print(stdout, shown);
+    return status ? status : files_flush_stdout();
+}
