@@ -255,7 +255,7 @@ void points_predict(const struct points_model *model, struct point *point, size_
 {
     double *replayed = allocate(model->trained.rounds, sizeof *replayed);
     double sample[RESAMPLES], shortest[RESAMPLES];
-    size_t best[RESAMPLES];
+    size_t best[RESAMPLES] = {0};
     for (size_t p = 0; p < n; p++) {
         double by_link = replay_point(model, &point[p], replayed);
         resample_point(model, replayed, by_link, p, sample);

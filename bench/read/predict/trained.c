@@ -133,6 +133,7 @@ static double seconds_of(double ms)
 static int raise_to(const cJSON *array, int n, size_t stride, double *value)
 {
     const cJSON *item;
+    size_t at = 0;
     if (cJSON_GetArraySize(array) != n)
         return -1;
     cJSON_ArrayForEach(item, array)
@@ -140,8 +141,8 @@ static int raise_to(const cJSON *array, int n, size_t stride, double *value)
         double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
         if (isnan(seconds))
             return -1;
-        *value = fmax(*value, seconds);
-        value += stride;
+        value[at] = fmax(value[at], seconds);
+        at += stride;
     }
     return 0;
 }
@@ -252,10 +253,11 @@ static void use_steps(const struct reading *r)
 {
     struct trained *t = r->t;
     double squares = 0, p = (double)t->ranks;
-    const struct over_ranks *step = r->step;
-    for (struct replay_compute *c = t->round; c < t->round + t->rounds; c++) {
+    for (size_t round = 0; round < t->rounds; round++) {
+        struct replay_compute *c = &t->round[round];
         double slowest = 0;
-        for (size_t i = 0; i < r->timed; i++, step++) {
+        for (size_t i = 0; i < r->timed; i++) {
+            const struct over_ranks *step = &r->step[round * r->timed + i];
             slowest += step->most / (double)r->timed;
             squares += t->ranks > 1 ? (step->squares - step->sum * step->sum / p) / (p - 1) : 0;
         }
@@ -272,9 +274,11 @@ static int allocate_rounds(struct reading *r, const char *directory)
     double numbers = (double)t->tensors + 3 * (double)r->timed;
     for (size_t i = 0; i <= t->rows; i++)
         numbers += 6 * t->row[i].plan.n + 2;
-    if (numbers * (double)t->rounds > MOST_NUMBERS)
-        return error_report("%s: has %.3g times, of all rounds; at most %d can be read", directory,
-                            numbers * (double)t->rounds, MOST_NUMBERS);
+    if (numbers * (double)t->rounds > MOST_NUMBERS) {
+        error_report("%s: has %.3g times, of all rounds; at most %d can be read", directory,
+                     numbers * (double)t->rounds, MOST_NUMBERS);
+        return -1;
+    }
     r->step = allocate(t->rounds * r->timed, sizeof *r->step);
     t->round = allocate(t->rounds, sizeof *t->round);
     for (size_t i = 0; i < t->rounds; i++)
