@@ -4,7 +4,8 @@ set -Eeuo pipefail
 
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
-    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict chakra)
+    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict
+    predict-apart chakra)
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
@@ -164,15 +165,17 @@ make_bench-profile() { bench bench-profile; }
 make_bench-allreduce() { bench bench-allreduce; }
 make_isolate-simulated() { bench bench-isolate; }
 
-# The table of errors, and every prediction.
-make_predict() {
-    run 'launch/predict_check.sh --output OUTPUT'
+# check_predictions OPTION...: the table of errors, and every prediction.
+check_predictions() {
+    run "launch/predict_check.sh $* --output OUTPUT"
     mv "$work/output/predictions.csv" "$work"
     rm -rf "$work/output"
     mkdir "$work/output"
     mv "$work/predictions.csv" "$work/output"
     keep_directory
 }
+make_predict() { check_predictions --links 100mbit,200mbit,100mbit/1ms --rounds 6; }
+make_predict-apart() { check_predictions --apart; }
 
 # A step of five strategies on 2, 4 and 8 ranks, as Chakra execution traces.
 make_chakra() {
