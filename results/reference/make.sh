@@ -48,10 +48,11 @@ print_heading() {
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(count_cpus)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
 }
 
-# run COMMAND: runs a line of bash, replacing OUTPUT by $work/output, and saves its output below a heading.
+# run COMMAND: runs a line of bash, replacing OUTPUT by $work/output, and saves its output, with OUTPUT again, below a heading.
 run() {
     print_heading ${up:+"$up"} "$1" >"$work/printed"
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
+    sed -i "s|$work/output|OUTPUT|g" "$work/printed"
 }
 
 # link_up NODES OPTION...: creates a network of NODES nodes; sets the variable `up` to the command that creates it.
