@@ -11,11 +11,12 @@
 #   --output DIR    results of all runs (default results/<time>-predict); the same command continues there
 #   --apart         learn from a run of its own, made before the one whose steps are predicted
 # On each link and number of ranks it measures all-reduces, reduce-scatters, all-gathers, and steps of a small model with each
-# strategy and bucket size. A step is then predicted from `none` and ROW of a run: of the same run or, with --apart, of the one before on
-# the same link (same link), of the run on another link with the sweeps of this one (other link), or of the run and the sweeps on the
-# first number of ranks (more ranks). Prints a table of errors, beside those of attainable steps (perfect overlap) and of sums (no
-# overlap), of the coverage of the 90 % intervals, and of the regret: how much longer the step predicted to be the shortest takes than
-# the step measured as the shortest.
+# strategy and bucket size. Each step is then predicted from `none` and ROW, with the sweeps of its link:
+#   same link    of the same run; with --apart, of the run before
+#   other link   of the run on another link
+#   more ranks   of the run on the first number of ranks, with the sweeps there
+# Prints a table of errors, beside those of attainable steps (perfect overlap) and of sums (no overlap), of the coverage of the 90 %
+# intervals, and of the regret: how much longer the step predicted to be the shortest takes than the step measured as the shortest.
 # Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), the coverage of all is not from 80 to 97 %, or
 # the mean regret is above 2 %.
 set -euo pipefail
@@ -41,7 +42,7 @@ output=${output:-$PWD/results/$(date +%Y%m%d-%H%M%S)-predict}
 describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --rounds "$rounds" --apart "$apart" -- "$(quote_words "${after_dashes[@]}")"; }
 
 small=(--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128
-    --batch-size-per-rank 32 --steps-per-block 3 --attainable)
+    --batch-size-per-rank 32 --steps-per-block 3)
 strategies=ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded
 
 # measure NAME COMMAND...: runs a command of ddpbench in the lab, unless $place/NAME holds its results; retries once, because MPI
@@ -69,8 +70,12 @@ measure_link() {
     [[ $1 != */* ]] || delay=(--delay "${1#*/}")
     lab_up "$2" --rate "${1%/*}" "${delay[@]}"
     for kind in all_reduce reduce_scatter all_gather; do measure $kind allreduce --collective $kind -b 512 -e 8M -f 2; done
-    [ -z "$apart" ] || measure learn "${small[@]}" --rounds "$rounds" --implementations "none,$learn" "${after_dashes[@]}"
-    measure run "${small[@]}" --rounds "$rounds" --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
+    if [ -n "$apart" ]; then
+        measure learn "${small[@]}" --rounds "$rounds" --attainable --implementations "none,$learn" "${after_dashes[@]}"
+        measure run "${small[@]}" --rounds "$rounds" --implementations $strategies --bucket-size-mb "$sizes" "${after_dashes[@]}"
+    else
+        measure run "${small[@]}" --rounds "$rounds" --attainable --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
+    fi
 }
 
 # predict KIND FROM LINK TARGET RANKS: predicts the steps of the run in TARGET, and appends rows to predictions.csv.
@@ -82,7 +87,7 @@ predict() {
         -v to="${4#"$output/"}" -v learn="$learn" '
             FNR == NR { if ($3 == "step") measured[$2] = $6; next }
             FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-            !(kind == "same link" && $1 == learn) {
+            $1 in measured && !(kind == "same link" && $1 == learn) {
                 print kind, from, to, $1, $2, measured[$1], $column["step"], $column["interval_low"], $column["interval_high"], $column["attainable"], $column["sum"]
             }' "$4/run/summary.csv" - >>"$output/predictions.csv"
 }

@@ -282,6 +282,8 @@ cp printed printed.json
 valid printed.json && good=0 || good=1
 result "$good" "--json - of five runs: the output is valid JSON"
 
+expect 2 '--json and --junit: only one can be printed' "two forms that are printed are refused" base1 base2 --json - --junit -
+
 # ---- JUnit XML ----
 
 counts="[root[0].get(name) for name in ('tests', 'failures', 'errors', 'skipped')]"

@@ -57,6 +57,9 @@ is "the rows have the steps of perfect overlap and of none" \
     "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $1 == "ddp_bucketed:4" && $2 == 2 { printf "%.4f %.4f", $c["attainable"], $c["sum"] }' printed)" "4.5520 5.3540"
 is "a rank of ddp_sharded updates its part of the weights" "$(awk -F, '$1 == "ddp_sharded:4" && $2 == 2 { printf "%.4f", $8 }' printed)" 3.5000
 
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --ranks 1,2 --bucket-size-mb 4
+is "one rank reduces nothing" "$(grep -c '^- 1 rank: nothing to reduce; a step takes 3750' printed) $(row ddp_bucketed:4 | cut -d' ' -f1-2)" "1 ddp_bucketed:4 4150.00"
+
 # ---- files ----
 
 try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --ranks 2,4 --json p.json --html p.html --csv p.csv --export-chakra chakra
@@ -125,7 +128,7 @@ refuses 1 "an implementation to learn from that the run lacks" "--learn-from: kn
     --link-model latency=1us,bandwidth=1GB/s --learn-from none,ddp
 refuses 1 "a word to learn from that is empty" "--learn-from: known has no implementation 'ddp_bucketed:4,,x'" known \
     --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:4,,x
-refuses 1 "nothing to learn from" "known: lacks none, or another" known --link-model latency=1us,bandwidth=1GB/s --learn-from none
+refuses 1 "nothing to learn from" 'known: lacks `none`, or has nothing beside it to learn from' known --link-model latency=1us,bandwidth=1GB/s --learn-from none
 refuses 2 "hosts without ranks" '--ranks-per-host' known --link sweep/all_reduce --link-intra sweep/all_reduce --ranks-per-host 0
 refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
 write_run unfinished

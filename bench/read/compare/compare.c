@@ -1,7 +1,6 @@
 /* compare.c - `ddpbench compare`: reads and checks the runs, judges their figures, prints the outcome. */
 #include "compare/compare.h"
 
-#include "base/files.h"
 #include "base/json.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -228,6 +227,8 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
 {
     struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE, 0, {NAN, NAN}};
     size_t runs = o->baselines + o->candidates;
+    if (forms_check_printed(forms, o->form, COMPARE_FORMS))
+        return COMPARE_USAGE;
     if (forms_check(forms, o->form, COMPARE_FORMS))
         return COMPARE_FAILED;
     for (size_t i = 0; i < runs; i++)
@@ -263,7 +264,9 @@ static enum compare_status compare_and_print(const struct compare_options *o)
     if (status != COMPARE_FAILED && status != COMPARE_USAGE) {
         json_add_text(json, "verdict", verdict[status]);
         json_add_number(json, "exit_status", status);
-        if (forms_write(forms, o->form, COMPARE_FORMS, &(struct outcome){json, o}, print_text))
+        const struct outcome outcome = {json, o};
+        if (forms_write(forms, o->form, COMPARE_FORMS, &outcome) ||
+            forms_print(forms, o->form, COMPARE_FORMS, &outcome, print_text))
             status = COMPARE_FAILED;
     }
     cJSON_Delete(json);

@@ -50,13 +50,16 @@ struct form {
     void (*print)(FILE *out, const void *shown);
 };
 
-/* Here path[n] has the option's value of each form: "": none, "-": standard output.
+/* Here path[n] has the option's value of each form: "": none, "-": standard output. Each returns 0; or -1, reported.
  *
- * forms_check checks that all files can be written, that no two options name the same file, and that at most one form
- * is printed. forms_write writes the files after such a check; then prints the form whose path is "-" or, without one,
- * the text of print_text, to standard output. Both return 0; or -1, reported; files written before a failure stay. */
+ * forms_check_printed checks that at most one form is printed, which is a question of the command line alone.
+ * forms_check checks that all files can be written, and that no two options name the same file. forms_write writes the
+ * files; those written before a failure stay. forms_print prints the form whose path is "-" or, without one, the text
+ * of print_text, to standard output. */
+int forms_check_printed(const struct form *form, const char *const *path, size_t n);
 int forms_check(const struct form *form, const char *const *path, size_t n);
-int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown,
+int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown);
+int forms_print(const struct form *form, const char *const *path, size_t n, const void *shown,
                 void (*print_text)(FILE *out, const void *shown));
 
 #endif

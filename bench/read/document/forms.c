@@ -13,30 +13,35 @@ static int is_printed(const char *path)
     return !strcmp(path, "-");
 }
 
+int forms_check_printed(const struct form *form, const char *const *path, size_t n)
+{
+    size_t printed = n;
+    for (size_t i = 0; i < n; i++) {
+        if (is_printed(path[i]) && printed < n)
+            return error_report("--%s and --%s: only one can be printed", form[printed].option, form[i].option);
+        printed = is_printed(path[i]) ? i : printed;
+    }
+    return 0;
+}
+
 int forms_check(const struct form *form, const char *const *path, size_t n)
 {
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {
         for (size_t j = 0; j < i && !status; j++)
-            status = is_printed(path[i]) && is_printed(path[j])
-                         ? error_report("--%s and --%s: only one can be printed", form[j].option, form[i].option)
-                         : files_check_apart(form[i].option, path[i], form[j].option, path[j]);
+            status = files_check_apart(form[i].option, path[i], form[j].option, path[j]);
         if (!status && *path[i] && !is_printed(path[i]))
             status = files_check_path(form[i].option, path[i], form[i].mark);
     }
     return status;
 }
 
-int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown,
-                void (*print_text)(FILE *out, const void *shown))
+int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown)
 {
-    void (*print)(FILE * out, const void *shown) = print_text; /* what is printed to standard output */
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {
         char *text;
         size_t length;
-        if (is_printed(path[i]))
-            print = form[i].print;
         if (!*path[i] || is_printed(path[i]))
             continue;
         FILE *out = text_begin(&text, &length);
@@ -45,7 +50,15 @@ int forms_write(const struct form *form, const char *const *path, size_t n, cons
         status = files_replace_path(form[i].option, path[i], form[i].mark, text);
         free(text);
     }
-    if (!status)
-        print(stdout, shown);
-    return status ? status : files_flush_stdout();
+    return status;
+}
+
+int forms_print(const struct form *form, const char *const *path, size_t n, const void *shown,
+                void (*print_text)(FILE *out, const void *shown))
+{
+    void (*print)(FILE * out, const void *shown) = print_text;
+    for (size_t i = 0; i < n; i++)
+        print = is_printed(path[i]) ? form[i].print : print;
+    print(stdout, shown);
+    return files_flush_stdout();
 }

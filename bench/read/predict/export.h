@@ -9,9 +9,9 @@
 /* Writes files directory/prefix.<rank>.et, one for each rank, of one step, and makes the directory: forward, backward
  * in as many pieces as there are buckets and what remains, the optimizer (in a piece for each bucket if the plan shards
  * or updates early), `rest`, and the collectives of the buckets, in their order. All-gathers are for the next forward:
- * nothing depends on them. All ranks compute as `compute` says. Durations of collectives are those of the plan, without
- * those within hosts. Returns 0; or -1, reported, if the directory or a file cannot be written; files written before
- * are complete. */
+ * nothing depends on them. All ranks have the computation `compute`. Durations of collectives are those of the plan,
+ * without those within hosts. Returns 0; or -1, reported, if the directory or a file cannot be written; files written
+ * before are complete. */
 int export_chakra(const char *option, const char *directory, const char *prefix, const struct replay_compute *compute,
                   const struct replay_plan *plan, size_t ranks);
 

@@ -50,12 +50,9 @@ static double on_line(const struct link_sweep *s, size_t i, size_t k, double byt
 /* Returns the time of so many bytes between the ranks of a sweep. */
 static double sweep_seconds(const struct link_sweep *s, double bytes, enum link_basis *basis)
 {
-    size_t at = 0, end = s->n; /* the first size that is not below `bytes` is in [at, end] */
-    for (size_t middle; at < end;)
-        if (s->bytes[middle = (at + end) / 2] < bytes)
-            at = middle + 1;
-        else
-            end = middle;
+    size_t at = 0; /* the first size that is not below `bytes` */
+    while (at < s->n && s->bytes[at] < bytes)
+        at++;
     *basis = at == s->n ? LINK_EXTRAPOLATED : s->bytes[at] == bytes ? LINK_MEASURED : LINK_INTERPOLATED;
     if (at == s->n)
         return fmax(s->seconds[at - 1], on_line(s, at - 2, at - 1, bytes));
@@ -96,12 +93,6 @@ double link_seconds(const struct link *link, enum comm_kind kind, size_t ranks, 
     return seconds;
 }
 
-int link_has(const struct link *link, enum comm_kind kind, size_t ranks)
-{
-    const struct link_sweep *s = nearest_sweep(link, kind, ranks);
-    return s && s->ranks == ranks;
-}
-
 /* ---- reading sweeps ---- */
 
 struct reader {
@@ -131,7 +122,8 @@ static int add_time(struct reader *r, struct link_sweep *s, const struct figure 
 static int add_sweep(struct reader *r, const struct figure_list *figures, enum comm_kind kind, size_t ranks)
 {
     struct link_sweep sweep = {.kind = kind, .ranks = ranks};
-    int status = 0, has_one = link_has(r->link, kind, ranks);
+    const struct link_sweep *other = nearest_sweep(r->link, kind, ranks);
+    int status = 0, has_one = other && other->ranks == ranks;
     for (int i = 0; i < 2 && !sweep.n; i++) {
         char subject[sizeof figures->item->subject];
         snprintf(subject, sizeof subject, "%s %s %s %s", comm_kind_name[kind], comm_dtype_name[COMM_FLOAT32],

@@ -66,7 +66,4 @@ void link_destroy(struct link *link); /* a zeroed link is fine */
  * (src/graph/tuning.cc). */
 double link_seconds(const struct link *link, enum comm_kind kind, size_t ranks, double bytes, enum link_basis *basis);
 
-/* Whether the link has a sweep of that kind of collective between so many ranks. */
-int link_has(const struct link *link, enum comm_kind kind, size_t ranks);
-
 #endif

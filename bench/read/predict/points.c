@@ -10,8 +10,8 @@
 
 /* ---- the run's own steps ---- */
 
-/* Replays a row's rounds. Adds to *hidden the seconds in which communication was hidden. Returns the sum of the squared
- * logarithms of replayed / measured step. */
+/* Replays a row's rounds; their steps go to step[rounds], unless that is NULL. Adds to *hidden the seconds in which
+ * communication was hidden. Returns the sum of the squared logarithms of replayed / measured step. */
 static double replay_rounds(const struct trained *t, const struct trained_row *row, struct replay_overlap overlap,
                             double *step, double *hidden)
 {
@@ -19,48 +19,40 @@ static double replay_rounds(const struct trained *t, const struct trained_row *r
     double squares = 0;
     for (size_t r = 0; r < t->rounds; r++, plan.bucket += plan.n) {
         struct replay_step of = replay(&t->round[r], &plan, overlap);
-        step[r] = of.step;
+        if (step)
+            step[r] = of.step;
         *hidden += of.hidden;
-        squares += pow(log(step[r] / row->step[r]), 2);
+        squares += pow(log(of.step / row->step[r]), 2);
     }
     return squares;
 }
 
-/* Replays all rows that overlap, like replay_rounds. */
-static double replay_rows(const struct trained *t, struct replay_overlap overlap, double *step, double *hidden)
-{
-    double squares = 0;
-    *hidden = 0;
-    for (size_t i = 0; i < t->rows; i++)
-        if (!t->row[i].plan.after_backward)
-            squares += replay_rounds(t, &t->row[i], overlap, step, hidden);
-    return squares;
-}
-
-/* Returns the progress, in percents, with which replayed steps are closest to the measured ones (least squares of
- * logarithms), each with the slowdown that gives the extra time of forward and backward. */
+/* Tries a progress of 100 %, 99 %, ..., 10 %, each with the slowdown that gives the measured extra time of forward and
+ * backward. Returns the pair whose replayed steps are closest to the measured ones (least squares of logarithms). */
 static struct replay_overlap find_overlap(const struct trained *t)
 {
-    const double most = 0.9;
     struct replay_overlap best = {0, 1};
-    double *step = allocate(t->rounds, sizeof *step), extra = 0, least = INFINITY, hidden;
+    double extra = 0, least = INFINITY;
     for (size_t i = 0; i < t->rows; i++)
         for (size_t r = 0; r < t->rounds && !t->row[i].plan.after_backward; r++)
             extra += t->row[i].computing[r] - t->row[t->rows].computing[r];
     for (int percent = 100; percent >= 10; percent--) {
         struct replay_overlap o = {0, percent / 100.0};
-        double squares = replay_rows(t, o, step, &hidden);
-        for (int turn = 0; turn < 4 && hidden > 0; turn++) { /* a slowdown changes what is hidden, and so itself */
-            double part = fmin(most, fmax(0, extra / hidden));
+        double squares = 0, part = 0;
+        for (int turn = 0; turn < 5; turn++) { /* a slowdown changes what is hidden, and so itself */
+            double hidden = 0;
             o.slowdown = part / (1 - part);
-            squares = replay_rows(t, o, step, &hidden);
+            squares = 0;
+            for (size_t i = 0; i < t->rows; i++)
+                if (!t->row[i].plan.after_backward)
+                    squares += replay_rounds(t, &t->row[i], o, NULL, &hidden);
+            part = hidden > 0 ? fmin(0.9, fmax(0, extra / hidden)) : 0;
         }
         if (squares < least) {
             least = squares;
             best = o;
         }
     }
-    free(step);
     return best;
 }
 
@@ -218,7 +210,7 @@ static double replay_point(const struct points_model *m, struct point *p, double
     }
     p->step = stats_geometric(replayed, t->rounds).median;
     double *const part[] = {&p->at.slowed, &p->at.exposed, &p->at.gather_wait,
-                            &p->compute,   &p->attainable, &p->sum}; /* of the mean of the rounds: differs a little */
+                            &p->compute,   &p->attainable, &p->sum}; /* of the mean round */
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         *part[i] *= p->step / p->at.step;
     p->basis = link_basis_name[basis];
@@ -227,8 +219,8 @@ static double replay_point(const struct points_model *m, struct point *p, double
     return (longer[0] - longer[1]) / 2;
 }
 
-/* Fills sample[RESAMPLES] with a point's step, in logarithms. Rounds, link and drift of a resample are the same for all
- * points. */
+/* Fills sample[RESAMPLES] with a point's step, in logarithms. In resample i, all points share the drawn rounds, the
+ * link's error and the drift. */
 static void resample_point(const struct points_model *model, const double *replayed, double by_link, uint64_t stream,
                            double *sample)
 {

@@ -28,15 +28,16 @@ struct point {
     const struct strategy *strategy;
     struct bucket_caps caps;
     size_t ranks, buckets;
-    double step, low, high;    /* with a 90 % interval */
-    double compute;            /* step without communication, of the slowest of so many ranks */
-    double efficiency;         /* compute / step */
-    double attainable, sum;    /* with perfect overlap; without any: compute + all collectives */
-    struct replay_step at;     /* the replay; slowed, exposed and gather_wait are parts of `step` */
-    const char *basis, *limit; /* how the link's times were obtained (link.h); of bandwidth, latency and stragglers,
-                                  what, twice as good, shortens the step most; computation if none does by 2 % */
-    const char *mark;          /* "*": the shortest step of those with equal ranks; else "" */
-    double best;               /* probability that it is */
+    double step, low, high; /* with a 90 % interval */
+    double compute;         /* step without communication, of the slowest of so many ranks */
+    double efficiency;      /* compute / step */
+    double attainable, sum; /* with perfect overlap; without any: compute + all collectives */
+    struct replay_step at;  /* the replay; slowed, exposed and gather_wait are parts of `step` */
+    const char *basis;      /* how the link's times were obtained (link.h) */
+    const char *limit;      /* of bandwidth, latency and stragglers, what, twice as good, shortens the step most;
+                               computation if none does by 2 % */
+    const char *mark;       /* "*": the shortest step of those with equal ranks; else "" */
+    double best;            /* probability that it is */
     double bandwidth[POINT_SHARES]; /* set by points_bandwidths */
 };
 

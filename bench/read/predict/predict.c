@@ -30,7 +30,7 @@ static const struct option rows[] = {
     {.name = "link", .common = 1, .kind = &option_path, .offset = FIELD(link), .initial = "", .value_name = "DIR", .without = "link-model",
      .help = "result directories of `ddpbench allreduce` on the link, separated by commas: of all-reduces and, for sharded strategies, of --collective reduce_scatter and all_gather; of several numbers of ranks"},
     {.name = "link-model", .common = 1, .kind = &option_text, .offset = FIELD(link_model), .initial = "", .value_name = "WORDS",
-     .help = "or the link's figures, such as latency=23us,bandwidth=11.7MB/s or bandwidth=100gbit: of one message, and busbw of a rank"},
+     .help = "or the latency of one message and the bandwidth (busbw) of a rank, such as latency=23us,bandwidth=11.7MB/s or latency=5us,bandwidth=100gbit"},
     {.name = "link-intra", .kind = &option_path, .offset = FIELD(link_intra), .initial = "", .value_name = "DIR", .needs = "ranks-per-host",
      .help = "result directories of `ddpbench allreduce` within one host, for ddp_hierarchical"},
     {.name = "ranks-per-host", .kind = &option_count, .offset = FIELD(ranks_per_host), .initial = "1", .low = 1, .high = 1024, .needs = "link-intra",
@@ -40,7 +40,7 @@ static const struct option rows[] = {
     {.name = "bucket-size-mb", .common = 1, .kind = &option_text, .offset = FIELD(sizes), .initial = "auto", .value_name = "LIST",
      .help = "bucket sizes in MiB, as in the benchmark, such as 0.5,1+4+25; auto: powers of 2, from 1/64 of the gradient to all of it"},
     {.name = "implementations", .common = 1, .kind = &option_text, .offset = FIELD(implementations), .initial = "", .value_name = "LIST",
-     .decides = "those of the run", .help = "names of strategies, separated by commas"},
+     .decides = "those of the run, or of --learn-from", .help = "names of strategies, separated by commas"},
     {.name = "learn-from", .kind = &option_text, .offset = FIELD(learn_from), .initial = "", .value_name = "LIST", .decides = "all",
      .help = "labels of implementations of the run, from which to learn how far computation and communication slow each other down"},
     {.name = "export-chakra", .kind = &option_path, .offset = FIELD(chakra), .initial = "", .value_name = "DIR",
@@ -72,7 +72,7 @@ struct choice {
     size_t strategies, sizes, numbers;
 };
 
-/* Chooses numbers of ranks that fill hosts of so many ranks. */
+/* Reads --ranks; each number must be a multiple of per_host. */
 static int choose_ranks(struct choice *c, const char *text, const struct trained *t, size_t per_host)
 {
     char word[32];
@@ -111,21 +111,17 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
     return 0;
 }
 
-static int has_strategy(const struct choice *c, const struct strategy *strategy)
-{
-    int found = 0;
-    for (size_t i = 0; i < c->strategies; i++)
-        found |= c->strategy[i] == strategy;
-    return found;
-}
-
 static int choose_strategies(struct choice *c, const char *text, const struct trained *t, int has_intra)
 {
     char word[64];
     int more, staged = 0;
-    for (size_t i = 0; i < t->rows && !*text; i++)
-        if (!has_strategy(c, t->row[i].strategy) && (has_intra || !t->row[i].strategy->on_one_level))
+    for (size_t i = 0; i < t->rows && !*text; i++) {
+        size_t first = 0;
+        while (t->row[first].strategy != t->row[i].strategy)
+            first++;
+        if (first == i && (has_intra || !t->row[i].strategy->on_one_level))
             c->strategy[c->strategies++] = t->row[i].strategy;
+    }
     for (struct option_list list = {"implementations", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         const struct strategy *s = more > 0 ? strategy_find(word) : NULL;
         if (!s || !strategy_is_compared(s))
@@ -140,14 +136,15 @@ static int choose_strategies(struct choice *c, const char *text, const struct tr
         return error_report("--implementations: ddp_hierarchical also needs the link within a host: --link-intra and "
                             "--ranks-per-host");
     if (has_intra && !staged)
-        return error_report("--link-intra: is for ddp_hierarchical, which is not among the implementations");
+        return error_report("--link-intra: only ddp_hierarchical uses it; add that to --implementations");
     return 0;
 }
 
 /* Makes the points that options choose: for each number of ranks, each strategy, with each size if it has buckets.
  * Returns 0; or -1, reported. */
-static int choose_points(const struct predict_options *o, const struct points_model *m, struct prediction *all)
+static int choose_points(const struct predict_options *o, struct prediction *all)
 {
+    const struct points_model *m = &all->model;
     struct choice c = {0};
     if (choose_ranks(&c, o->ranks, &m->trained, m->ranks_per_host) || choose_sizes(&c, o->sizes, &m->trained) ||
         choose_strategies(&c, o->implementations, &m->trained, *o->link_intra != 0))
@@ -172,40 +169,27 @@ static int choose_points(const struct predict_options *o, const struct points_mo
 
 #define TITLE "ddpbench predict: "
 
-/* Predictions, and what they were made from. */
-struct predicted {
-    struct points_model model;
-    struct prediction all;
-    cJSON *document;
-};
-
 static void print_text(FILE *out, const void *shown)
 {
-    document_print_text(out, ((const struct predicted *)shown)->document);
+    document_print_text(out, ((const struct prediction *)shown)->document);
 }
 
 static void print_json(FILE *out, const void *shown)
 {
-    document_print_json(out, ((const struct predicted *)shown)->document, NULL, NULL);
+    document_print_json(out, ((const struct prediction *)shown)->document, NULL, NULL);
 }
 
 static void print_html(FILE *out, const void *shown)
 {
-    document_print_html(out, ((const struct predicted *)shown)->document);
-}
-
-static void print_csv(FILE *out, const void *shown)
-{
-    prediction_print_csv(out, &((const struct predicted *)shown)->all);
+    document_print_html(out, ((const struct prediction *)shown)->document);
 }
 
 static const struct form forms[FORMS] = {[FORM_JSON] = {"json", "{\"title\":\"" TITLE, print_json},
                                          [FORM_HTML] = {"html", "<title>" TITLE, print_html},
-                                         [FORM_CSV] = {"csv", "implementation,ranks,", print_csv}};
+                                         [FORM_CSV] = {"csv", "implementation,ranks,", prediction_print_csv}};
 
-static int export_points(const struct predict_options *o, const struct predicted *of)
+static int export_points(const struct predict_options *o, const struct prediction *all)
 {
-    const struct prediction *all = &of->all;
     const struct point *end = all->point + all->groups * all->n;
     size_t files = 0;
     int status = 0;
@@ -226,81 +210,85 @@ static int export_points(const struct predict_options *o, const struct predicted
         snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
         for (char *colon = prefix; (colon = strchr(colon, ':'));)
             *colon = '_';
-        points_plan(&of->model, p, &plan, &compute);
+        points_plan(&all->model, p, &plan, &compute);
         status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks);
         free(plan.bucket);
         free(compute.ready);
     }
-    document_add_paragraph(of->document, "%zu Chakra execution traces are in %s.", files, o->chakra);
+    document_add_paragraph(all->document, "%zu Chakra execution traces are in %s.", files, o->chakra);
     return status;
 }
 
-/* Reads and predicts. Returns the exit status; release with predicted_destroy in any case. */
-static int predict_all(struct predicted *of, const struct predict_options *o)
+/* Reads and predicts. Returns the exit status; release with prediction_destroy in any case. */
+static int prediction_create(struct prediction *all, const struct predict_options *o)
 {
-    struct points_model *m = &of->model;
-    *of = (struct predicted){.model = {.ranks_per_host = o->ranks_per_host}};
+    struct points_model *m = &all->model;
+    *all = (struct prediction){.model = {.ranks_per_host = o->ranks_per_host}};
     if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
         return USAGE;
     if (trained_read(&m->trained, o->run, o->learn_from) || (*o->link && link_read(&m->link, "link", o->link)) ||
         (*o->link_intra && link_read(&m->intra, "link-intra", o->link_intra)))
         return FAILED;
-    if (choose_points(o, m, &of->all))
+    if (choose_points(o, all))
         return USAGE;
     points_replay(m);
-    for (size_t g = 0; g < of->all.groups; g++)
-        points_predict(m, of->all.point + g * of->all.n, of->all.n);
+    for (size_t g = 0; g < all->groups; g++)
+        points_predict(m, all->point + g * all->n, all->n);
     return OK;
 }
 
-static void predicted_destroy(struct predicted *of)
+static void prediction_destroy(struct prediction *all)
 {
-    free(of->all.point);
-    trained_destroy(&of->model.trained);
-    link_destroy(&of->model.link);
-    link_destroy(&of->model.intra);
+    free(all->point);
+    trained_destroy(&all->model.trained);
+    link_destroy(&all->model.link);
+    link_destroy(&all->model.intra);
 }
 
 static int predict(const struct predict_options *o)
 {
-    struct predicted of;
-    int status = predict_all(&of, o);
+    struct prediction all;
+    int status = prediction_create(&all, o);
     if (!status) {
-        of.document = document_create(TITLE "%s", o->run);
-        prediction_add_replay(of.document, &of.model);
-        prediction_add_steps(of.document, &of.model, &of.all);
-        prediction_add_answers(of.document, &of.all);
-        prediction_add_bandwidths(of.document, &of.model, &of.all);
-        if ((*o->chakra && export_points(o, &of)) || forms_write(forms, o->form, FORMS, &of, print_text))
+        all.document = document_create(TITLE "%s", o->run);
+        prediction_add_replay(&all);
+        prediction_add_steps(&all);
+        prediction_add_answers(&all);
+        prediction_add_bandwidths(&all);
+        if ((*o->chakra && export_points(o, &all)) || forms_write(forms, o->form, FORMS, &all) ||
+            forms_print(forms, o->form, FORMS, &all, print_text))
             status = FAILED;
-        cJSON_Delete(of.document);
+        cJSON_Delete(all.document);
     }
-    predicted_destroy(&of);
+    prediction_destroy(&all);
     return status;
 }
 
 void predict_add_link_section(cJSON *document, const char *run, size_t ranks, const char *sweeps)
 {
-    struct predicted of;
+    struct prediction all;
     char numbers[100];
     snprintf(numbers, sizeof numbers, "%zu,%zu,%zu", ranks, 2 * ranks, 4 * ranks);
-    if (!predict_all(&of, &(struct predict_options){.run = run,
-                                                    .link = sweeps,
-                                                    .link_model = "",
-                                                    .link_intra = "",
-                                                    .learn_from = "",
-                                                    .implementations = "",
-                                                    .sizes = "auto",
-                                                    .ranks = numbers,
-                                                    .ranks_per_host = 1})) {
-        prediction_add_bandwidths(document, &of.model, &of.all);
+    const struct predict_options options = {.run = run,
+                                            .link = sweeps,
+                                            .link_model = "",
+                                            .link_intra = "",
+                                            .learn_from = "",
+                                            .implementations = "",
+                                            .sizes = "auto",
+                                            .ranks = numbers,
+                                            .ranks_per_host = 1};
+    if (!prediction_create(&all, &options)) {
+        all.document = document;
+        prediction_add_bandwidths(&all);
         document_add_paragraph(document,
                                "Predicted from %s and %s. `ddpbench predict` shows the steps, and how far they can be "
-                               "trusted: a single block of the run is replayed to %.1f %% (root mean square).",
-                               run, sweeps, 100 * of.model.error);
+                               "trusted: the replay of a single block of the run is wrong by %.1f %% (root mean "
+                               "square).",
+                               run, sweeps, 100 * all.model.error);
     }
     error_clear(); /* a run without --attainable, or a sweep of few sizes: there is no section */
-    predicted_destroy(&of);
+    prediction_destroy(&all);
 }
 
 /* ---- the command ---- */
@@ -313,7 +301,7 @@ static int check_usage(const struct predict_options *o)
                             "--help");
     if (!*o->link && !*o->link_model)
         return error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or --link-model");
-    return forms_check(forms, o->form, FORMS);
+    return forms_check_printed(forms, o->form, FORMS) || forms_check(forms, o->form, FORMS);
 }
 
 static const char about[] =

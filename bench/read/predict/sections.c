@@ -21,39 +21,41 @@ static const struct column replay_columns[] = {
     {"error", "error\n%", COLUMN_REAL, REPLAYED(error), "1", 100, 7, 2},
 };
 
-void prediction_add_replay(cJSON *document, const struct points_model *m)
+void prediction_add_replay(const struct prediction *all)
 {
+    const struct points_model *m = &all->model;
     const struct trained *t = &m->trained;
     double worst = 0, sum = 0;
     for (size_t i = 0; i < t->rows; i++) {
         worst = fmax(worst, fabs(t->row[i].error));
         sum += fabs(t->row[i].error) / (double)t->rows;
     }
-    document_add_heading(document, "Replay error");
-    document_add_paragraph(document,
+    document_add_heading(all->document, "Replay error");
+    document_add_paragraph(all->document,
                            "The run's own steps, replayed from `none` and from its collectives alone, differ from the "
                            "measured ones by %.1f %% on average, and by %.1f %% at most; of a single block by %.1f %% "
                            "(root mean square). A step without communication differs by %.2f %% from rank to rank, and "
                            "by %.2f %% from round to round (standard deviations).",
                            100 * sum, 100 * worst, 100 * m->error, 100 * t->spread, 100 * m->drift);
     if (m->overlaps)
-        document_add_paragraph(document,
+        document_add_paragraph(all->document,
                                "Where they overlap, computation takes %.1f %% longer, and communication has %.0f %% of "
                                "its speed alone (of all implementations together).",
                                100 * m->overlap.slowdown, 100 * m->overlap.progress);
     else
-        document_add_paragraph(document,
+        document_add_paragraph(all->document,
                                "None of these implementations overlaps, so how far computation and communication slow "
-                               "each other down is not known: predictions take it as not at all.");
+                               "each other down is not known: predictions assume that they do not.");
     if (m->error > 0.1)
-        document_add_paragraph(document,
+        document_add_paragraph(all->document,
                                "Warning: no prediction is better than the replay of a single block. Measure again, "
                                "longer, on an idle machine.");
-    document_add_table(document, &(struct table){.key = "replay",
-                                                 TABLE_COLUMNS(replay_columns),
-                                                 TABLE_ROWS(t->row, t->rows),
-                                                 .note = {"Geometric means over the rounds. error: replayed / measured "
-                                                          "- 1."}});
+    document_add_table(all->document,
+                       &(struct table){.key = "replay",
+                                       TABLE_COLUMNS(replay_columns),
+                                       TABLE_ROWS(t->row, t->rows),
+                                       .note = {"Geometric means over the rounds. error: replayed / measured "
+                                                "- 1."}});
 }
 
 /* ---- the predictions ---- */
@@ -115,18 +117,19 @@ static void draw_scaling(cJSON *document, const struct point *row, size_t groups
     free(point);
 }
 
-void prediction_add_steps(cJSON *document, const struct points_model *m, const struct prediction *all)
+void prediction_add_steps(const struct prediction *all)
 {
+    const struct link *link = &all->model.link;
     struct point *row = allocate(all->groups * all->n, sizeof *row);
     size_t n = select_points(all, all->groups == 1, row);
     char latency[CELL], bandwidth[CELL];
-    document_add_heading(document, "Predicted steps");
-    document_add_paragraph(document, "Link: latency %s, bandwidth %s a rank, %s. Error of its times: %.1f %%.",
-                           text_value_like(latency, m->link.latency, "s", m->link.latency),
-                           text_value_like(bandwidth, m->link.bandwidth, "B/s", m->link.bandwidth),
-                           m->link.n ? "measured" : "given", 100 * m->link.error);
+    document_add_heading(all->document, "Predicted steps");
+    document_add_paragraph(all->document, "Link: latency %s, bandwidth %s a rank, %s. Error of its times: %.1f %%.",
+                           text_value_like(latency, link->latency, "s", link->latency),
+                           text_value_like(bandwidth, link->bandwidth, "B/s", link->bandwidth),
+                           link->n ? "measured" : "given", 100 * link->error);
     document_add_table(
-        document,
+        all->document,
         &(struct table){
             .key = "predictions",
             TABLE_COLUMNS(point_columns),
@@ -142,30 +145,34 @@ void prediction_add_steps(cJSON *document, const struct points_model *m, const s
                 "limit: which of bandwidth, latency and stragglers (the spread between ranks), twice as good, "
                 "shortens the step most; computation if none does by 2 %."}});
     if (all->groups > 1)
-        draw_scaling(document, row, all->groups, n / all->groups);
+        draw_scaling(all->document, row, all->groups, n / all->groups);
     free(row);
 }
 
 /* ---- answers ---- */
 
-void prediction_add_answers(cJSON *document, const struct prediction *all)
+void prediction_add_answers(const struct prediction *all)
 {
     const struct point *before = NULL;
-    document_add_heading(document, "Answers");
+    document_add_heading(all->document, "Answers");
     for (size_t g = 0; g < all->groups; g++) {
         struct point *of = all->point + g * all->n, *best = points_shortest(of, all->n, NULL);
         char step[CELL];
         double probability = 0;
         for (const struct point *p = of; p < of + all->n; p++)
             probability += p->step <= 1.02 * best->step ? p->best : 0;
+        text_milliseconds(step, best->step, best->low, best->high);
+        if (best->ranks == 1) {
+            document_add_item(all->document, "1 rank: nothing to reduce; a step takes %s.", step);
+            continue;
+        }
         document_add_item(
-            document,
-            "%zu rank%s: %s has the shortest step, %s; with %.0f %% probability it, or one within 2 %% of "
-            "it, is the best. Limit: %s.",
-            best->ranks, text_plural(best->ranks), best->label,
-            text_milliseconds(step, best->step, best->low, best->high), 100 * probability, best->limit);
+            all->document,
+            "%zu ranks: %s has the shortest step, %s. The best is this one, or one within 2 %% of it, with "
+            "a probability of %.0f %%. Limit: %s.",
+            best->ranks, best->label, step, 100 * probability, best->limit);
         if (!before || strcmp(before->label, best->label) != 0)
-            document_add_item(document, "Options: `--implementations %s%s%s%s`", best->strategy->name,
+            document_add_item(all->document, "Options: `--implementations %s%s%s%s`", best->strategy->name,
                               *best->size ? " --bucket-size-mb " : "", best->size,
                               best->strategy->updates_early ? " --update-in-backward" : "");
         before = best;
@@ -185,28 +192,30 @@ static const struct column bandwidth_columns[] = {
     {"for_99", "99 %\nMB/s", COLUMN_REAL, POINT(bandwidth[4]), "B/s", 1e-6, 9, -3},
 };
 
-void prediction_add_bandwidths(cJSON *document, const struct points_model *m, const struct prediction *all)
+void prediction_add_bandwidths(const struct prediction *all)
 {
     struct point *row = allocate(all->groups * all->n, sizeof *row);
     size_t selected = select_points(all, 0, row), n = 0;
     for (size_t i = 0; i < selected; i++)
         if (row[i].ranks > 1) { /* one rank needs no link */
             row[n] = row[i];
-            points_bandwidths(m, &row[n++]);
+            points_bandwidths(&all->model, &row[n++]);
         }
-    document_add_heading(document, "The link you need");
+    document_add_heading(all->document, "The link you need");
     document_add_table(
-        document, &(struct table){.key = "bandwidths",
-                                  TABLE_COLUMNS(bandwidth_columns),
-                                  TABLE_ROWS(row, n),
-                                  .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
-                                           "which computation takes this share of a step, at the latency of the "
-                                           "link; n/a: no bandwidth is enough. now: the share with this link."}});
+        all->document,
+        &(struct table){.key = "bandwidths",
+                        TABLE_COLUMNS(bandwidth_columns),
+                        TABLE_ROWS(row, n),
+                        .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
+                                 "which computation takes this share of a step, at the latency of the "
+                                 "link; n/a: no bandwidth is enough. now: the share with this link."}});
     free(row);
 }
 
-void prediction_print_csv(FILE *out, const struct prediction *all)
+void prediction_print_csv(FILE *out, const void *prediction)
 {
+    const struct prediction *all = prediction;
     table_print_csv(
         out, &(struct table){.key = "", TABLE_COLUMNS(point_columns), TABLE_ROWS(all->point, all->groups * all->n)});
 }

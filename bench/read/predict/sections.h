@@ -7,20 +7,22 @@
 #include <cJSON.h>
 #include <stdio.h>
 
-/* The points of each number of ranks, one number after the other: [groups * n]. */
+/* Predictions, what they were made from, and the document about them. */
 struct prediction {
-    struct point *point;
+    cJSON *document;
+    struct points_model model;
+    struct point *point; /* [groups, n], of each number of ranks */
     size_t groups, n;
 };
 
-/* Each adds one section: how well the replay gives the run's own steps; the predicted steps; the best of them, and what
- * limits it; the bandwidth that is needed. */
-void prediction_add_replay(cJSON *document, const struct points_model *model);
-void prediction_add_steps(cJSON *document, const struct points_model *model, const struct prediction *prediction);
-void prediction_add_answers(cJSON *document, const struct prediction *prediction);
-void prediction_add_bandwidths(cJSON *document, const struct points_model *model, const struct prediction *prediction);
+/* Each adds one section to the document: how well the replay gives the run's own steps; the predicted steps; the best
+ * of them, and what limits it; the bandwidth that is needed. */
+void prediction_add_replay(const struct prediction *prediction);
+void prediction_add_steps(const struct prediction *prediction);
+void prediction_add_answers(const struct prediction *prediction);
+void prediction_add_bandwidths(const struct prediction *prediction);
 
-/* Prints the points as comma-separated values. */
-void prediction_print_csv(FILE *out, const struct prediction *prediction);
+/* Prints the points of a prediction as comma-separated values. */
+void prediction_print_csv(FILE *out, const void *prediction);
 
 #endif

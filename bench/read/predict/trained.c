@@ -97,7 +97,8 @@ static int read_implementations(struct trained *t, const char *directory, const 
             !is_named(only, name))
             continue;
         if (strategy->buckets && bucket_caps_parse(&caps, size))
-            return error_report("%s/run.json: %s has bucket size '%s', which is none", directory, name, size);
+            return error_report("%s/run.json: %s has bucket size '%s', which is not a bucket size", directory, name,
+                                size);
         row->strategy = strategy;
         if (strategy->update && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
             row->strategy = strategy->update;
@@ -115,8 +116,8 @@ static int read_implementations(struct trained *t, const char *directory, const 
                                 directory, more > 0 ? word : only);
     }
     return none && t->rows ? 0
-                           : error_report("%s: lacks none, or another implementation, which sums all gradients in "
-                                          "fp32; give the run --implementations none,ddp_bucketed, for example",
+                           : error_report("%s: lacks `none`, or has nothing beside it to learn from, such as "
+                                          "ddp_bucketed (--implementations, --learn-from)",
                                           directory);
 }
 
@@ -128,12 +129,12 @@ static double seconds_of(double ms)
     return ms >= 0 && ms < 1e9 ? 1e-3 * ms : NAN;
 }
 
-/* Raises *value, and those `stride` after it, to the times in ms of array[n]. Returns 0; or -1 if it is no such array.
- */
-static int raise_to(const cJSON *array, int n, size_t stride, double *value)
+/* Raises the value at `first` and each of those that follow at a distance of `bytes`, if it is smaller, to the time in
+ * ms in array[n]. Returns 0; or -1 if the array is not n times. */
+static int raise_to(const cJSON *array, int n, size_t bytes, void *first)
 {
     const cJSON *item;
-    size_t at = 0;
+    char *at = first;
     if (cJSON_GetArraySize(array) != n)
         return -1;
     cJSON_ArrayForEach(item, array)
@@ -141,8 +142,9 @@ static int raise_to(const cJSON *array, int n, size_t stride, double *value)
         double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
         if (isnan(seconds))
             return -1;
-        value[at] = fmax(value[at], seconds);
-        at += stride;
+        double *value = (void *)at;
+        *value = fmax(*value, seconds);
+        at += bytes;
     }
     return 0;
 }
@@ -159,7 +161,8 @@ static int take_none(const struct trained *t, size_t round, const cJSON *line)
             return -1;
         *field[i] = fmax(*field[i], seconds);
     }
-    return raise_to(cJSON_GetObjectItemCaseSensitive(line, "gradients_ready_ms"), t->tensors, 1, c->ready);
+    return raise_to(cJSON_GetObjectItemCaseSensitive(line, "gradients_ready_ms"), t->tensors, sizeof *c->ready,
+                    c->ready);
 }
 
 /* Takes the times of a row's collectives, run alone. */
@@ -172,7 +175,7 @@ static int take_alone(const struct trained_row *row, size_t round, const cJSON *
     for (int i = 0; i < 3; i++) {
         const cJSON *array = cJSON_GetObjectItemCaseSensitive(line, name[i]);
         if (array || !i)
-            failed |= raise_to(array, row->plan.n, sizeof *b / sizeof(double), first[i]);
+            failed |= raise_to(array, row->plan.n, sizeof *b, first[i]);
     }
     return failed;
 }
@@ -248,7 +251,7 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
     return status;
 }
 
-/* Sets the spread, and scales each round as trained_read says; until then, `rest` is the slowest rank's mean step. */
+/* Sets the spread, and scales each round (trained_read). Before, `rest` holds the mean step of the slowest rank. */
 static void use_steps(const struct reading *r)
 {
     struct trained *t = r->t;

@@ -5,9 +5,7 @@
 #include "base/json.h"
 #include "base/junit.h"
 #include "base/prometheus.h"
-#include "base/text.h"
 #include "chart/chart.h"
-#include "document/document.h"
 #include "kernels/error.h"
 #include "results/results.h"
 
@@ -103,14 +101,12 @@ static void print_junit(FILE *out, const void *shown)
 
 static void print_html(FILE *out, const void *shown)
 {
-    const struct shown *s = shown;
-    document_print_html(out, s->document);
+    document_print_html(out, ((const struct shown *)shown)->document);
 }
 
 static void print_markdown(FILE *out, const void *shown)
 {
-    const struct shown *s = shown;
-    document_print_markdown(out, s->document);
+    document_print_markdown(out, ((const struct shown *)shown)->document);
 }
 
 static void print_text(FILE *out, const void *shown)
@@ -118,7 +114,7 @@ static void print_text(FILE *out, const void *shown)
     document_print_text(out, ((const struct shown *)shown)->document);
 }
 
-static const struct form forms[FORMS] = {[FORM_HTML] = {"html", "<title>" FORMS_TITLE, print_html},
+const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", "<title>" FORMS_TITLE, print_html},
                                          [FORM_MARKDOWN] = {"markdown", "# " FORMS_TITLE, print_markdown},
                                          [FORM_JSON] = {"json", "{\"title\":\"" FORMS_TITLE, print_json},
                                          [FORM_CSV] = {"csv", CSV_COLUMNS, print_csv},
@@ -130,19 +126,23 @@ static const struct form forms[FORMS] = {[FORM_HTML] = {"html", "<title>" FORMS_
 static const char *const file_name[FORMS] = {
     "report.html", "BOTTLENECK_ANALYSIS.md", "report.json", "report.csv", "report.prom", "report.xml"};
 
-/* Checks each picture of a document, or writes it. Returns 0; or -1, reported. */
-static int each_picture(const cJSON *document, const char *directory, int is_written)
+/* Checks that each picture of a document can be written and is none of the files path[FORMS], or writes it. Returns 0;
+ * or -1, reported. */
+static int each_picture(const cJSON *document, const char *directory, const char *const path[FORMS], int is_written)
 {
     const cJSON *block;
-    char path[FILES_PATH + 160]; /* a path that is cut off is longer than FILES_PATH, so it is rejected */
+    char own[FILES_PATH + 160]; /* a path that is cut off is longer than FILES_PATH, so it is rejected */
     int status = 0;
     cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
     {
         if (status || strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
-        snprintf(path, sizeof path, "%.*s/pictures/%.140s.svg", FORMS_DIRECTORY, directory, json_string(block, "name"));
-        status = is_written ? files_replace_path("output", path, SVG_MARK, json_string(block, "svg"))
-                            : files_check_path("output", path, SVG_MARK);
+        snprintf(own, sizeof own, "%.*s/pictures/%.140s.svg", FORMS_DIRECTORY, directory, json_string(block, "name"));
+        for (size_t i = 0; i < FORMS && !status; i++)
+            status = files_check_apart("output", own, report_forms[i].option, path[i]);
+        if (!status)
+            status = is_written ? files_replace_path("output", own, SVG_MARK, json_string(block, "svg"))
+                                : files_check_path("output", own, SVG_MARK);
     }
     return status;
 }
@@ -167,16 +167,17 @@ int report_write(const char *const path[FORMS], const char *directory, const cJS
     size_t n = *directory ? 2 * FORMS : FORMS;
     int lock = -1;
     for (size_t i = 0; i < FORMS; i++) {
-        all[i] = all[FORMS + i] = forms[i];
+        all[i] = all[FORMS + i] = report_forms[i];
         all[FORMS + i].option = "output";
         snprintf(in_directory[i], FILES_PATH, "%.*s/%s", FORMS_DIRECTORY, directory, file_name[i]);
         all_paths[i] = path[i];
         all_paths[FORMS + i] = in_directory[i];
     }
-    int failed = (*directory && open_directory(directory, &lock)) || forms_check(all, all_paths, n) ||
-                 (*directory && (each_picture(document, directory, 0) || each_picture(document, directory, 1))) ||
-                 forms_write(all, all_paths, n, &(struct shown){document, runs}, print_text);
-    if (lock >= 0)
+    const struct shown shown = {document, runs};
+    int failed = (*directory && (open_directory(directory, &lock) || each_picture(document, directory, path, 0))) ||
+                 forms_check(all, all_paths, n) || (*directory && each_picture(document, directory, path, 1)) ||
+                 forms_write(all, all_paths, n, &shown);
+    if (lock >= 0) /* before a reader of standard output can make this process wait */
         close(lock);
-    return failed ? -1 : 0;
+    return failed || forms_print(report_forms, path, FORMS, &shown, print_text) ? -1 : 0;
 }

@@ -308,6 +308,8 @@ static int check_usage(const struct report_options *o)
 {
     if (!o->directories)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
+    if (forms_check_printed(report_forms, o->form, FORMS))
+        return -1;
     if (strlen(o->output) > FORMS_DIRECTORY)
         return error_report("--output %.100s...: the path is longer than %d characters", o->output, FORMS_DIRECTORY);
     return 0;
