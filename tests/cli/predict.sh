@@ -128,7 +128,7 @@ refuses 1 "an implementation to learn from that the run lacks" "--learn-from: kn
     --link-model latency=1us,bandwidth=1GB/s --learn-from none,ddp
 refuses 1 "a word to learn from that is empty" "--learn-from: known has no implementation 'ddp_bucketed:4,,x'" known \
     --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:4,,x
-refuses 1 "nothing to learn from" 'known: lacks `none`, or has nothing beside it to learn from' known --link-model latency=1us,bandwidth=1GB/s --learn-from none
+refuses 1 "nothing to learn from" 'known: lacks .none., or has nothing beside it to learn from' known --link-model latency=1us,bandwidth=1GB/s --learn-from none
 refuses 2 "hosts without ranks" '--ranks-per-host' known --link sweep/all_reduce --link-intra sweep/all_reduce --ranks-per-host 0
 refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
 write_run unfinished
