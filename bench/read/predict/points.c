@@ -182,7 +182,7 @@ static double normal(uint64_t stream, uint64_t number)
 enum { RESAMPLES = 1000 };
 enum { STREAM_ROUNDS, STREAM_LINK, STREAM_DRIFT, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
 
-/* Fills replayed[rounds] with a point's steps, and sets its members that come from them. Returns by
+/* Fills replayed[rounds] with the logarithms of a point's steps, and sets its members that come from them. Returns by
  * how much the logarithm of the step grows if all times of the link are one standard deviation longer. */
 static double replay_point(const struct points_model *m, struct point *p, double *replayed)
 {
@@ -213,6 +213,8 @@ static double replay_point(const struct points_model *m, struct point *p, double
                             &p->compute,   &p->attainable, &p->sum}; /* of the mean round */
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         *part[i] *= p->step / p->at.step;
+    for (size_t r = 0; r < t->rounds; r++)
+        replayed[r] = log(replayed[r]);
     p->basis = link_basis_name[basis];
     free(plan.bucket);
     free(compute.ready);
@@ -228,7 +230,7 @@ static void resample_point(const struct points_model *model, const double *repla
     for (size_t i = 0; i < RESAMPLES; i++) {
         double sum = 0;
         for (size_t r = 0; r < rounds; r++)
-            sum += log(replayed[(size_t)(uniform(STREAM_ROUNDS, i * rounds + r) * (double)rounds)]);
+            sum += replayed[(size_t)(uniform(STREAM_ROUNDS, i * rounds + r) * (double)rounds)];
         sample[i] = sum / (double)rounds + by_link * normal(STREAM_LINK, i) + model->drift * normal(STREAM_DRIFT, i) +
                     model->error * normal(STREAM_REPLAY + stream, i);
     }

@@ -54,8 +54,7 @@ void prediction_add_replay(const struct prediction *all)
                        &(struct table){.key = "replay",
                                        TABLE_COLUMNS(replay_columns),
                                        TABLE_ROWS(t->row, t->rows),
-                                       .note = {"Geometric means over the rounds. error: replayed / measured "
-                                                "- 1."}});
+                                       .note = {"Geometric means over the rounds. error: replayed / measured - 1."}});
 }
 
 /* ---- the predictions ---- */

@@ -30,10 +30,9 @@ struct trained {
 };
 
 /* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. only: labels of the
- * implementations to read beside `none`, separated by commas; "": all. The run's compute series
- * is that of its rounds; a round's times are multiplied by the mean over steps of the slowest rank's step / the slowest
- * rank's mean step, since ranks that synchronise wait for the slowest one in every step. Returns 0; or -1, reported.
- * Release with trained_destroy in either case. */
+ * implementations to read beside `none`, separated by commas; "": all. A round's times are multiplied by the mean over
+ * steps of the slowest rank's step / the slowest rank's mean step, since ranks that synchronise wait for the slowest
+ * one in every step. Returns 0; or -1, reported. Release with trained_destroy in either case. */
 int trained_read(struct trained *trained, const char *directory, const char *only);
 void trained_destroy(struct trained *trained);
 

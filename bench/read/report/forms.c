@@ -138,7 +138,7 @@ static int each_picture(const cJSON *document, const char *directory, const char
         if (status || strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
         snprintf(own, sizeof own, "%.*s/pictures/%.140s.svg", FORMS_DIRECTORY, directory, json_string(block, "name"));
-        for (size_t i = 0; i < FORMS && !status; i++)
+        for (size_t i = 0; i < FORMS && !status && !is_written; i++)
             status = files_check_apart("output", own, report_forms[i].option, path[i]);
         if (!status)
             status = is_written ? files_replace_path("output", own, SVG_MARK, json_string(block, "svg"))
