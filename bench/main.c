@@ -156,7 +156,8 @@ static int dry_run(const void *context, int ranks, int on_gpus, cJSON *summary)
 
 static int run(void *context, const struct job *job, const struct command *command)
 {
-    const struct command_line *line = context;
+    struct command_line *line = context;
+    implementations_mark_twins(line->run.training.implementation, line->run.training.n, job->size, job->local_size);
     return line->profile.profile ? profile_run(job, &line->run, &line->profile, command)
                                  : benchmark_run(job, &line->run, command);
 }

@@ -1,4 +1,4 @@
-/* best.c - compares several series with the least of them; critical values come from a simulation. */
+/* best.c - compares several series with the shortest of them; critical values come from a simulation. */
 #include "base/best.h"
 
 #include "kernels/error.h"
@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEVEL 0.95
+#define LEVEL  0.95
+#define CHANCE 0.01 /* of calling rounds dependent that are not, in any pair */
 enum { DRAWS = 8000 };
 
 /* ---- random numbers, equal in every run of the program ---- */
@@ -55,49 +56,41 @@ static double studentised(const double *mean, const double *residual, size_t col
     return squares > 0 ? (mean[i] - mean[j]) / sqrt(squares / (double)(n - 1)) : 0;
 }
 
-/* Draws k series of n standard normal samples. For each r from 2 to k, largest[(r - 1) * DRAWS] becomes the largest t
- * of the first r series, each compared with the one of least mean among these r; k has no effect on it. Only the inner
- * products of the residuals matter, and these are Wishart-distributed. Therefore the residuals are drawn as a
+/* Returns the largest t of k series of n standard normal samples, each compared with the one of least mean. Only the
+ * inner products of the residuals matter, and these are Wishart-distributed. Therefore the residuals are drawn as a
  * triangular matrix (Bartlett 1933) of at most n - 1 columns: square roots of chi-squared numbers on the diagonal,
  * normal numbers below it. mean[k] and residual[k, columns] are scratch. */
-static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double *residual, double *largest)
+static double draw_largest(uint64_t seed, size_t k, size_t n, double *mean, double *residual)
 {
     uint64_t *state = &seed;
     size_t columns = n - 1 < k ? n - 1 : k, least = 0;
-    double most = 0;
+    double largest = 0;
     for (size_t i = 0; i < k; i++) {
-        size_t from = i, to = i + 1;
         mean[i] = normal(state);
         for (size_t c = 0; c < columns; c++)
             residual[i * columns + c] = c < i ? normal(state) : c == i ? sqrt(chi_squared(state, n - 1 - i)) : 0;
-        if (mean[i] < mean[least]) { /* a new least mean: compares all series so far with it */
-            least = i;
-            from = 0;
-            most = 0;
-        }
-        for (size_t j = from; j < to; j++)
-            if (j != least)
-                most = fmax(most, studentised(mean, residual, columns, n, j, least));
-        largest[i * DRAWS] = most;
+        least = mean[i] < mean[least] ? i : least;
     }
+    for (size_t i = 0; i < k; i++)
+        if (i != least)
+            largest = fmax(largest, studentised(mean, residual, columns, n, i, least));
+    return largest;
 }
 
-/* Returns a static table: element r, 2 to k, is c(r) of best_compare. Computes it anew if n changes or k grows. */
-static const double *critical_values(size_t k, size_t n)
+/* Returns c of best_of; k is at least 2. */
+static double critical_value(size_t k, size_t n)
 {
-    static double *critical;
+    static double critical;
     static size_t of_k, of_n;
-    if (n == of_n && k <= of_k)
+    if (k == 2)
+        return stats_t_quantile(0.5 + LEVEL / 2, (double)(n - 1));
+    if (n == of_n && k == of_k)
         return critical;
-    double *largest = allocate(k * DRAWS, sizeof *largest), *mean = allocate(k, sizeof *mean);
+    double *largest = allocate(DRAWS, sizeof *largest), *mean = allocate(k, sizeof *mean);
     double *residual = allocate(k * k, sizeof *residual);
-    for (size_t d = 0; d < DRAWS && k > 2; d++)
-        draw_series(d, k, n, mean, residual, largest + d);
-    free(critical);
-    critical = allocate(k + 1, sizeof *critical);
-    critical[2] = stats_t_quantile(0.5 + LEVEL / 2, (double)(n - 1));
-    for (size_t r = 3; r <= k; r++)
-        critical[r] = fmax(critical[r - 1], stats_quantile(largest + (r - 1) * DRAWS, DRAWS, LEVEL));
+    for (size_t d = 0; d < DRAWS; d++)
+        largest[d] = draw_largest(d, k, n, mean, residual);
+    critical = stats_quantile(largest, DRAWS, LEVEL + 2 * sqrt(LEVEL * (1 - LEVEL) / DRAWS));
     of_k = k;
     of_n = n;
     free(largest);
@@ -106,82 +99,79 @@ static const double *critical_values(size_t k, size_t n)
     return critical;
 }
 
-/* ---- the procedure ---- */
+/* ---- the comparison ---- */
 
-struct candidate {
-    int series;
-    double mean, error; /* mean of log(sample / sample of best), and its standard error */
-    double evidence;    /* how clearly the series is greater than the best; the greatest evidence is tested first */
-};
-
-static int by_evidence(const void *a, const void *b)
+/* Returns 1 - the level of the interval of a pair, so that those of all pairs of k series hold together at LEVEL. */
+static double level_of_a_pair(int k)
 {
-    double x = ((const struct candidate *)a)->evidence, y = ((const struct candidate *)b)->evidence;
-    return (x < y) - (x > y);
+    return (1 - LEVEL) / (k * (k - 1) / 2.0);
 }
 
-static struct candidate candidate_of(int series, const double *a, const double *best, size_t n)
+static double median_ratio(const double *a, const double *b, size_t n)
 {
-    struct unpaired ratio = stats_log_ratio(a, best, n);
-    double mean = ratio.difference, error = ratio.error;
-    return (struct candidate){series, mean, error, error > 0 ? mean / error : mean != 0 ? copysign(INFINITY, mean) : 0};
+    double *ratio = allocate(n + 1, sizeof *ratio);
+    for (size_t i = 0; i < n; i++)
+        ratio[i] = a[i] / b[i];
+    double median = stats_median(ratio, n);
+    free(ratio);
+    return median;
 }
 
-void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out)
+static int best_by_medians(const double *const *sample, int k, size_t n)
 {
-    int m = 0, r = k; /* r: number of series not found slower so far, including the best */
-    struct candidate *candidate = allocate((size_t)k, sizeof *candidate);
-    for (int i = 0; i < k; i++) {
-        struct paired *paired = &out[i].paired;
-        *paired = (anytime ? stats_paired_anytime : stats_paired)(sample[i], sample[best], n, LEVEL);
-        paired->ci_low = paired->ci_high = NAN;
-        out[i].slower = 0;
-        if (i == best || n < STATS_LEAST)
-            continue;
-        candidate[m] = candidate_of(i, sample[i], sample[best], n);
-        if (anytime)
-            candidate[m].evidence = paired->ratio > 1 ? 1 - paired->p : paired->p - 1;
-        m++;
+    int best = 0;
+    double most = 0;
+    for (int i = 0; i < k && n; i++) {
+        double least = INFINITY;
+        for (int j = 0; j < k && least > most; j++)
+            least = i == j ? least : fmin(least, median_ratio(sample[j], sample[i], n));
+        best = least > most ? i : best;
+        most = fmax(most, least);
     }
-    qsort(candidate, (size_t)m, sizeof *candidate, by_evidence);
-    const double *critical = m && !anytime ? critical_values((size_t)k, n) : NULL;
-    for (const struct candidate *c = candidate; c < candidate + m; c++) {
-        struct against_best *of = &out[c->series];
-        struct paired *paired = &of->paired;
-        if (!critical) {
-            *paired = stats_paired_anytime(sample[c->series], sample[best], n, 1 - (1 - LEVEL) / (r * (r - 1) / 2.0));
-        } else {
-            paired->ci_low = exp(c->mean - critical[r] * c->error);
-            paired->ci_high = exp(c->mean + critical[r] * c->error);
-        }
-        of->slower = paired->ci_low > 1; /* after the first 0, all later series get 0: evidence falls, r stays */
-        r -= of->slower;
+    return best;
+}
+
+static int best_by_means(const double *const *sample, int k, size_t n)
+{
+    int best = 0;
+    for (int i = 1; i < k && n; i++)
+        best = stats_log_ratio(sample[i], sample[best], n).difference < 0 ? i : best;
+    return best;
+}
+
+struct against_best best_compare(const double *sample, const double *best, size_t n, int family, int anytime)
+{
+    struct against_best against = {
+        .paired = anytime ? stats_paired_anytime(sample, best, n, 1 - level_of_a_pair(family))
+                          : stats_paired(sample, best, n, LEVEL),
+        .dependent = stats_neighbours(sample, best, n, CHANCE / (family - 1)),
+    };
+    struct paired *paired = &against.paired;
+    if (!anytime && n >= STATS_LEAST) {
+        struct unpaired of = stats_log_ratio(sample, best, n);
+        double reach = critical_value((size_t)family, n) * of.error;
+        paired->ci_low = exp(of.difference - reach);
+        paired->ci_high = exp(of.difference + reach);
     }
-    free(candidate);
+    against.slower = paired->ci_low > 1;
+    return against;
 }
 
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out)
 {
-    int best = 0;
-    double *typical = allocate((size_t)k, sizeof *typical);
-    for (int i = 0; i < k; i++) {
-        typical[i] = stats_typical(sample[i], n, anytime).median;
-        best = typical[i] < typical[best] ? i : best;
-    }
-    best_compare(sample, k, n, best, anytime, out);
-    for (int i = 0; i < k && anytime; i++) {
-        struct paired *paired = &out[i].paired;
-        paired->ratio = typical[i] / typical[best];
-        stats_widen(&paired->ci_low, &paired->ci_high, paired->ratio);
-    }
-    free(typical);
+    int best = (anytime ? best_by_medians : best_by_means)(sample, k, n);
+    for (int i = 0; i < k; i++)
+        if (i == best)
+            out[i] = (struct against_best){.paired = {n ? 1 : NAN, NAN, NAN, 1, n}};
+        else
+            out[i] = best_compare(sample[i], sample[best], n, k, anytime);
     return best;
 }
 
-size_t best_least_rounds(int k)
+size_t best_least_rounds(int k, int anytime)
 {
     size_t n = STATS_LEAST;
-    while (k > 1 && stats_sign_p(n, 0) > (1 - LEVEL) / (k * (k - 1) / 2.0))
+    while (anytime && k > 1 && stats_sign_p(n, 0) > level_of_a_pair(k))
         n++;
     return n;
 }

@@ -1,42 +1,46 @@
-/* best.h - finds, of k series of n samples paired by round, the least and those significantly greater. */
+/* best.h - finds, of k series of n samples paired by round, the shortest, and compares the others with it. */
 #ifndef BENCH_BASE_BEST_H
 #define BENCH_BASE_BEST_H
 
 #include "base/stats.h"
 
 struct against_best {
-    /* the ratio of this series to the best; the interval is adjusted for the number of series, p is not */
+    /* The ratio of this series to the best. Its interval holds together with those of all other series; p does not. */
     struct paired paired;
-    int slower; /* 1: the whole interval of the ratio is above 1 */
+    int slower;       /* 1: the whole interval of the ratio is above 1 */
+    double dependent; /* correlation of neighbouring rounds, if it is too large for chance (stats_neighbours); else 0 */
 };
 
-/* Compares each series with series `best`, which the caller chose from the same samples. Fills out[k]; out[best] has
- * ratio 1. sample[i]: the n samples of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and no series
- * is slower. If n < STATS_LEAST or k < 2, intervals are NAN and no series is slower.
+/* Compares each of k series with the best of them, chosen from the same samples, and returns the index of the best.
+ * sample[i]: the n samples of series i, above 0; k is at least 1. Fills out[k]; out[best] has ratio 1 and no interval.
  *
- * The probability that any series is wrongly called slower is at most 5 % (family-wise), although best was chosen from
- * the same samples. The procedure is step-down. With r series left, including best, it tests the series of largest
- * t = m / se, where m is the mean of log(sample / sample of best), and se its standard error. If t is above c(r), the
- * series is slower and is removed; otherwise no series left is slower. The interval of a series is exp(m +- c(r) se).
- * c(2) is the two-sided 5 % point of Student's t with n - 1 degrees of freedom. Above r = 2, c(r) is simulated with a
- * fixed seed: among r series of independent normal samples with equal true means, each series is compared with the one
- * of least mean, and c(r) is the 95 % quantile of the largest t. If series depend on each other, for example by a
- * shared drift, or have unequal spreads, the largest t only becomes smaller (compare Hayter, Ann. Statist. 12 (1984)
- * 61-75, on Tukey's test); a test checks this.
+ * anytime 0: ratio is the geometric mean of sample / sample of the best in the same round, and the best is the series
+ * of least geometric mean. The interval is exp(m +- c se), where m is the mean of log(sample / sample of best), se its
+ * standard error, and c the same for all series. c is simulated with a fixed seed: among k series of independent normal
+ * samples with equal true means, each series is compared with the one of least mean, and c is the 95.5 % quantile of
+ * the largest t = m / se: 95 %, and two standard errors of the simulation. For k = 2 it is Student's 97.5 % point with
+ * n - 1 degrees of freedom. If series depend on each other, for example by a shared drift, or have unequal spreads, the
+ * largest t only becomes smaller (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test). Intervals are NAN if
+ * n < STATS_LEAST.
  *
- * anytime != 0: sampling may stop after any round. Intervals are then those of stats_paired_anytime at level
- * 1 - 5 % / (r (r - 1) / 2). Not thread-safe, because a static table of c(r) is kept. */
-void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out);
-
-/* Calls best_compare with the first series of least geometric mean (anytime: of least median) as best, or with series 0
- * if n = 0, and returns its index, so that no ratio is below 1. With anytime, ratios become those of the medians, and
- * their intervals, which are about the medians of ratios, are widened to contain them: give samples without a common
- * drift. */
+ * anytime 1: sampling may stop after any round. ratio is the median of sample / sample of the best in the same round;
+ * its interval is that of stats_paired_anytime at level 1 - 5 % / (k (k - 1) / 2). The best is the series i for which
+ * the least ratio to it, of all others, is greatest: if a series has no ratio below 1 to it, it is the best. (Medians
+ * of ratios need not agree on an order; then a ratio to the best may be below 1.)
+ *
+ * In both cases all k - 1 intervals contain the true ratios together with a probability of at least 95 %, whichever
+ * series was chosen as the best, so that a series is wrongly called slower in at most 5 % of cases. This assumes that
+ * rounds are exchangeable: independent, of equal distribution. With n = 0 all ratios are NAN, and series 0 is the best.
+ * Not thread-safe, because c is kept for the next call. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
-/* Returns the fewest rounds with which best_of, with anytime set, has intervals for k series: their p-values can then
- * reach 5 % / (k (k - 1) / 2). */
-size_t best_least_rounds(int k);
+/* Returns the comparison of a series with the best, as best_of makes it, with intervals for `family` series in all. For
+ * series that have fewer samples than others, since they are measured no more: compare them over the rounds of both. */
+struct against_best best_compare(const double *sample, const double *best, size_t n, int family, int anytime);
+
+/* Returns the fewest rounds with which best_of has intervals for k series; with anytime set, p-values can then reach
+ * 5 % / (k (k - 1) / 2). */
+size_t best_least_rounds(int k, int anytime);
 
 /* Whether the interval of to_best lies between 1 / (1 + share) and 1 + share (share 0.01: 1 %); false if it is NAN. */
 int best_within(const struct paired *to_best, double share);

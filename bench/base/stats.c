@@ -204,43 +204,46 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     return paired;
 }
 
-void stats_widen(double *low, double *high, double value)
-{
-    *low = *low > value ? value : *low;
-    *high = *high < value ? value : *high;
-}
-
 struct estimate stats_of_paired(const struct paired *paired)
 {
     return (struct estimate){paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
 }
 
-struct estimate stats_typical(const double *sample, size_t n, int medians)
+struct estimate stats_typical(const double *sample, size_t n, int anytime)
 {
-    return medians ? stats_estimate(sample, n) : stats_geometric(sample, n);
-}
-
-struct estimate stats_ratios(const double *a, const double *b, size_t n, int medians)
-{
-    struct paired paired = stats_paired(a, b, n, 0.95);
-    struct estimate estimate = stats_of_paired(&paired);
-    double *ratio = allocate(n + 1, sizeof *ratio);
-    for (size_t i = 0; i < n && medians; i++)
-        ratio[i] = a[i] / b[i];
-    if (medians) {
-        estimate = stats_estimate(ratio, n);
-        estimate.median = stats_median(a, n) / stats_median(b, n);
-        stats_widen(&estimate.ci_low, &estimate.ci_high, estimate.median);
-    }
-    free(ratio);
+    struct estimate estimate = anytime ? stats_estimate(sample, n) : stats_geometric(sample, n);
+    struct paired valid = stats_paired_anytime(sample, NULL, anytime ? n : 0, 0.95);
+    estimate.ci_low = anytime ? valid.ci_low : estimate.ci_low;
+    estimate.ci_high = anytime ? valid.ci_high : estimate.ci_high;
     return estimate;
 }
 
-struct estimate stats_excess(const double *a, const double *b, size_t n, int medians)
+struct estimate stats_ratios(const double *a, const double *b, size_t n, int anytime)
 {
-    struct estimate r = stats_ratios(a, b, n, medians);
-    double of = stats_typical(b, n, medians).median;
+    struct paired paired = (anytime ? stats_paired_anytime : stats_paired)(a, b, n, 0.95);
+    return stats_of_paired(&paired);
+}
+
+struct estimate stats_excess(const double *a, const double *b, size_t n, int anytime)
+{
+    struct estimate r = stats_ratios(a, b, n, anytime);
+    double of = stats_typical(b, n, anytime).median;
     return (struct estimate){of * (r.median - 1), of * (r.ci_low - 1), of * (r.ci_high - 1), NAN, NAN, n};
+}
+
+double stats_neighbours(const double *a, const double *b, size_t n, double chance)
+{
+    enum { FEWEST = 20 };
+    double mean = n ? stats_log_ratio(a, b, n).difference : 0, last = 0, products = 0, squares = 0, count = (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double x = log(a[i] / b[i]) - mean;
+        products += x * last;
+        squares += x * x;
+        last = x;
+    }
+    double correlation = squares > 0 ? products / squares : 0;
+    double least = n < FEWEST ? INFINITY : stats_t_quantile(1 - chance, 1e6) / sqrt(count) - 1 / count;
+    return correlation > least ? correlation : 0;
 }
 
 double stats_sign_p(size_t n, size_t k)
@@ -280,29 +283,6 @@ struct paired stats_paired_anytime(const double *a, const double *b, size_t n, d
     }
     free(ratio);
     return paired;
-}
-
-double *stats_levels(const double *const *series, int k, size_t n)
-{
-    double *level = allocate(n + 1, sizeof *level);
-    for (size_t r = 0; r < n; r++) {
-        double sum = 0;
-        for (int i = 0; i < k; i++)
-            sum += log(series[i][r]);
-        level[r] = k ? exp(sum / k) : 1;
-    }
-    double usual = stats_median(level, n);
-    for (size_t r = 0; r < n; r++)
-        level[r] /= usual;
-    return level;
-}
-
-double *stats_steady(const double *sample, const double *level, size_t from, size_t to)
-{
-    double *steady = allocate(to - from + 1, sizeof *steady);
-    for (size_t r = from; r < to; r++)
-        steady[r - from] = sample[r] / level[r];
-    return steady;
 }
 
 static double mean_log(const double *sample, size_t n)

@@ -42,19 +42,23 @@ enum { STATS_LEAST = 6 };
  * is 1. If all x_i are equal, both ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
-/* Widens the interval [*low, *high] so that it contains a value; ends that are NAN stay NAN. */
-void stats_widen(double *low, double *high, double value);
-
 /* Returns the ratio and its interval as an estimate without percentiles. */
 struct estimate stats_of_paired(const struct paired *paired);
 
-/* Figures that are read together have one basis: geometric means, as stats_geometric and stats_paired compute them, or
- * if `medians` is 1, medians, as stats_estimate computes them. stats_typical: of samples; stats_ratios: the typical
- * a / the typical b, with an interval from the ratios a[i] / b[i] (for medians widened to contain it); stats_excess:
- * (ratio - 1) x the typical b, for the ratio and both ends of its interval. */
-struct estimate stats_typical(const double *sample, size_t n, int medians);
-struct estimate stats_ratios(const double *a, const double *b, size_t n, int medians);
-struct estimate stats_excess(const double *a, const double *b, size_t n, int medians);
+/* Figures that are read together have one basis. anytime 0: geometric means, with intervals for a fixed n
+ * (stats_geometric, stats_paired). anytime 1: medians, with intervals that hold at any n at which sampling may stop
+ * (stats_paired_anytime), at 95 %. Both estimates lie inside their intervals. stats_typical: of samples, with
+ * percentiles; stats_ratios: of the ratios a[i] / b[i]; stats_excess: (ratio - 1) x the typical b, for the ratio and
+ * both ends of its interval. Medians of ratios are not ratios of medians. */
+struct estimate stats_typical(const double *sample, size_t n, int anytime);
+struct estimate stats_ratios(const double *a, const double *b, size_t n, int anytime);
+struct estimate stats_excess(const double *a, const double *b, size_t n, int anytime);
+
+/* Returns the correlation of log(a[i] / b[i]) with its successor (the lag-1 autocorrelation), if it is larger than it
+ * would be by chance in a share `chance` of cases with independent rounds; otherwise 0, as with fewer than 20 rounds.
+ * Without dependence it has a mean of -1 / n and a variance of about 1 / n, whatever the distribution (Moran,
+ * Biometrika 35 (1948) 255-260). */
+double stats_neighbours(const double *a, const double *b, size_t n, double chance);
 
 /* Compares a with b (NULL: with 1) for an n that is not fixed in advance, so that sampling may stop after any sample:
  * ratio is the median, and the intervals of all n together contain the true median with probability `level`. This is a
@@ -105,12 +109,6 @@ struct measured {
  * Construction of Confidence Limits about Effect Measures: A General Approach, Statist. Med. 27 (2008) 1693-1702. */
 struct measured stats_difference(struct measured x, struct measured y);
 struct measured stats_ratio(struct measured x, struct measured y);
-
-/* What slows the machine during a whole round slows all series of that round alike. stats_levels returns the level of
- * each round, [n]: the geometric mean over series[k], divided by the median of these means (k = 0: 1). stats_steady
- * returns the samples of rounds [from, to), each divided by the level of its round. The caller frees both arrays. */
-double *stats_levels(const double *const *series, int k, size_t n);
-double *stats_steady(const double *sample, const double *level, size_t from, size_t to);
 
 /* Holm's step-down test of m hypotheses with weights above 0, at the family-wise level `level`. Hypotheses are tested
  * in the order of p / weight, until one is not rejected. step[i] becomes the level of the test of hypothesis i: `level`

@@ -112,8 +112,10 @@ const char *text_duration(char text[CELL], double seconds)
         snprintf(text, CELL, "%.0f s", seconds < 1 ? 1 : seconds);
     else if (seconds < 3599.5)
         snprintf(text, CELL, "%d min %02d s", (int)(seconds + 0.5) / 60, (int)(seconds + 0.5) % 60);
-    else
+    else if (seconds < 48 * 3600)
         snprintf(text, CELL, "%.0f h %02d min", floor(seconds / 3600), (int)(fmod(seconds, 3600) / 60));
+    else
+        snprintf(text, CELL, "%.0f days", seconds / 86400);
     return text;
 }
 

@@ -28,9 +28,10 @@ enum verdict_kind verdict_judge(const struct against_best *against, double withi
     return against->slower ? VERDICT_SLOWER : best_within(&against->paired, within) ? VERDICT_TIE : VERDICT_UNDECIDED;
 }
 
-static int by_step(const void *a, const void *b)
+static int by_ratio(const void *a, const void *b)
 {
-    double x = ((const struct verdict_item *)a)->step, y = ((const struct verdict_item *)b)->step;
+    double x = ((const struct verdict_item *)a)->against.paired.ratio;
+    double y = ((const struct verdict_item *)b)->against.paired.ratio;
     return (x > y) - (x < y);
 }
 
@@ -63,38 +64,58 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     }
 }
 
-/* Adds two sentences on the best: its name and cost, and the options that select it. */
+/* Adds two sentences on the best: its name, step and cost, and the options that select it. */
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
-    const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
+    const struct estimate *cost = &verdict->cost;
     /* what follows the first : in the label is said in words */
-    int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
-    char size[2 * CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
+    int sign = cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
+    char size[2 * CELL] = "", step[CELL], extra[CELL], against[3 * CELL] = "", options[3 * CELL],
+                  pytorch[2 * CELL] = "";
     if (*verdict->size) {
         snprintf(size, sizeof size, ", %s MiB", verdict->size);
         if (!strcmp(verdict->strategy, "ddp_bucketed") && !strchr(verdict->size, '+'))
             snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
     }
-    if (isfinite(given->ci_low))
-        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * (sign > 0 ? given->ci_low : -given->ci_high),
-                 1e3 * (sign > 0 ? given->ci_high : -given->ci_low));
+    text_milliseconds(step, verdict->step.median, cost->n ? NAN : verdict->step.ci_low, verdict->step.ci_high);
+    text_milliseconds(extra, sign * cost->median, sign > 0 ? cost->ci_low : -cost->ci_high,
+                      sign > 0 ? cost->ci_high : -cost->ci_low);
     int unknown = cost->ci_low <= 0 && cost->ci_high >= 0;
     if (cost->n)
-        snprintf(against, sizeof against, " %s than without communication%s, %.1f %% of a step of %.2f ms",
-                 sign > 0 ? "slower" : "faster", unknown ? " (not significant)" : "",
-                 100 * fabs(cost->median) / verdict->step.median, 1e3 * verdict->step.median);
+        snprintf(against, sizeof against, ", which is %s (%.1f %%) %s than without communication%s", extra,
+                 100 * fabs(cost->median) / verdict->none, sign > 0 ? "longer" : "shorter",
+                 unknown ? " (not significant)" : "");
     print_options(options, verdict);
-    results_add_sentence(summary, list, "%s %.*s%s%s: %s%.2f ms%s%s.", undecided ? "Shortest so far is" : "Use", name,
-                         verdict->label, size, verdict->form_words, cost->n ? "" : "step ", 1e3 * sign * given->median,
-                         interval, against);
+    results_add_sentence(summary, list, "%s %.*s%s%s: a step takes %s%s.", undecided ? "Shortest so far is" : "Use",
+                         name, verdict->label, size, verdict->form_words, step, against);
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 
-/* Adds a sentence that lists the items of a kind with their ratios, and how many samples would decide those that are
- * undecided. */
+/* Writes how much longer measuring would have to go on until no item is undecided: a time where it is known how long a
+ * sample takes. needed: number of samples in all (best_rounds_needed). */
+static const char *print_needed(char text[3 * CELL], const struct verdict *verdict, double needed)
+{
+    enum { HOUR = 3600, MANY = 100 };
+    double more = needed - (double)verdict->step.n, seconds = more * verdict->sample_seconds;
+    int is_timed = isfinite(seconds) != 0, is_long = is_timed ? seconds > HOUR : more > MANY;
+    char number[CELL], count[CELL + 16], time[CELL] = "";
+    snprintf(count, sizeof count, "%s %ss", text_rounded(number, more, 2), verdict->sample);
+    text_duration(time, is_timed ? seconds : 0);
+    if (!isfinite(more))
+        return strcpy(text, "");
+    if (is_long)
+        snprintf(text, 3 * CELL, " At this noise it would take about %s more to decide: an idle machine is needed.",
+                 is_timed ? time : count);
+    else
+        snprintf(text, 3 * CELL, is_timed ? " About %s more (%s) would decide." : " About %s more%s would decide.",
+                 is_timed ? time : count, is_timed ? count : "");
+    return text;
+}
+
+/* Adds a sentence that lists the items of a kind with their ratios, and what would decide those that are undecided. */
 static void add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
 {
-    char *text = NULL, heading[HEADING], change[CELL], more[2 * CELL] = "";
+    char *text = NULL, heading[HEADING], change[CELL], more[3 * CELL] = "";
     size_t length = 0;
     int items = 0;
     double needed = 0;
@@ -108,9 +129,8 @@ static void add_kind(const struct verdict *verdict, enum verdict_kind kind, cons
         needed = fmax(needed, best_rounds_needed(&item->against, verdict->within));
     }
     text_end(out);
-    if (kind == VERDICT_UNDECIDED && needed < 1e6)
-        snprintf(more, sizeof more, " About %s more %ss would decide.",
-                 text_rounded(change, needed - (double)verdict->step.n, 2), verdict->sample);
+    if (kind == VERDICT_UNDECIDED)
+        print_needed(more, verdict, needed);
     if (items)
         results_add_sentence(summary, list, "%s: %s.%s", kind_heading(heading, kind, verdict->within), text, more);
     free(text);
@@ -119,7 +139,7 @@ static void add_kind(const struct verdict *verdict, enum verdict_kind kind, cons
 /* Adds a sentence on why there is no verdict; returns 0, with nothing added, if there is a verdict. */
 static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
-    size_t least = verdict->anytime ? best_least_rounds(verdict->n + 1) : STATS_LEAST;
+    size_t least = best_least_rounds(verdict->n + 1, verdict->anytime);
     if (verdict->ranks == 1)
         results_add_sentence(summary, list, "Nothing to choose: one rank has nothing to reduce.");
     else if (verdict->candidates < 2)
@@ -130,6 +150,27 @@ static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *
     else
         return 0;
     return 1;
+}
+
+/* Adds what the percentages are, what their intervals assume, and a warning if the rounds contradict it. */
+static void add_explanation(const struct verdict *verdict, const char *list, cJSON *summary)
+{
+    const struct verdict_item *most = verdict->item;
+    for (int i = 0; i < verdict->n; i++)
+        most = verdict->item[i].against.dependent > most->against.dependent ? &verdict->item[i] : most;
+    if (verdict->explain)
+        results_add_sentence(summary, list,
+                             "In %%: how much longer a step takes than with the best, %s by %s (%s), the shortest "
+                             "first; slower: the interval is above 0. The 95 %% holds for all these intervals at "
+                             "once%s, allows for the best having been picked from the same %ss, and assumes that %ss "
+                             "are independent.",
+                             verdict->sample, verdict->sample, verdict->anytime ? "median" : "geometric mean",
+                             verdict->anytime ? ", whenever the rounds end" : "", verdict->sample, verdict->sample);
+    if (verdict->n && most->against.dependent > 0)
+        results_add_sentence(summary, list,
+                             "Warning: consecutive %ss depend on each other (%s: correlation %.2f), so the intervals "
+                             "are too narrow, and what is called slower may be chance.",
+                             verdict->sample, most->label, most->against.dependent);
 }
 
 static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
@@ -144,18 +185,12 @@ static void add_sentences(const struct verdict *verdict, const char *list, cJSON
         results_add_sentence(summary, list, "Bucket size with the shortest step: %s MiB.", verdict->best_size);
     for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
         add_kind(verdict, kind, list, summary);
-    if (verdict->explain)
-        results_add_sentence(summary, list,
-                             "In %%: how much longer a step takes than with the best, %s by %s (%s), "
-                             "shortest step first; slower: the interval is above 0. The 95 %% holds for all intervals "
-                             "at once%s, and allows for the best having been picked from the same %ss.",
-                             verdict->sample, verdict->sample, verdict->anytime ? "median" : "geometric mean",
-                             verdict->anytime ? ", whenever the rounds end" : "", verdict->sample);
+    add_explanation(verdict, list, summary);
 }
 
 void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
 {
-    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_step);
+    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_ratio);
     if (verdict->label)
         add_data(verdict, summary);
     add_sentences(verdict, list, summary);

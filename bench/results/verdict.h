@@ -24,8 +24,7 @@ enum verdict_kind verdict_judge(const struct against_best *against, double withi
 /* An implementation other than the best. */
 struct verdict_item {
     const char *label;
-    double step;                 /* step time in seconds, by which verdict_add sorts the items */
-    struct against_best against; /* its step / the step of the best */
+    struct against_best against; /* its step / the step of the best, by which verdict_add sorts the items */
 };
 
 /* A comparison. The caller owns the strings and the array. */
@@ -35,10 +34,12 @@ struct verdict {
     /* Of the best: options of its form, such as " --wire-dtype bf16", and words for it, such as ", bf16"; or "" */
     const char *form_options, *form_words;
     struct estimate step, cost; /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
+    double none;                /* the step of `none` in seconds, if the cost is known */
     const char *best_size;      /* fastest bucket size in MiB, if the best has no buckets; otherwise "" */
     double within;              /* margin of a tie, 0.01 is 1 % */
-    int anytime;                /* 1: the intervals hold at whichever round sampling stops (best_compare) */
+    int anytime;                /* 1: medians, whose intervals hold at whichever round sampling stops (best_of) */
     const char *sample;         /* what one sample comes from, as a word: "round" or "repeat" */
+    double sample_seconds;      /* how long a sample takes; NAN: not known */
     const char *option;         /* how to get more samples, such as --rounds */
     int explain;                /* 1: verdict_add adds a last sentence that explains the ratios */
     struct verdict_item *item;  /* [n], all implementations but the best; verdict_add sorts them */
@@ -49,8 +50,8 @@ struct verdict {
 /* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}: `options` are the
  * command-line options that select the best, `others` is an array of {implementation, verdict, ratio, low, high}. Also
  * adds sentences to the summary's list named `list`: what to use, or, if others are undecided, what is the shortest so
- * far; its cost, the options, which others tie, are undecided or are slower, with their ratios, and how many samples
- * would decide; or why there is no choice. */
+ * far; its cost, the options, which others tie, are undecided or are slower, with their ratios, and how much longer
+ * measuring would have to go on to decide; or why there is no choice. */
 void verdict_add(struct verdict *verdict, const char *list, cJSON *summary);
 
 /* ---- functions that read the member "verdict" back; saved: this member, or NULL ---- */

@@ -14,7 +14,8 @@ struct answer_row {
     const char *label;
     const char *size;                          /* bucket size as --bucket-size-mb takes it; "" without buckets */
     int buckets;                               /* number of collectives in a step */
-    struct estimate step, cost, phase[PHASES]; /* in seconds; cost: step - step of `none` */
+    struct estimate step, cost, phase[PHASES]; /* in seconds; cost: (to_none - 1) x none */
+    double to_none, none; /* step / step of `none` in the same round; the step of `none` in these rounds, in seconds */
     const struct search_row *searched;
     const char *verdict; /* the word shown: best, tie, undecided, slower, dropped, control */
 };
@@ -24,8 +25,8 @@ struct answer {
     struct answer_row row[MAX_IMPLEMENTATIONS];
 };
 
-/* Whether figures are medians: the stages rank by medians, and a final that may end at any round compares medians. */
-static int medians_of(const struct search *search)
+/* Whether figures are medians, with intervals that hold at any round: the stages, and a final that may end early. */
+static int is_anytime(const struct search *search)
 {
     return search->looks || !search->final;
 }
@@ -35,47 +36,46 @@ static int in_final(const struct search_row *row)
     return row->state == SEARCH_SLOWER || row->state == SEARCH_IN;
 }
 
+static const char *verdict_of(const struct search *s, int i)
+{
+    const struct search_row *row = &s->row[i];
+    if (row->state == SEARCH_CONTROL)
+        return "control";
+    if (!in_final(row))
+        return "dropped";
+    if (i == s->best)
+        return s->final ? verdict_kind_name[VERDICT_BEST] : "shortest";
+    return verdict_kind_name[verdict_judge(&row->against, VERDICT_WITHIN)];
+}
+
 static void make_rows(struct answer *a, const struct search *s, const struct measurements *m,
                       const struct implementation *implementation, const struct reducer *reducer)
 {
-    const double *all[SEARCH_ROWS];
-    int control = 0;
-    for (int i = 0; i < s->n; i++) {
-        all[i] = measurements_of(m, i, FIGURE_STEP);
-        control = s->row[i].state == SEARCH_CONTROL ? i : control;
-    }
-    double *levels = search_levels(s, all);
+    int control = 0, anytime = is_anytime(s);
+    while (s->row[control].state != SEARCH_CONTROL)
+        control++;
     for (int i = 0; i < s->n; i++) {
         const struct search_row *searched = &s->row[i];
-        size_t n = searched->to - searched->from;
+        size_t from = searched->from, n = searched->to - from;
         if (!n)
             continue;
-        double *step = stats_steady(all[i], levels, searched->from, searched->to);
-        double *of_none = stats_steady(all[control], levels, searched->from, searched->to);
+        const double *step = measurements_of(m, i, FIGURE_STEP) + from;
+        const double *of_none = measurements_of(m, control, FIGURE_STEP) + from;
+        size_t with_cost = i == control ? 0 : n;
         a->best = i == s->best ? a->n : a->best;
-        a->row[a->n++] = (struct answer_row){
-            .label = implementation[i].label,
-            .size = implementation[i].size.words,
-            .buckets = i == control ? 0 : reducer[i].plan.n,
-            .step = stats_typical(step, n, medians_of(s)),
-            .cost = stats_excess(step, of_none, i == control ? 0 : n, medians_of(s)),
-            .searched = searched,
-            .verdict = i == control ? "control"
-                       : !in_final(searched)
-                           ? "dropped"
-                           : verdict_kind_name[i == s->best ? VERDICT_BEST
-                                                            : verdict_judge(&searched->against, VERDICT_WITHIN)]};
-        if (!s->final && i == s->best)
-            a->row[a->n - 1].verdict = "shortest";
-        for (int p = 0; p < PHASES; p++) {
-            double *seconds = stats_steady(measurements_of(m, i, p), levels, searched->from, searched->to);
-            a->row[a->n - 1].phase[p] = stats_typical(seconds, n, medians_of(s));
-            free(seconds);
-        }
-        free(step);
-        free(of_none);
+        struct answer_row *row = &a->row[a->n++];
+        *row = (struct answer_row){.label = implementation[i].label,
+                                   .size = implementation[i].size.words,
+                                   .buckets = i == control ? 0 : reducer[i].plan.n,
+                                   .step = stats_typical(step, n, anytime),
+                                   .cost = stats_excess(step, of_none, with_cost, anytime),
+                                   .to_none = stats_ratios(step, of_none, with_cost, anytime).median,
+                                   .none = stats_typical(of_none, n, anytime).median,
+                                   .searched = searched,
+                                   .verdict = verdict_of(s, i)};
+        for (int p = 0; p < PHASES; p++)
+            row->phase[p] = stats_typical(measurements_of(m, i, p) + from, n, anytime);
     }
-    free(levels);
 }
 
 /* Adds which candidate to use, and how the other candidates of the final compare with it. */
@@ -91,19 +91,21 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .step = best->step,
                               .cost = best->cost,
                               .within = VERDICT_WITHIN,
-                              .anytime = medians_of(s),
+                              .anytime = is_anytime(s),
+                              .none = best->none,
                               .sample = "round",
+                              .sample_seconds = (s->seconds - s->stage_seconds) / (double)(s->rounds - s->stage_from),
                               .option = "by a longer --max-minutes",
                               .explain = 1,
                               .item = other};
     implementation_form(strategy, &verdict.form_options, &verdict.form_words);
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
-        if (*row->size && (!sized || row->step.median < sized->step.median))
+        if (*row->size && (!sized || row->to_none < sized->to_none))
             sized = row;
         if (in_final(row->searched) && row != best)
-            other[verdict.n++] = (struct verdict_item){row->label, row->step.median, row->searched->against};
+            other[verdict.n++] = (struct verdict_item){row->label, row->searched->against};
         if (row->searched->state == SEARCH_DROPPED)
-            verdict.is_open |= row->step.median < best->step.median;
+            verdict.is_open |= row->to_none < best->to_none;
     }
     verdict.best_size = sized ? sized->size : "";
     verdict_add(&verdict, "answers", summary);
@@ -117,7 +119,7 @@ static void add_plans(const struct answer *a, cJSON *summary)
     char change[CELL];
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++)
         if (in_final(row->searched) && row->searched->series == best->searched->series &&
-            row->searched->is_plan != best->searched->is_plan && (!other || row->step.median < other->step.median))
+            row->searched->is_plan != best->searched->is_plan && (!other || row->to_none < other->to_none))
             other = row;
     if (!other || !isfinite(other->searched->against.paired.ci_low))
         return;
@@ -143,16 +145,16 @@ static const struct column columns[] = {
 };
 /* clang-format on */
 
-static void add_table(const struct answer *a, int medians, cJSON *summary)
+static void add_table(const struct answer *a, int anytime, cJSON *summary)
 {
     char note[480];
     snprintf(
         note, sizeof note,
-        "%s over the rounds, with intervals from 6 rounds on. cost: step - step of `none`. "
-        "dropped: was in the slower half of a stage, so its rounds are of the stages, and those of the other rows of "
-        "the final. All steps are divided by the level of their round, which "
-        "removes what slowed the machine during a whole round.",
-        medians ? "Medians" : "Geometric means");
+        "%s over the rounds, with 95 %% intervals%s. cost: (step / step of `none` in the same round - 1) x step of "
+        "`none` in these rounds. dropped: was in the slower half of a stage, so its rounds are of the stages, and "
+        "those of the other rows of the final.%s",
+        anytime ? "Medians" : "Geometric means", anytime ? " from 8 rounds on" : " from 6 rounds on",
+        anytime ? " Medians of ratios are not ratios of medians." : "");
     results_add_table(summary, &(struct table){"candidates", NULL, TABLE_COLUMNS(columns),
                                                TABLE_ROWS(a->row, (size_t)a->n), .note = {note}});
 }
@@ -191,5 +193,5 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
         add_plans(&a, summary);
     }
     add_end(s, summary);
-    add_table(&a, medians_of(s), summary);
+    add_table(&a, is_anytime(s), summary);
 }

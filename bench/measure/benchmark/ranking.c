@@ -22,45 +22,20 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
     const double *gather = measurements_of(m, i, PHASE_PARAMETER_GATHER);
     double *wait = allocate(m->rounds + 1, sizeof *wait);
-    int medians = c->resolve > 0;
+    int anytime = c->resolve > 0;
     for (size_t r = 0; r < m->rounds; r++)
         wait[r] = sync[r] + gather[r];
     for (int figure = 0; figure < FIGURES; figure++)
-        row->seconds[figure] = stats_typical(measurements_of(m, i, figure), m->rounds, medians);
+        row->seconds[figure] = stats_typical(measurements_of(m, i, figure), m->rounds, anytime);
     row->tokens_per_second = rate(tokens, &row->seconds[FIGURE_STEP]);
     /* a figure that does not apply has n = 0 rounds; the row given for `none` or `ddp` is then not read */
     int synchronises = communicates && row->seconds[PHASE_GRADIENT_SYNC].median > 0;
-    row->communication_ratio = stats_ratios(wait, step, synchronises ? m->rounds : 0, medians);
+    row->communication_ratio = stats_ratios(wait, step, synchronises ? m->rounds : 0, anytime);
     row->to_ddp =
-        stats_ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds, medians);
+        stats_ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds, anytime);
     row->sync_cost = stats_excess(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
-                                  none < 0 || !communicates ? 0 : m->rounds, medians);
+                                  none < 0 || !communicates ? 0 : m->rounds, anytime);
     free(wait);
-}
-
-/* Returns a copy of the samples and of attainable[n, rounds] (or NULL) for the figures: with medians, each is divided
- * by the level of its round (the geometric mean of the steps of all rows, over its median), which removes what slowed
- * the machine during a whole round; medians of such samples agree with the comparisons round by round. Release both. */
-static struct measurements samples_for_figures(const struct measurements *m, int medians, double **attainable)
-{
-    struct measurements copy;
-    const double *step[MAX_IMPLEMENTATIONS];
-    double *bound = *attainable ? allocate((size_t)m->n * m->rounds + 1, sizeof *bound) : NULL;
-    measurements_create(&copy, m->n, m->rounds + 1);
-    copy.rounds = m->rounds;
-    for (int i = 0; i < m->n; i++)
-        step[i] = measurements_of(m, i, FIGURE_STEP);
-    double *level = stats_levels(step, medians ? m->n : 0, m->rounds);
-    for (int i = 0; i < m->n; i++)
-        for (size_t r = 0; r < m->rounds; r++) {
-            for (int figure = 0; figure < FIGURES; figure++)
-                measurements_of(&copy, i, figure)[r] = measurements_of(m, i, figure)[r] / level[r];
-            if (bound)
-                bound[(size_t)i * m->rounds + r] = (*attainable)[(size_t)i * m->rounds + r] / level[r];
-        }
-    *attainable = bound;
-    free(level);
-    return copy;
 }
 
 /* Compares the rows that are no controls: finds the fastest, and the ratio of each other row to the fastest. */
@@ -78,7 +53,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         c->row[i] = (struct ranking_row){.label = of->label,
                                          .implementation = of,
                                          .reduces = of->strategy->reduces,
-                                         .compared = strategy_is_compared(of->strategy),
+                                         .compared = implementation_is_compared(of),
                                          .gradient_error = NAN,
                                          .mark = ""};
         if (!c->row[i].compared)
@@ -100,12 +75,10 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
     c->row[c->fastest].mark = c->compared > 1 ? "*" : "";
 }
 
-void ranking_create(struct ranking *c, const struct measurements *measured, const struct implementation *implementation,
-                    int ranks, double tokens, double *attainable, double resolve)
+void ranking_create(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
+                    int ranks, double tokens, const double *attainable, double resolve)
 {
-    int none = -1, ddp = -1, medians = resolve > 0;
-    struct measurements samples = samples_for_figures(measured, medians, &attainable);
-    const struct measurements *m = &samples;
+    int none = -1, ddp = -1, anytime = resolve > 0;
     compare_rows(c, m, implementation, resolve);
     for (int i = m->n - 1; i >= 0; i--) {
         none = implementation[i].strategy == &strategy_none ? i : none;
@@ -118,20 +91,14 @@ void ranking_create(struct ranking *c, const struct measurements *measured, cons
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
         const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if `bounded` is 0 */
-        row->attainable = stats_typical(bound, bounded, medians);
-        row->step_to_attainable = stats_ratios(step, bound, bounded, medians);
+        row->attainable = stats_typical(bound, bounded, anytime);
+        row->step_to_attainable = stats_ratios(step, bound, bounded, anytime);
     }
-    measurements_destroy(&samples);
-    free(attainable);
 }
 
-double ranking_rounds_needed(const struct measurements *measured, const struct implementation *implementation,
-                             double resolve)
+double ranking_rounds_needed(const struct measurements *m, const struct implementation *implementation, double resolve)
 {
     struct ranking c;
-    double *attainable = NULL;
-    struct measurements samples = samples_for_figures(measured, resolve > 0, &attainable);
-    compare_rows(&c, &samples, implementation, resolve);
-    measurements_destroy(&samples);
+    compare_rows(&c, m, implementation, resolve);
     return c.rounds_needed;
 }

@@ -7,20 +7,20 @@
 #include "results/results.h"
 #include "training/training.h"
 
-/* Every time, rate and ratio of a row is a geometric mean over the rounds; with --resolve, whose verdicts are about
- * medians, a median of samples from which the level of their round is removed. */
+/* Every time, rate and ratio of a row is a geometric mean over the rounds; with --resolve, whose rounds end when a
+ * condition holds, a median, with an interval that holds whenever they end (stats_typical). */
 struct ranking_row {
     const char *label;                           /* label of the implementation, such as ddp */
     const struct implementation *implementation; /* must outlive the ranking */
-    int reduces, compared;                       /* compared 1: strategy_is_compared */
+    int reduces, compared;                       /* compared 1: implementation_is_compared */
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
                                             not communicate */
-    struct estimate sync_cost;          /* seconds: step(this) - step(none), paired by round; n is 0 if the row does not
-                                           communicate, or `none` is not compared */
-    struct estimate to_ddp;             /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
-    struct estimate attainable;         /* attainable step in seconds; n is 0 if not measured */
+    struct estimate sync_cost;  /* seconds: (step(this) / step(none) - 1) x step(none), by round; n is 0 if the row does
+                                   not  communicate, or `none` is not compared */
+    struct estimate to_ddp;     /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
+    struct estimate attainable; /* attainable step in seconds; n is 0 if not measured */
     struct estimate step_to_attainable; /* step(this) / attainable, paired by round */
     struct against_best to_fastest;     /* step(this) / step(fastest); paired.n is 0 if the row is not compared */
     double gradient_error;              /* set by the caller; NAN: not measured, or the row does not reduce */
@@ -29,7 +29,7 @@ struct ranking_row {
 };
 
 struct ranking {
-    int n, compared; /* n rows; `compared` of them are no controls (strategy_is_compared) */
+    int n, compared; /* n rows; `compared` of them are ranked (implementation_is_compared) */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */
     double within;        /* margin of a tie: `resolve`, or VERDICT_WITHIN */
@@ -41,7 +41,7 @@ struct ranking {
 /* Computes a ranking. tokens: tokens of a step on all ranks. attainable[n, rounds]: attainable steps in s, of rows that
  * reduce; or NULL. With resolve > 0, verdicts hold at any number of rounds (best_of with anytime set). */
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
-                    const struct implementation *implementation, int ranks, double tokens, double *attainable,
+                    const struct implementation *implementation, int ranks, double tokens, const double *attainable,
                     double resolve);
 
 /* Returns after how many rounds every compared row is known to be slower than the fastest row or within a factor of
@@ -58,7 +58,9 @@ void ranking_add_figures(const struct ranking *ranking, struct figure_list *figu
 /* Adds the table of the comparison to the summary. block_steps: number of timed steps in a block. */
 void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
 
-/* Adds the verdict of a run on `ranks` ranks and, with --resolve, whether every implementation has been resolved. */
-void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, cJSON *summary);
+/* Adds the verdict of a run on `ranks` ranks, whose rounds took round_seconds each, and, with --resolve, whether every
+ * implementation has been resolved. */
+void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, double round_seconds,
+                         cJSON *summary);
 
 #endif

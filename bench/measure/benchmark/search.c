@@ -71,53 +71,39 @@ void search_begin(struct search *s, double limit, double block_seconds)
 
 /* ---- comparisons ---- */
 
-double *search_levels(const struct search *s, const double *const *step)
-{
-    const double *whole[SEARCH_ROWS];
-    int n = 0;
-    for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_CONTROL || (s->row[i].state == SEARCH_IN && isfinite(step[i][0])))
-            whole[n++] = step[i];
-    return stats_levels(whole, n, s->rounds);
-}
-
-/* Finds the best of the rows in state IN, and the ratios of the others to it, by medians over all rounds. */
-static void rank(struct search *s, const double *const *step)
-{
-    double least = INFINITY, *levels = search_levels(s, step);
-    for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_IN) {
-            double *sample = stats_steady(step[i], levels, 0, s->rounds), median = stats_median(sample, s->rounds);
-            s->best = median < least ? i : s->best;
-            least = fmin(least, median);
-            s->row[i].against = (struct against_best){.paired = {median, NAN, NAN, 1, s->rounds}};
-            free(sample);
-        }
-    for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_IN)
-            s->row[i].against.paired.ratio /= least;
-    free(levels);
-}
-
-/* Compares the rows in state IN over the rounds of the final; significantly slower rows become SLOWER. */
-static void compare(struct search *s, const double *const *step)
+/* Finds the best of the rows in state IN over rounds [from, s->rounds), which all of them ran, and the ratios of the
+ * others to it, by medians if `anytime` is 1. Returns the index of the best. */
+static int find_best(struct search *s, const double *const *step, size_t from, int anytime)
 {
     struct against_best against[SEARCH_ROWS];
-    double *sample[SEARCH_ROWS] = {0}, *levels = search_levels(s, step);
+    const double *sample[SEARCH_ROWS] = {0};
     int number[SEARCH_ROWS] = {0}, k = 0;
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN) {
-            sample[k] = stats_steady(step[i], levels, s->stage_from, s->rounds);
+            sample[k] = step[i] + from;
             number[k++] = i;
         }
-    s->best = number[best_of((const double *const *)sample, k, s->rounds - s->stage_from, s->looks, against)];
-    for (int j = 0; j < k; j++) {
+    int best = number[best_of(sample, k, s->rounds - from, anytime, against)];
+    for (int j = 0; j < k; j++)
         s->row[number[j]].against = against[j];
-        if (against[j].slower)
-            s->row[number[j]].state = SEARCH_SLOWER;
-        free(sample[j]);
+    return best;
+}
+
+/* Finds the best row over the rounds of the final, and compares each row of the final with it, over the rounds of both.
+ * Rows that are significantly slower become SLOWER. */
+static void compare(struct search *s, const double *const *step)
+{
+    int family = search_count(s, SEARCH_IN) + search_count(s, SEARCH_SLOWER);
+    size_t from = s->stage_from;
+    s->best = find_best(s, step, from, s->looks);
+    for (int i = 0; i < s->n; i++) {
+        struct search_row *row = &s->row[i];
+        if (i == s->best || (row->state != SEARCH_IN && row->state != SEARCH_SLOWER))
+            continue;
+        row->against = best_compare(step[i] + from, step[s->best] + from, row->to - from, family, s->looks);
+        if (row->against.slower)
+            row->state = SEARCH_SLOWER;
     }
-    free(levels);
 }
 
 /* Drops the slowest rows until `left` rows are in state IN. */
@@ -195,7 +181,7 @@ static void begin_final(struct search *s, double seconds)
 static void end_stage(struct search *s, const double *const *step, int over, double seconds)
 {
     int half = (search_count(s, SEARCH_IN) + 1) / 2;
-    rank(s, step);
+    s->best = find_best(s, step, 0, 1);
     if (over) {
         s->end = SEARCH_TIME;
         return;

@@ -32,7 +32,7 @@ struct search_row {
     int series;                  /* above 0: number of the strategy whose bucket sizes these rows have, in order */
     int is_plan;                 /* 1: has buckets of several sizes; enters the final, if at all, with the best size */
     size_t from, to;             /* the row's figures use rounds [from, to): of the final, or all if it was dropped */
-    struct against_best against; /* step / step of the best, as last compared; its interval: only in the final */
+    struct against_best against; /* step / step of the best, as last compared; its interval counts in the final only */
 };
 
 struct search {
@@ -57,9 +57,6 @@ void search_begin(struct search *search, double limit, double block_seconds);
 /* Call after each round, `seconds` after the first round began: sets states, best and end. step[n][rounds]: the samples
  * of each row in seconds, finite in the rounds in which the row ran. */
 void search_round(struct search *search, const double *const *step, size_t rounds, double seconds);
-
-/* Returns the stats_levels of the rows that have run in all rounds; the caller frees them. */
-double *search_levels(const struct search *search, const double *const *step);
 
 int search_count(const struct search *search, enum search_state state); /* returns the number of rows in a state */
 int search_has_plans(const struct search *search);                      /* returns 1 if plans run in the next round */

@@ -80,7 +80,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 {
     enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
     struct column column[COLUMNS];
-    char note[800];
+    char note[1000];
     size_t columns = 0;
     int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0, other = 0;
     for (int i = 0; i < c->n; i++) {
@@ -96,15 +96,20 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
             column[columns++] = row_columns[i].column;
     snprintf(
         note, sizeof note,
-        "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
+        "%s over %zu round%s; a sample is the mean of %zu timed step%s. Intervals: 95 %%.%s%s "
         "sync: time spent waiting for communication after backward%s.%s%s%s%s",
         c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
-        text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
+        text_plural(block_steps),
+        c->resolve > 0
+            ? " Medians of ratios are not ratios of medians: vs ddp, comm ratio, sync cost and * come from the "
+              "ratios in each round."
+            : "",
+        to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
         releases ? ", and in it for a free buffer" : "",
         gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
                   "all-gathers counts as optimizer."
                 : "",
-        to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "",
+        to_none ? " sync cost: (step / step of `none` in the same round - 1) x step of `none`." : "",
         errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "",
         other ? " loss: in the last step of a block; ddp_powersgd and ddp_local train with other arithmetic, so they "
                 "are controls, not compared with the others."
@@ -119,7 +124,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 
 /* ---- the verdict ---- */
 
-/* Returns the row with the shortest step among those with buckets; NULL if fewer than two have them. */
+/* Returns the row of those with buckets with the least ratio to the best; NULL if fewer than two have them. */
 static const struct ranking_row *best_bucket(const struct ranking *c)
 {
     const struct ranking_row *best = NULL;
@@ -128,12 +133,12 @@ static const struct ranking_row *best_bucket(const struct ranking *c)
         if (!*row->implementation->size.words || !row->compared)
             continue;
         sizes++;
-        best = !best || row->seconds[FIGURE_STEP].median < best->seconds[FIGURE_STEP].median ? row : best;
+        best = !best || row->to_fastest.paired.ratio < best->to_fastest.paired.ratio ? row : best;
     }
     return sizes > 1 ? best : NULL;
 }
 
-void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJSON *summary)
+void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, double round_seconds, cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct ranking_row *bucket = best_bucket(c);
@@ -143,10 +148,11 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
                               .within = c->within,
                               .anytime = c->resolve > 0,
                               .sample = "round",
+                              .sample_seconds = round_seconds,
                               .option = c->resolve > 0 ? "by a longer --max-minutes" : "--rounds",
                               .explain = 1,
                               .item = other};
-    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++)
+    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
         if (c->fastest >= 0 && row == &c->row[c->fastest]) {
             verdict.label = row->label;
             verdict.strategy = row->implementation->strategy->name;
@@ -155,8 +161,11 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
             verdict.step = row->seconds[FIGURE_STEP];
             verdict.cost = row->sync_cost;
         } else if (c->fastest >= 0 && row->compared) {
-            other[verdict.n++] = (struct verdict_item){row->label, row->seconds[FIGURE_STEP].median, row->to_fastest};
+            other[verdict.n++] = (struct verdict_item){row->label, row->to_fastest};
         }
+        if (row->implementation->strategy == &strategy_none)
+            verdict.none = row->seconds[FIGURE_STEP].median;
+    }
     verdict_add(&verdict, "notes", summary);
     if (c->resolve <= 0)
         return;

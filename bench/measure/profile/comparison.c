@@ -8,16 +8,17 @@
 
 /* Compares the step of each profile with the shortest step (of those that are compared, if any is), adds the
  * verdict, and sets step_to_shortest of every profile. Returns the label of the profile with the shortest step. */
-static const char *compare_steps(struct profile *profile, int n, const struct measurements *m, cJSON *summary)
+static const char *compare_steps(struct profile *profile, int n, const struct measurements *m, double round_seconds,
+                                 cJSON *summary)
 {
     const double *step[MAX_IMPLEMENTATIONS] = {0};
     struct against_best against[MAX_IMPLEMENTATIONS];
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     int of[MAX_IMPLEMENTATIONS] = {0}, candidates = 0, reduce = 0;
     for (int i = 0; i < n; i++)
-        reduce += strategy_is_compared(profile[i].facts.strategy);
+        reduce += profile[i].facts.compared;
     for (int i = 0; i < n; i++)
-        if (strategy_is_compared(profile[i].facts.strategy) || !reduce) {
+        if (profile[i].facts.compared || !reduce) {
             step[candidates] = measurements_of(m, profile[i].row, FIGURE_STEP);
             of[candidates++] = i;
         }
@@ -32,6 +33,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .best_size = "",
                               .within = VERDICT_WITHIN,
                               .sample = "round",
+                              .sample_seconds = round_seconds,
                               .option = "--rounds",
                               .explain = 1,
                               .item = other};
@@ -44,7 +46,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
         struct profile *p = &profile[of[j]];
         p->step_to_shortest = stats_of_paired(&against[j].paired);
         if (j != best)
-            other[verdict.n++] = (struct verdict_item){p->facts.label, p->controls.step.median, against[j]};
+            other[verdict.n++] = (struct verdict_item){p->facts.label, against[j]};
     }
     if (m->rounds && n > 1)
         verdict_add(&verdict, "answers", summary);
@@ -118,10 +120,10 @@ static void add_tables(const struct profile *profile, int n, size_t rounds, cons
               "from post to completion. comm slowdown: duration of a collective in the step / alone.");
 }
 
-void profiles_add_comparison(struct profile *profile, int n, const struct measurements *m, cJSON *summary,
-                             struct figure_list *list)
+void profiles_add_comparison(struct profile *profile, int n, const struct measurements *m, double round_seconds,
+                             cJSON *summary, struct figure_list *list)
 {
-    const char *shortest = compare_steps(profile, n, m, summary);
+    const char *shortest = compare_steps(profile, n, m, round_seconds, summary);
     for (const struct profile *p = profile; p < profile + n; p++) {
         results_add_sentence(summary, "answers", "%s: %s", p->facts.label, p->overlap);
         for (const struct finding *f = p->findings.finding; f < p->findings.finding + p->findings.n; f++)

@@ -10,6 +10,7 @@
 struct profile_facts {
     const char *label, *bucket_words; /* label and bucket size of the implementation */
     const struct strategy *strategy;
+    int compared;                    /* 1: may be the best (implementation_is_compared) */
     int buckets;                     /* number of buckets in the plan */
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
     int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */

@@ -82,7 +82,8 @@ static int write_summaries(void *context)
     if (t->harness.job->rank || all->n == 1)
         return status;
     cJSON *summary = create_summary(all, NULL);
-    profiles_add_comparison(all->of, captured, &t->run.measurements, summary, &figures);
+    profiles_add_comparison(all->of, captured, &t->run.measurements,
+                            t->run.seconds / (double)t->run.measurements.rounds, summary, &figures);
     training_add_notes(t, summary);
     return harness_write_summary(&t->harness.results, summary, &figures, t->run.complete) ? -1 : status;
 }
@@ -236,6 +237,7 @@ static void collect_facts(struct profile *p, const struct training *t, const str
     p->facts = (struct profile_facts){
         .label = row->label,
         .strategy = row->strategy,
+        .compared = implementation_is_compared(row),
         .bucket_words = row->size.words,
         .buckets = plan.n,
         .ranks = job->size,

@@ -38,7 +38,7 @@ void profile_add_rank_tables(const struct profile *profile, cJSON *summary);
 
 /* Compares n profiles of one run over the complete rounds. Adds the answers of each profile and the tables to the
  * summary, and every figure of the comparison to the list. */
-void profiles_add_comparison(struct profile *profile, int n, const struct measurements *measurements, cJSON *summary,
-                             struct figure_list *list);
+void profiles_add_comparison(struct profile *profile, int n, const struct measurements *measurements,
+                             double round_seconds, cJSON *summary, struct figure_list *list);
 
 #endif

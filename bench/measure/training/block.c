@@ -179,17 +179,17 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
             FATAL("%zu spans were lost, because lane %d of the timeline was full", timeline->lane[i].dropped, i);
 }
 
-/* Stores the sample of a block, made from the reports of all ranks. shards 1: the ranks began without a barrier, as
- * weights were being gathered, so the mean of their times counts, and not the longest. */
+/* Stores the sample of a block, made from the reports of all ranks: the step of the slowest rank, and the means of its
+ * phases over the ranks. */
 static void keep_sample(struct measurements *m, int implementation, size_t round, const struct block_report *all,
-                        int ranks, size_t timed_steps, int shards)
+                        int ranks, size_t timed_steps)
 {
     double *sample = measurements_of(m, implementation, 0) + round;
     for (int r = 0; r < ranks; r++) {
         for (size_t p = 0; p < PHASES; p++)
             sample[p * m->capacity] += all[r].phase[p] / ranks;
-        double *step = &sample[FIGURE_STEP * m->capacity], seconds = all[r].seconds / (double)timed_steps;
-        *step = shards ? *step + seconds / ranks : fmax(*step, seconds);
+        double *step = &sample[FIGURE_STEP * m->capacity];
+        *step = fmax(*step, all[r].seconds / (double)timed_steps);
     }
 }
 
@@ -219,8 +219,7 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
 
     evaluate_steps(run, engine, b, &mine);
     job_gather(job, &mine, sizeof mine, all);
-    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps,
-                reducer->strategy->shards);
+    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps);
     losses_add(&run->losses, job, b->loss, must_agree);
     run->final_loss[b->implementation] = run->losses.mean[run->losses.steps - 1];
     b->other_cores = other_processes_watch(&h->other_processes, job);

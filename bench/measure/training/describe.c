@@ -16,6 +16,8 @@ static void describe_implementation(const struct implementation *row, const stru
 {
     json_add_text(item, "name", row->label);
     json_add_text(item, "strategy", row->strategy->name);
+    if (row->twin_of)
+        json_add_text(item, "twin_of", row->twin_of);
     cJSON_AddBoolToObject(item, "approximates", row->strategy->approximates);
     cJSON_AddBoolToObject(item, "traced", row->traced);
     cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
@@ -282,11 +284,13 @@ void training_add_notes(const struct training *t, cJSON *summary)
                              "Losses of implementations that send bfloat16 (--wire-dtype) are not compared: %d.",
                              narrow);
     for (int i = 0; i < run->options->n; i++) {
-        const struct strategy *asked = run->options->implementation[i].strategy, *used = t->engine.reducer[i].strategy;
-        if (used != asked)
-            results_add_sentence(summary, "notes", "%s does the same as %s here, since %s.",
-                                 run->options->implementation[i].label, used->name,
-                                 t->harness.job->hosts == 1 ? "all ranks are on one host" : "each host has one rank");
+        const struct implementation *row = &run->options->implementation[i];
+        const struct strategy *used = t->engine.reducer[i].strategy;
+        if (used != row->strategy)
+            results_add_sentence(summary, "notes", "%s does the same as %s here, since %s%s.", row->label,
+                                 row->twin_of ? row->twin_of : used->name,
+                                 t->harness.job->hosts == 1 ? "all ranks are on one host" : "each host has one rank",
+                                 row->twin_of ? ": it is timed, but not ranked" : "");
     }
     json_add_number(summary, "timed_steps_per_block", (double)run->block_steps);
     add_machine_notes(&t->harness, counts, summary);

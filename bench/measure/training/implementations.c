@@ -268,6 +268,27 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
     return n;
 }
 
+int implementation_is_compared(const struct implementation *row)
+{
+    return strategy_is_compared(row->strategy) && !row->twin_of;
+}
+
+static int same_buckets_and_kind(const struct implementation *a, const struct implementation *b)
+{
+    return !strcmp(a->size.words, b->size.words) && a->traced == b->traced && a->captured == b->captured &&
+           a->after_backward == b->after_backward;
+}
+
+void implementations_mark_twins(struct implementation *row, int n, int ranks, int local_size)
+{
+    for (int i = 0; i < n; i++) {
+        const struct strategy *used = strategy_used(row[i].strategy, ranks, local_size);
+        for (int j = 0; j < n && used != row[i].strategy && !row[i].twin_of; j++)
+            if (row[j].strategy == used && same_buckets_and_kind(&row[i], &row[j]))
+                row[i].twin_of = row[j].label;
+    }
+}
+
 void implementation_form(const struct strategy *strategy, const char **options, const char **words)
 {
     int narrow = strategy->wire == COMM_BF16, early = strategy->updates_early, releases = strategy->releases;

@@ -28,7 +28,15 @@ struct implementation {
     int traced;              /* 1: while the row runs, the device's operations are recorded */
     int after_backward;      /* 1: the row's collectives wait until backward ends (the control without overlap) */
     int captured;            /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
+    const char *twin_of;     /* label of a row of another strategy that runs the same operations; NULL: none */
 };
+
+/* Returns 1 if a row may be the best: its strategy may be, and it is no other row's twin. 0: it is a control. */
+int implementation_is_compared(const struct implementation *row);
+
+/* Sets twin_of in row[n], for so many ranks in all and on each host: where one strategy takes the place of another
+ * (strategy_used), a row of this other one with the same buckets is a twin, since only chance could rank the two. */
+void implementations_mark_twins(struct implementation *row, int n, int ranks, int local_size);
 
 /* --implementations: a list of NAME or LABEL=NAME, where NAME may be NAME:SIZE with a bucket size, and is NAME:N for a
  * strategy with a number; or `all`: every strategy without a number, labelled with its name. */

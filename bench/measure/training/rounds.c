@@ -28,8 +28,8 @@ static void fit_blocks(struct run *run, char *text, size_t size)
     char words[CELL];
     int reduce = 0, least = o->regime == REGIME_WARMUP ? RAMP_STEPS : 1;
     for (int i = 0; i < o->n; i++)
-        reduce += strategy_is_compared(o->implementation[i].strategy);
-    size_t rounds = best_least_rounds(reduce);
+        reduce += implementation_is_compared(&o->implementation[i]);
+    size_t rounds = best_least_rounds(reduce, 1);
     double of_a_step = spare * run->warm_step * o->n * (double)rounds; /* s: one step in every block of these rounds */
     double steps = floor(60 * o->max_minutes / of_a_step);
     if (!o->steps_per_block && !o->checkpoint_every && !o->keep_block_steps)
@@ -178,10 +178,11 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
         status = run_round(run, h, engine, hooks, &b, &progress);
         if (status)
             break;
+        run->seconds = clock_seconds_since(start_ns);
         if (hooks->plan)
-            hooks->plan(hooks->context, clock_seconds_since(start_ns));
+            hooks->plan(hooks->context, run->seconds);
         if (o->resolve > 0)
-            plan_more(run, job, hooks, clock_seconds_since(start_ns) / 60, &needed);
+            plan_more(run, job, hooks, run->seconds / 60, &needed);
         int is_due = run->measurements.rounds < run->planned && clock_seconds_since(written_ns) > summary_every_s;
         if (job_max(job, is_due) > 0) {
             status = job_agree(job, hooks->summary(hooks->context));

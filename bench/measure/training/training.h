@@ -32,6 +32,7 @@ struct run {
     struct measurements measurements;
     size_t planned;                    /* planned rounds; measuring ends when measurements.rounds equals `planned` */
     char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no block in the next round */
+    double seconds;                    /* that all rounds so far have taken */
     double warm_step;                  /* seconds of a typical step after the first one, on the slowest rank */
     struct losses losses;
     double final_loss[MAX_IMPLEMENTATIONS]; /* mean over ranks in the last step of the implementation's last block */

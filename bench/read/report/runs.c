@@ -71,8 +71,9 @@ static void read_implementations(struct report_run *run)
                                          .buckets = (size_t)cJSON_GetArraySize(collectives)};
         snprintf(i->subject, sizeof i->subject, "%s", json_string(one, "name"));
         snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
-        i->compared =
-            strcmp(i->strategy, "none") && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates"));
+        i->compared = strcmp(i->strategy, "none") &&
+                      !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates")) &&
+                      !*json_string(one, "twin_of");
         snprintf(i->plan, sizeof i->plan, "%s", strchr(size, '+') ? size : "");
         cJSON_ArrayForEach(collective, collectives)
         {

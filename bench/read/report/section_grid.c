@@ -104,6 +104,7 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
                               .best_size = "",
                               .within = VERDICT_WITHIN,
                               .sample = "repeat",
+                              .sample_seconds = NAN,
                               .option = "--repeats",
                               .item = other};
     for (const struct grid_point *p = point; p < point + n; p++) {
@@ -115,7 +116,7 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
             verdict.step = p->step_s;
         } else if (p->verdict != VERDICT_KINDS) {
             snprintf(name[verdict.n], NAME, *p->bucket ? "%s at %s MiB" : "%s", p->implementation, p->bucket);
-            other[verdict.n] = (struct verdict_item){name[verdict.n], p->step_s.median, p->to_best};
+            other[verdict.n] = (struct verdict_item){name[verdict.n], p->to_best};
             verdict.n++;
         }
     }

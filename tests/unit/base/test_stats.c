@@ -213,7 +213,7 @@ TEST(geometric_known)
 /* The excess over b is a difference of geometric means, and cannot be below -b. */
 TEST(excess_known)
 {
-    const double a[] = {1, 2, 4, 8, 16, 32}, b[] = {3, 3, 3, 3, 3, 3}, tiny[] = {1e-9, 1, 1e-9, 1, 1e-9, 1};
+    const double a[] = {1, 2, 4, 8, 16, 32, 5, 7}, b[] = {3, 3, 3, 3, 3, 3, 3, 3}, tiny[] = {1e-9, 1, 1e-9, 1, 1e-9, 1};
     struct estimate e = stats_excess(a, b, 6, 0), mean = stats_geometric(a, 6);
     ck_assert_double_eq_tol(e.median, mean.median - 3, 1e-13);
     ck_assert_double_eq_tol(e.ci_low, mean.ci_low - 3, 1e-13);
@@ -222,7 +222,7 @@ TEST(excess_known)
     ck_assert(e.ci_low > -3 && e.ci_low < -2.99);
     e = stats_excess(a, b, 5, 0);
     ck_assert(isfinite(e.median) && isnan(e.ci_low));
-    e = stats_excess(a, b, 6, 1); /* the median of the ratios is 2, and they lie between 1 / 3 and 32 / 3 */
+    e = stats_excess(a, b, 8, 1); /* the median of the ratios is 2, and they lie between 1 / 3 and 32 / 3 */
     ck_assert_double_eq_tol(e.median, 3, 1e-14);
     ck_assert_double_eq_tol(e.ci_low, -2, 1e-14);
     ck_assert_double_eq_tol(e.ci_high, 29, 1e-13);

@@ -145,7 +145,7 @@ TEST(other_arithmetic_is_not_compared)
     }
     ck_assert_double_eq_tol(c.row[3].sync_cost.median, 0.5, 1e-2);
     cJSON *summary = results_summary_create("benchmark", "", 6, 6, "rounds");
-    ranking_add_verdict(&c, 2, 6, summary);
+    ranking_add_verdict(&c, 2, 6, 0.1, summary);
     char *text = cJSON_PrintUnformatted(summary);
     ck_assert(strstr(text, "ddp_flat") && !strstr(text, "ddp_local") && !strstr(text, "ddp_powersgd"));
     free(text);
@@ -311,12 +311,14 @@ TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 static void is_possible(const struct estimate *e, double least)
 {
     ck_assert_int_eq(isfinite(e->ci_low), isfinite(e->ci_high));
-    ck_assert(!isfinite(e->ci_low) || (least < e->ci_low && e->ci_low <= e->median && e->median <= e->ci_high));
+    if (isfinite(e->ci_low) && (e->ci_low != 1 || e->ci_high != 1)) /* a row's ratio to itself is always 1 */
+        ck_assert(least < e->ci_low && e->ci_low < e->median && e->median < e->ci_high);
 }
 
-/* However few and noisy the rounds are, no interval of a time, rate or ratio reaches 0, no cost is below minus the step
- * of `none`, no row is shorter than the fastest by the ratio that judges it, tokens are rate times step, and the means
- * of the phases leave a rest of the step that is not below 0. */
+/* However few and noisy the rounds are, each estimate lies inside its interval, no interval of a time, rate or ratio
+ * reaches 0, no cost is below minus the step of `none`, tokens are rate times step, and of means, no row is shorter
+ * than the fastest by the ratio that judges it, ratios are ratios of the steps, and the phases leave a rest of the step
+ * that is not below 0. */
 TEST_EACH(no_figure_is_impossible, 2)
 {
     enum { N = 4, MOST = 14 };
@@ -344,19 +346,66 @@ TEST_EACH(no_figure_is_impossible, 2)
             is_possible(&row->sync_cost, -c.row[0].seconds[FIGURE_STEP].median);
             ck_assert_double_eq_tol(row->tokens_per_second.median * step->median, 1000, 1e-9);
             ck_assert(_i || of[PHASE_FORWARD].median + of[PHASE_GRADIENT_SYNC].median <= step->median);
-            if (row->reduces) { /* the ratio that judges a row is that of the steps shown */
-                double best = c.row[c.fastest].seconds[FIGURE_STEP].median;
-                ck_assert_double_ge(row->to_fastest.paired.ratio, 1 - 1e-12);
-                ck_assert_str_eq(row->mark, row - c.row == c.fastest                                   ? "*"
-                                            : verdict_judge(&row->to_fastest, c.within) == VERDICT_TIE ? "="
-                                                                                                       : "");
-                ck_assert_double_eq_tol(row->to_fastest.paired.ratio, step->median / best, 1e-9 * step->median / best);
-                ck_assert_double_eq_tol(row->sync_cost.median, step->median - c.row[0].seconds[FIGURE_STEP].median,
-                                        1e-9);
-            }
+            if (!row->reduces)
+                continue;
+            double best = c.row[c.fastest].seconds[FIGURE_STEP].median, ratio = row->to_fastest.paired.ratio;
+            double none = c.row[0].seconds[FIGURE_STEP].median;
+            ck_assert_str_eq(row->mark, row - c.row == c.fastest                                   ? "*"
+                                        : verdict_judge(&row->to_fastest, c.within) == VERDICT_TIE ? "="
+                                                                                                   : "");
+            ck_assert_int_eq(row->to_fastest.slower, row->to_fastest.paired.ci_low > 1);
+            if (_i) /* medians of ratios are not ratios of medians */
+                continue;
+            ck_assert_double_ge(ratio, 1 - 1e-12);
+            ck_assert_double_eq_tol(ratio, step->median / best, 1e-9 * ratio);
+            ck_assert_double_eq_tol(row->sync_cost.median, step->median - none, 1e-9);
         }
     }
     measurements_destroy(&measurements);
+}
+
+/* With --resolve all figures are medians of what the lines give, without any correction: here rounds differ by factors,
+ * and the median of the ratios is far from the ratio of the medians. */
+TEST(medians_are_of_the_rounds)
+{
+    double step[3][12] = {{1, 2, 4, 8, 16, 32, 64, 128, 256}, {0}, {0}};
+    static const double cost[9] = {1.5, 1.5, 1.5, 1.5, 1.1, 1.1, 1.1, 1.1, 1.1};
+    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
+    struct ranking c;
+    for (int r = 0; r < 9; r++) {
+        step[1][r] = cost[r] * step[0][r];
+        step[2][r] = 2 * step[0][r];
+    }
+    fill(3, 9, step, NULL);
+    ranking_create(&c, &measurements, rows, 2, 1000, NULL, 0.02);
+    ck_assert_double_eq_tol(c.row[0].seconds[FIGURE_STEP].median, 16, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].seconds[FIGURE_STEP].median, 17.6, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].sync_cost.median, 0.1 * 16, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].sync_cost.ci_high, 0.5 * 16, 1e-12);
+    ck_assert_double_eq_tol(c.row[2].to_ddp.median, 2 / 1.1, 1e-12);
+    ck_assert_int_eq(c.fastest, 1);
+    ck_assert_double_eq_tol(c.row[2].to_fastest.paired.ratio, 2 / 1.1, 1e-12);
+    ck_assert_double_eq_tol(c.row[2].to_fastest.paired.ci_low, 2 / 1.5, 1e-12);
+}
+
+/* A row that runs the operations of another has times and costs, but is not ranked. */
+TEST(twins_are_not_ranked)
+{
+    double step[3][12] = {{2, 2.01, 2, 2.01, 2, 2.01}, {3, 3.01, 3, 3.01, 3, 3.01}, {2.9, 2.91, 2.9, 2.91, 2.9, 2.91}};
+    struct implementation rows[] = {ROW(none), ROW(ddp_bucketed), ROW(ddp_hierarchical)}, other = ROW(ddp_bucketed);
+    fill(3, 6, step, NULL);
+    implementations_mark_twins(rows, 3, 4, 2); /* two hosts */
+    ck_assert(!rows[2].twin_of && compared(rows, 4).fastest == 2);
+    implementations_mark_twins(rows, 3, 4, 4); /* one host */
+    ck_assert_str_eq(rows[2].twin_of, "ddp_bucketed");
+    ck_assert(!rows[0].twin_of && !rows[1].twin_of);
+    struct ranking c = compared(rows, 4);
+    ck_assert(c.fastest == 1 && c.compared == 1 && c.row[2].to_fastest.paired.n == 0 && c.row[2].sync_cost.n == 6);
+    strcpy(other.size.words, "4"); /* buckets of another size */
+    rows[1] = other;
+    rows[2].twin_of = NULL;
+    implementations_mark_twins(rows, 3, 4, 4);
+    ck_assert_ptr_null(rows[2].twin_of);
 }
 
 /* Makes samples of an idle machine that drifts also within a round, with rounds in alternating order, 1 % of noise per

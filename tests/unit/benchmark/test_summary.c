@@ -87,18 +87,17 @@ static char *verdict(const struct implementation *rows, int n, size_t rounds, in
     measurements.n = n;
     ranking_create(&ranking, &measurements, rows, ranks, 1000, NULL, 0);
     ranking_add_table(&ranking, 3, summary);
-    ranking_add_verdict(&ranking, ranks, rounds, summary);
+    ranking_add_verdict(&ranking, ranks, rounds, 0.5, summary);
     return printed();
 }
 
 TEST(words_agree_with_the_figures)
 {
     char *text = verdict(row, ROWS, ROUNDS, 2);
-    expect(
-        text,
-        "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] slower than without communication, 16.7 % of a step of\n12.01 ms.\n"
-        "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
-        "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
+    expect(text, "\nUse fast, 0.25 MiB: a step takes 12.01 ms, which is 2.00 ms [2.00, 2.00] (20.0 %) longer "
+                 "than\nwithout communication.\n"
+                 "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
+                 "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     ck_assert_ptr_null(strstr(text, "Tie"));
     expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
     expect(text, "12.01 * 0.750  0.250"); /* row of `fast`: step, ratio to ddp, sync / step */
@@ -119,11 +118,13 @@ TEST_EACH(options_select_the_form_of_a_strategy, 3)
         const struct strategy *strategy;
         const char *label, *sentence, *options;
     } forms[] = {
-        {&strategy_ddp_bucketed_bf16, "fast:0.25:bf16", "\nUse fast, 0.25 MiB, bf16: 2.00",
+        {&strategy_ddp_bucketed_bf16, "fast:0.25:bf16", "\nUse fast, 0.25 MiB, bf16: a step takes 12.01",
          "--implementations ddp_bucketed --bucket-size-mb 0.25 --wire-dtype bf16"},
-        {&strategy_ddp_bucketed_update, "fast:0.25:update", "\nUse fast, 0.25 MiB, updated in backward: 2.00",
+        {&strategy_ddp_bucketed_update, "fast:0.25:update",
+         "\nUse fast, 0.25 MiB, updated in backward: a step takes 12.01",
          "--implementations ddp_bucketed --bucket-size-mb 0.25 --update-in-backward"},
-        {&strategy_ddp_sharded_gradients, "fast:0.25:gradients", "\nUse fast, 0.25 MiB, gradients sharded: 2.00",
+        {&strategy_ddp_sharded_gradients, "fast:0.25:gradients",
+         "\nUse fast, 0.25 MiB, gradients sharded: a step takes 12.01",
          "--implementations ddp_sharded --bucket-size-mb 0.25 --shard gradients"},
     };
     struct implementation rows[ROWS];
@@ -149,7 +150,7 @@ TEST(the_list_is_in_the_order_of_steps)
             measurements_of(&measurements, i, FIGURE_STEP)[r] =
                 0.012 + 0.00001 * (i == 1 ? 6 : i) + 0.0001 * (1 + (i == 1)) * (r >> i & 1);
     char *text = verdict(three, ROWS, ROUNDS, 2);
-    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.01, 12.09].\n"
+    expect(text, "\nUse best, 1 MiB: a step takes 12.05 ms [12.01, 12.09].\n"
                  "Options: --implementations ddp_bucketed --bucket-size-mb 1 (PyTorch's DDP: bucket_cap_mb=1)\n"
                  "Tie (within 2 %): near +");
     ck_assert(strstr(text, " far ") > strstr(text, " near "));
@@ -188,14 +189,14 @@ TEST_EACH(resolution_is_reported, 4)
          ROUNDS,
          "max_minutes",
          {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Undecided (not known to 1 %): ddp +",
-          "Shortest so far is fast, 0.25 MiB: 2.00 ms ["}},
+          "Shortest so far is fast, 0.25 MiB: a step takes 12.01 ms"}},
         {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Undecided (not known to 1 %):", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);
     for (int r = 0; r < ROUNDS && cases[_i].spread > 0; r++)
         ddp[r] = 0.012 * exp(cases[_i].spread / 4 * (r % 2 ? 1.1 : -1));
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, cases[_i].within);
-    ranking_add_verdict(&ranking, 2, cases[_i].planned, summary);
+    ranking_add_verdict(&ranking, 2, cases[_i].planned, 0.5, summary);
     char *text = printed();
     for (int i = 0; i < 3 && cases[_i].words[i]; i++)
         expect(text, cases[_i].words[i]);
@@ -210,7 +211,7 @@ TEST(a_missing_interval_is_reported)
 {
     measurements.rounds = 5;
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
-    ranking_add_verdict(&ranking, 2, 5, summary);
+    ranking_add_verdict(&ranking, 2, 5, 0.5, summary);
     char *text = printed();
     expect(text, "No verdict: too few rounds; use 8 or more (by a longer --max-minutes).\n");
     expect(text, "Not resolved to 1 % within --max-minutes: 5 rounds.");

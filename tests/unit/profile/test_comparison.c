@@ -33,13 +33,16 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
         double *step = measurements_of(&measurements, i, FIGURE_STEP);
         for (int r = 0; r < ROUNDS; r++)
             step[r] = 0.1 * (1 + 0.01 * r) * made_up[i].factor * (1 + made_up[i].jitter * (r % 2 ? 1 : -0.9));
-        profile[i] = (struct profile){
-            .row = i,
-            .facts = {.ranks = 2, .label = made_up[i].label, .bucket_words = "", .strategy = made_up[i].strategy},
-            .controls.step = stats_estimate(step, rounds),
-            .overlap = "Overlap: as made up."};
+        profile[i] = (struct profile){.row = i,
+                                      .facts = {.ranks = 2,
+                                                .label = made_up[i].label,
+                                                .bucket_words = "",
+                                                .strategy = made_up[i].strategy,
+                                                .compared = strategy_is_compared(made_up[i].strategy)},
+                                      .controls.step = stats_estimate(step, rounds),
+                                      .overlap = "Overlap: as made up."};
     }
-    profiles_add_comparison(profile + first, PROFILES - first, &measurements, summary, list);
+    profiles_add_comparison(profile + first, PROFILES - first, &measurements, 0.1, summary, list);
     measurements_destroy(&measurements);
     return summary;
 }
@@ -61,7 +64,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
     struct figure_list list = {0};
     cJSON *summary = compare(ROUNDS, &list);
     /* the answers in order; `none` is not among them */
-    static const char *const expected[] = {"Shortest so far is ddp: step 10", "Options: --implementations ddp",
+    static const char *const expected[] = {"Shortest so far is ddp: a step takes 10", "Options: --implementations ddp",
                                            "Undecided (not known to 2 %): alike +0.05 % [-", "Slower: slow +20.0 % [+",
                                            "In %: how much longer a step takes than with the best, "};
     const cJSON *line = cJSON_GetObjectItemCaseSensitive(summary, "answers")->child;
