@@ -153,24 +153,31 @@ static void judge_group(struct grid_point *point, size_t points)
     free(of);
 }
 
+/* Returns the point of the same implementation with the next smaller (side -1) or larger (1) size; NULL: none. */
+static const struct grid_point *next_size(const struct grid_point *point, size_t n, const struct grid_point *of,
+                                          int side)
+{
+    const struct grid_point *next = NULL;
+    for (const struct grid_point *p = point; p < point + n; p++)
+        if (!strcmp(p->implementation, of->implementation) && side * (p->of->mb - of->of->mb) > 0 &&
+            (!next || side * (p->of->mb - next->of->mb) < 0))
+            next = p;
+    return next;
+}
+
 const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n)
 {
     const struct grid_point *best = point;
-    int smaller = 0, larger = 0;
-    while (best < point + n && (!*best->bucket || !best->of->compared))
+    while (best < point + n && best->verdict != VERDICT_BEST)
         best++;
     *text = 0;
-    if (best == point + n || best->verdict == VERDICT_UNDECIDED || point->ranks < 2)
+    if (best == point + n || !*best->bucket || point->ranks < 2)
         return text;
-    for (const struct grid_point *p = point; p < point + n; p++)
-        if (!strcmp(p->implementation, best->implementation)) {
-            smaller |= p->of->mb < best->of->mb;
-            larger |= p->of->mb > best->of->mb;
-        }
     const struct run_implementation *of = best->of;
-    if (larger && !smaller && (!of->tensors || of->buckets < of->tensors))
+    const struct grid_point *smaller = next_size(point, n, best, -1), *larger = next_size(point, n, best, 1);
+    if (larger && !smaller && larger->verdict == VERDICT_SLOWER && (!of->tensors || of->buckets < of->tensors))
         snprintf(text, 200, "%s is best at the smallest size tried: try smaller.", best->implementation);
-    if (smaller && !larger && of->buckets != 1)
+    if (smaller && !larger && smaller->verdict == VERDICT_SLOWER && of->buckets != 1)
         snprintf(text, 200, "%s is best at the largest size tried: try larger.", best->implementation);
     return text;
 }

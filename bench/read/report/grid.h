@@ -49,15 +49,15 @@ int grid_is_in(const char *directory);
 int grid_add(struct grid *grid, const struct report_run *run);
 
 /* Judges each group of points with the same ranks and model, by the repeats that all points of the group have. The best
- * is the point with the least mean step that is not of `none`. best_compare compares the other points with the best,
- * and stats_paired compares `none` with the best. Sorts the points by ranks, model and mean step. */
+ * is the point with the least mean step that is not of `none`. best_of compares the other points with the best, and
+ * stats_paired compares `none` with the best. Sorts the points by ranks, model and mean step. */
 void grid_judge(struct grid *grid);
 
 /* Returns the index after the last point of the group that begins with point `first`. */
 size_t grid_group_end(const struct grid *grid, size_t first);
 
-/* Returns a sentence if the best bucket size of a judged group, point[n], is the smallest or largest one tried. Returns
- * "" if it is neither, if no size has a verdict, or if a smaller or larger size would give the same buckets. */
+/* Returns a sentence if the best point of a judged group, point[n], has the smallest or largest bucket size tried, and
+ * the size next to it is slower. Otherwise, or if a smaller or larger size would give the same buckets, returns "". */
 const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n);
 
 void grid_destroy(struct grid *grid); /* frees all members, which may be 0 */

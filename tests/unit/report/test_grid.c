@@ -187,15 +187,16 @@ TEST(controls_alone)
     ck_assert(isnan(point("none")->to_best.paired.ratio));
 }
 
-/* Returns the bucket sizes to try next, according to the advice, if the best of three sizes is `mb`; "": no advice. */
-static const char *edge_of(double mb, size_t buckets, size_t tensors)
+/* Returns the bucket sizes to try next, according to the advice, if the best of three sizes is `mb`, and a step
+ * of the others takes `others` times as long; "": no advice. */
+static const char *edge_of(double mb, size_t buckets, size_t tensors, double others)
 {
     grid_destroy(&grid);
     for (double size = 1; size <= 4; size *= 2)
         for (size_t repeat = 1; repeat <= 6; repeat++) {
             struct run_implementation of = {
                 .strategy = "ddp_bucketed", .compared = 1, .mb = size, .buckets = buckets, .tensors = tensors};
-            add_run(2, "b", of, repeat, (size == mb ? 1 : 2) + 0.01 * (double)repeat);
+            add_run(2, "b", of, repeat, size == mb ? 1 : others + (repeat % 2 ? 0.01 : -0.01));
             of.mb = mb / 8 + mb * size; /* another point has smaller and larger sizes */
             add_run(2, "another", of, repeat, 3);
         }
@@ -206,12 +207,14 @@ static const char *edge_of(double mb, size_t buckets, size_t tensors)
 
 TEST(no_advice_beyond_an_edge_where_nothing_changes)
 {
-    ck_assert_str_eq(edge_of(1, 3, 9), "smaller.");
-    ck_assert_str_eq(edge_of(2, 3, 9), "");
-    ck_assert_str_eq(edge_of(4, 3, 9), "larger.");
-    ck_assert_str_eq(edge_of(1, 0, 0), "smaller."); /* unknown numbers of buckets and tensors */
-    ck_assert_str_eq(edge_of(1, 9, 9), "");         /* one bucket per tensor */
-    ck_assert_str_eq(edge_of(4, 1, 9), "");         /* one bucket for all tensors */
+    ck_assert_str_eq(edge_of(1, 3, 9, 2), "smaller.");
+    ck_assert_str_eq(edge_of(2, 3, 9, 2), "");
+    ck_assert_str_eq(edge_of(4, 3, 9, 2), "larger.");
+    ck_assert_str_eq(edge_of(1, 0, 0, 2), "smaller."); /* unknown numbers of buckets and tensors */
+    ck_assert_str_eq(edge_of(1, 9, 9, 2), "");         /* one bucket per tensor */
+    ck_assert_str_eq(edge_of(4, 1, 9, 2), "");         /* one bucket for all tensors */
+    ck_assert_str_eq(edge_of(1, 3, 9, 1.005), "");     /* the next size is not known to be slower */
+    ck_assert_str_eq(edge_of(4, 3, 9, 1.005), "");
 }
 
 /* Runs in other directories, with several implementations, or unfinished, are not part of a sweep. */
