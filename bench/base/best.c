@@ -13,30 +13,16 @@ enum { DRAWS = 8000 };
 
 /* ---- random numbers, equal in every run of the program ---- */
 
-/* Returns a uniform random number in (0, 1). */
-static double uniform(uint64_t *state)
-{
-    *state += RANDOM_STEP;
-    return ((double)(random_bits(*state) >> 11) + 0.5) * 0x1p-53;
-}
-
-/* Returns a standard normal random number (Box-Muller method). */
-static double normal(uint64_t *state)
-{
-    double radius = sqrt(-2 * log(uniform(state)));
-    return radius * cos(2 * M_PI * uniform(state));
-}
-
 /* Returns a chi-squared random number: a sum of df squared normals; for df >= 30, the Wilson-Hilferty approximation. */
 static double chi_squared(uint64_t *state, size_t df)
 {
     double sum = 0, part = 2 / (9 * (double)df), root;
     if (df >= 30) {
-        root = 1 - part + sqrt(part) * normal(state);
+        root = 1 - part + sqrt(part) * random_normal(state);
         return (double)df * root * root * root;
     }
     for (size_t i = 0; i < df; i++) {
-        root = normal(state);
+        root = random_normal(state);
         sum += root * root;
     }
     return sum;
@@ -66,9 +52,9 @@ static double draw_largest(uint64_t seed, size_t k, size_t n, double *mean, doub
     size_t columns = n - 1 < k ? n - 1 : k, least = 0;
     double largest = 0;
     for (size_t i = 0; i < k; i++) {
-        mean[i] = normal(state);
+        mean[i] = random_normal(state);
         for (size_t c = 0; c < columns; c++)
-            residual[i * columns + c] = c < i ? normal(state) : c == i ? sqrt(chi_squared(state, n - 1 - i)) : 0;
+            residual[i * columns + c] = c < i ? random_normal(state) : c == i ? sqrt(chi_squared(state, n - 1 - i)) : 0;
         least = mean[i] < mean[least] ? i : least;
     }
     for (size_t i = 0; i < k; i++)

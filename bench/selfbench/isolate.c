@@ -60,7 +60,7 @@ static double typical(const struct members *m, int from, int to, uint64_t time)
 {
     uint64_t pair = (uint64_t)from * (uint64_t)m->n + (uint64_t)to;
     struct members copy = {.seed = random_bits(m->seed + time) ^ random_bits(pair + RANDOM_STEP)};
-    return members_message(m, from, to) * exp(1.25 / sqrt(MESSAGES) * m->noise * members_normal(&copy));
+    return members_message(m, from, to) * exp(1.25 / sqrt(MESSAGES) * m->noise * random_normal(&copy.seed));
 }
 
 struct message {

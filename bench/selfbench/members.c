@@ -7,17 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-double members_uniform(struct members *m)
-{
-    return ((double)(random_bits(m->seed += RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
-}
-
-double members_normal(struct members *m) /* by the Box-Muller transform */
-{
-    double radius = sqrt(-2 * log(members_uniform(m)));
-    return radius * cos(2 * M_PI * members_uniform(m));
-}
-
 const char *const members_scenario_name[MEMBERS_SCENARIOS + 1] = {"none",     "sends",  "receives", "neighbours", "two",
                                                                   "computes", "copies", "delay",    "any pair"};
 
@@ -26,16 +15,16 @@ void members_plant(struct members *m, enum members_scenario scenario, double rat
     static const enum fault_kind kind[MEMBERS_SCENARIOS + 1] = {FAULTS,       FAULT_SENDS,      FAULT_RECEIVES,
                                                                 FAULT_PAIR,   FAULT_SENDS,      FAULT_COMPUTES,
                                                                 FAULT_COPIES, FAULT_ROUND_TRIP, FAULT_PAIR};
-    int member = (int)(members_uniform(m) * m->n), other = -1;
+    int member = (int)(random_uniform(&m->seed) * m->n), other = -1;
     if (scenario == MEMBERS_NEIGHBOURS)
         other = (member + 1) % m->n;
     if (scenario == MEMBERS_ANY_PAIR)
-        other = (member + 2 + (int)(members_uniform(m) * (m->n - 3))) % m->n;
+        other = (member + 2 + (int)(random_uniform(&m->seed) * (m->n - 3))) % m->n;
     m->faults = scenario == MEMBERS_NO_FAULT ? 0 : scenario == MEMBERS_TWO ? 2 : 1;
     m->planted[0] = (struct fault){
         .kind = kind[scenario], .member = member, .other = other, .ratio = scenario == MEMBERS_DELAY ? 3 : ratio};
     m->planted[1] = (struct fault){.kind = FAULT_RECEIVES,
-                                   .member = (member + 1 + (int)(members_uniform(m) * (m->n - 1))) % m->n,
+                                   .member = (member + 1 + (int)(random_uniform(&m->seed) * (m->n - 1))) % m->n,
                                    .other = -1,
                                    .ratio = ratio};
 }
@@ -77,13 +66,13 @@ static double own(const struct members *m, enum fault_kind kind, int member)
 
 static float noisy(struct members *m, double seconds)
 {
-    int is_outlier = m->outlier_every && members_uniform(m) * m->outlier_every < 1;
-    return (float)(seconds * exp(m->noise * members_normal(m)) * (is_outlier ? 3 : 1));
+    int is_outlier = m->outlier_every && random_uniform(&m->seed) * m->outlier_every < 1;
+    return (float)(seconds * exp(m->noise * random_normal(&m->seed)) * (is_outlier ? 3 : 1));
 }
 
 void members_measure(struct members *m, const int *partner, struct member_times *times)
 {
-    double all = exp(m->drift * members_normal(m));
+    double all = exp(m->drift * random_normal(&m->seed));
     for (int i = 0; i < m->n; i++) {
         int p = partner[i];
         times[i] = (struct member_times){.send = NAN, .round_trip = NAN};

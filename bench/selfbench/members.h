@@ -42,9 +42,6 @@ extern const char *const members_scenario_name[MEMBERS_SCENARIOS + 1];
 /* Plants the faults of a scenario at random members, of a ratio (3 for delays of round trips). */
 void members_plant(struct members *members, enum members_scenario scenario, double ratio);
 
-double members_uniform(struct members *members); /* in (0, 1) */
-double members_normal(struct members *members);
-
 /* Returns the seconds of one message, without noise. */
 double members_message(const struct members *members, int from, int to);
 

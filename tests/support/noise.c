@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PI 3.14159265358979323846
-
 static uint64_t state;
 
 void noise_start(uint64_t number)
@@ -17,13 +15,12 @@ void noise_start(uint64_t number)
 
 double noise_uniform(void)
 {
-    return ((double)(random_bits(state += RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
+    return random_uniform(&state);
 }
 
-double noise_normal(void) /* by the Box-Muller transform */
+double noise_normal(void)
 {
-    double radius = sqrt(-2 * log(noise_uniform()));
-    return radius * cos(2 * PI * noise_uniform());
+    return random_normal(&state);
 }
 
 int noise_repetitions(int n)
