@@ -576,14 +576,9 @@ def check_absent(check, summary, names):
     check.same("results that do not apply", 0, len(found & names), 0)
 
 
-def shards(of_ranks):
-    return "gather_alone_ms" in of_ranks[0]
-
-
-def step_of(ranks, sharded):
-    """Returns the step of a block: of the slowest rank; the mean if the ranks shard, whose blocks are not aligned."""
-    steps = [rank["steps"][0]["block_ms"] / len(rank["steps"]) for rank in ranks]
-    return statistics.fmean(steps) if sharded else max(steps)
+def step_of(ranks):
+    """Returns the step of a block: of the slowest rank."""
+    return max(rank["steps"][0]["block_ms"] / len(rank["steps"]) for rank in ranks)
 
 
 def compare_controls(check, directory, size, summary):
@@ -604,7 +599,7 @@ def compare_controls(check, directory, size, summary):
             statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
 
     def step(name):
-        return of_rounds(name, lambda ranks: step_of(ranks, name != "none" and shards(blocks[label][0])))
+        return of_rounds(name, step_of)
 
     def alone_of(rank):
         return [rank["reductions"] * (a + w) + g
@@ -702,7 +697,7 @@ def check_comparison(directory):
     size = len(find(directory, "comparison", "rank_*_metrics.jsonl"))
     blocks = read_blocks(os.path.join(directory, "comparison"), size)
     with open(os.path.join(directory, "comparison", "run.json"), encoding="ascii") as file:
-        sharded = {i["name"] for i in json.load(file)["implementations"] if i["collectives"] and "scatter" in i["collectives"][0]["kind"]}
+        twins = {i["name"] for i in json.load(file)["implementations"] if "twin_of" in i}
 
     def over_rounds(name, of_block):
         return [of_block(list(blocks[name][r].values())) for r in sorted(blocks[name])]
@@ -711,9 +706,8 @@ def check_comparison(directory):
         return over_rounds(name, lambda ranks: statistics.fmean(
             statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
 
-    step = {name: over_rounds(name, lambda ranks: step_of(ranks, name in sharded))
-            for name in names}
-    reduce = [n for n in names if n != "none"] or names
+    step = {name: over_rounds(name, step_of) for name in names}
+    reduce = [n for n in names if n != "none" and n not in twins] or names
     shortest = min(reduce, key=lambda n: statistics.geometric_mean(step[n]))
     others = {} # others[whether a profile stages]: bytes that only other profiles use; equal for all such profiles
     for row in rows_of_table(summary, "implementations"):

@@ -3,6 +3,7 @@
 #include "isolate/load_output.h"
 
 #include "base/json.h"
+#include "kernels/random.h"
 #include "selfbench/members.h"
 #include "tests/support/suite.h"
 
@@ -43,7 +44,7 @@ static void visit(struct load_level *level, size_t n, double factor, int slow, d
     for (size_t i = 0; i < n; i++) {
         for (int g = 0; g < level->groups; g++)
             seconds[g] = (float)(factor * load_expected(level->size, MESSAGE, ROUND_TRIP) * (g == slow ? ratio : 1) *
-                                 exp(noise.noise * members_normal(&noise)));
+                                 exp(noise.noise * random_normal(&noise.seed)));
         load_add(&load, level, seconds);
     }
 }
