@@ -72,8 +72,10 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     char size[2 * CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
     if (*verdict->size) {
         snprintf(size, sizeof size, ", %s MiB", verdict->size);
-        if (!strcmp(verdict->strategy, "ddp_bucketed") && !strchr(verdict->size, '+'))
-            snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
+        int is_default = !strcmp(verdict->size, "1+25"); /* PyTorch has no other sizes that differ between buckets */
+        if (!strcmp(verdict->strategy, "ddp_bucketed") && (is_default || !strchr(verdict->size, '+')))
+            snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb%s%.16s)", is_default ? "" : "=",
+                     is_default ? " not given" : verdict->size);
     }
     if (isfinite(given->ci_low))
         snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * (sign > 0 ? given->ci_low : -given->ci_high),

@@ -136,6 +136,26 @@ TEST_EACH(options_select_the_form_of_a_strategy, 3)
     free(text);
 }
 
+/* The argument of PyTorch's DistributedDataParallel is named if it makes the same buckets. */
+TEST_EACH(pytorch_has_an_argument_for_some_sizes, 4)
+{
+    static const struct {
+        const char *size, *pytorch;
+    } sizes[] = {{"16", " (PyTorch's DDP: bucket_cap_mb=16)"},
+                 {"1+25", " (PyTorch's DDP: bucket_cap_mb not given)"},
+                 {"1+16", ""},
+                 {"25+last1", ""}};
+    struct implementation rows[ROWS];
+    char options[200];
+    memcpy(rows, row, sizeof rows);
+    strcpy(rows[2].size.words, sizes[_i].size);
+    snprintf(options, sizeof options, "\nOptions: --implementations ddp_bucketed --bucket-size-mb %s%s\n",
+             sizes[_i].size, sizes[_i].pytorch);
+    char *text = verdict(rows, ROWS, ROUNDS, 2);
+    expect(text, options);
+    free(text);
+}
+
 /* Ties are listed by step time, as in the table, not by name; without `none` no sync cost is printed. The noises of the
  * three rows are orthogonal over the rounds. */
 TEST(the_list_is_in_the_order_of_steps)
