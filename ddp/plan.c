@@ -42,11 +42,13 @@ size_t bucket_cap(const struct bucket_caps *caps, int bucket)
 /* Returns the tensor with which the last bucket begins in the arena; -1 if that bucket has no cap of its own. */
 static int start_of_last(const struct tensor *tensor, int tensors, size_t last_bytes, int matrices)
 {
-    size_t end = tensor[0].offset + tensor[0].count;
+    size_t bytes = 0;
     int start = -1;
-    for (int i = 0; last_bytes && i < tensors; i++)
-        if ((!matrices || tensor[i].joined) && (start < 0 || (end - tensor[i].offset) * sizeof(float) <= last_bytes))
+    for (int i = 0; last_bytes && i < tensors; i++) {
+        bytes += tensor[i].count * sizeof(float);
+        if ((!matrices || tensor[i].joined) && (start < 0 || bytes <= last_bytes))
             start = i;
+    }
     return start;
 }
 
@@ -55,17 +57,17 @@ static void plan_cut(struct plan *plan, const struct tensor *tensor, int tensors
 {
     *plan = (struct plan){0, allocate((size_t)tensors, sizeof *plan->bucket)};
     struct bucket *bucket = NULL;
+    size_t bytes = 0; /* of the bucket's tensors, without gaps */
     int last = start_of_last(tensor, tensors, caps->last, matrices);
     for (int i = tensors - 1; i >= 0; i--) {
-        int whole = i - (matrices && tensor[i].joined > 1 ? tensor[i].joined - 1 : 0); /* last tensor of the matrix */
-        size_t end = tensor[i].offset + tensor[i].count, whole_end = tensor[whole].offset + tensor[whole].count;
         int may_cut = i > last && (!matrices || tensor[i].joined);
-        int is_full = may_cut && bucket && (whole_end - bucket->offset) * sizeof(float) > bucket_cap(caps, plan->n - 1);
-        if (!bucket || is_full || i == last) {
+        if (!bucket || i == last || (may_cut && bytes >= bucket_cap(caps, plan->n - 1))) {
             bucket = &plan->bucket[plan->n++];
             bucket->offset = tensor[i].offset;
+            bytes = 0;
         }
-        bucket->count = end - bucket->offset;
+        bytes += tensor[i].count * sizeof(float);
+        bucket->count = tensor[i].offset + tensor[i].count - bucket->offset;
         bucket->last_tensor = i;
         bucket->tensors++;
     }

@@ -19,9 +19,9 @@ struct plan {
     struct bucket *bucket; /* [n], in the order in which backward completes them */
 };
 
-/* The most bytes of fp32 in each bucket. cap[i] holds for bucket i and, up to the next cap that is not 0, for the
- * buckets after it, in the order in which backward completes them: {.cap = {n}} gives all buckets the same cap. last,
- * unless it is 0, holds in place of these for the bucket that backward completes last, with tensor 0. */
+/* The bytes of fp32 at which each bucket is closed. cap[i] holds for bucket i and, up to the next cap that is not 0,
+ * for the buckets after it, in the order in which backward completes them: {.cap = {n}} gives all buckets the same cap.
+ * last, unless it is 0, holds in place of these for the bucket that backward completes last, with tensor 0. */
 enum { BUCKET_CAPS = 8 };
 struct bucket_caps {
     size_t cap[BUCKET_CAPS], last;
@@ -31,17 +31,19 @@ struct bucket_caps {
  * 1+4+25 or 25+last0.25. Returns 0; or -1, not reported, with *caps unchanged. */
 int bucket_caps_parse(struct bucket_caps *caps, const char *words);
 
-/* Returns the cap of a bucket that is not the last one, in bytes. */
+/* Returns the cap of a bucket that is not the last one of its plan, in bytes. */
 size_t bucket_cap(const struct bucket_caps *caps, int bucket);
 
-/* Plans buckets of at most the bytes of caps, each with as many whole tensors as fit; a tensor larger than its bucket's
- * cap has its own bucket. With caps->last the last bucket is cut first: of the tensors that backward finishes last, as
- * many as fit, but at least one; the others are cut from the first on. Release this plan, and the plans below, with
- * plan_destroy. */
+/* Plans buckets by the rule of PyTorch's DDP: tensors join a bucket in the order in which backward finishes them, and
+ * the tensor with which the bucket's bytes reach its cap (>=) is its last one. So each bucket has at least its cap, and
+ * less than its cap without that tensor; the last bucket has what is left. Bytes are those of the tensors' `count`,
+ * without gaps and padding. With caps->last the last bucket is taken out first: of the tensors that backward finishes
+ * last, as many as have at most these bytes together, but at least one; the bucket before it has what is left of the
+ * others. Release this plan, and the plans below, with plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 
-/* plan_matrices is like plan_create, but cuts only before tensors that begin a matrix in the arena (tensor.joined),
- * which lie at multiples of its alignment. */
+/* plan_matrices is like plan_create, but takes each matrix of several tensors (tensor.joined) as one tensor, so that
+ * buckets begin where matrices begin in the arena, at multiples of its alignment. */
 void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 
 /* plan_per_tensor plans a bucket for each tensor; plan_whole, one for the whole gradient. They ignore caps. */

@@ -30,15 +30,15 @@ class Bucket(NamedTuple):
     parameters: int
 
 
-def make_plan(counts, max_bytes):
-    """Cuts tensors of counts[i] floats, last to first, into buckets of at most max_bytes of fp32 (a larger tensor has
-    its own bucket), as ddp/plan.c does. Returns the buckets, the start of each tensor, and the floats of all."""
+def make_plan(counts, cap_bytes):
+    """Cuts tensors of counts[i] floats, last to first, into buckets: the tensor with which a bucket has cap_bytes of fp32
+    or more is its last one, as in ddp/plan.c. Returns the buckets, the start of each tensor, and the floats of all."""
     start, end = [0] * len(counts), 0
     buckets = []
     for i in reversed(range(len(counts))):
         start[i] = end
         last = start[i] + counts[i]
-        if not buckets or 4 * (last - buckets[-1].offset) > max_bytes:
+        if not buckets or 4 * buckets[-1].parameters >= cap_bytes:
             buckets.append(Bucket(start[i], 0, [], 0))
         s = buckets[-1]
         buckets[-1] = Bucket(s.offset, last - s.offset, [*s.tensors, i], s.parameters + counts[i])
@@ -56,7 +56,7 @@ class Reducer:
 
     name, summary = "none", "control: no reduction; a strategy's cost is its step time minus that of none"
     reduces, buckets, own_model = False, False, False
-    max_bytes = WHOLE
+    cap_bytes = WHOLE
     wire = torch.float32
     optimizer = torch.optim.AdamW
 
@@ -64,8 +64,8 @@ class Reducer:
         self.model = self.run = model
         self.parameters = list(model.parameters())
         self.scale = torch.tensor(1 / (ranks * micro_batches), device=self.parameters[0].device)  # factor of the loss
-        max_bytes = int(bucket_mb * 1048576) if self.buckets else self.max_bytes
-        self.plan, self.start, self.floats = make_plan([p.numel() for p in self.parameters], max_bytes)
+        cap_bytes = int(bucket_mb * 1048576) if self.buckets else self.cap_bytes
+        self.plan, self.start, self.floats = make_plan([p.numel() for p in self.parameters], cap_bytes)
         self.works, self.handles = [], []
         self.allocate(wire_dtype)
 
@@ -119,7 +119,7 @@ class Reducer:
 
 class Ddp(Reducer):
     name, summary = "ddp", "after backward, one blocking all-reduce per parameter tensor"
-    reduces, max_bytes = True, PER_TENSOR
+    reduces, cap_bytes = True, PER_TENSOR
 
     def finish(self):
         for p in self.parameters:
@@ -144,7 +144,7 @@ class Flat(Reducer):
 class Individual(Reducer):
     name = "ddp_individual"
     summary = "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final"
-    reduces, max_bytes = True, PER_TENSOR
+    reduces, cap_bytes = True, PER_TENSOR
 
     def gradient_ready(self, i):
         self.start_reduction(self.parameters[i].grad)
@@ -156,7 +156,7 @@ class Individual(Reducer):
 class Staged(Reducer):
     name = "ddp_individual_v2"
     summary = "like ddp_individual, through a communication buffer per tensor (--wire-dtype bf16 halves the bytes)"
-    reduces, max_bytes = True, PER_TENSOR
+    reduces, cap_bytes = True, PER_TENSOR
 
     def allocate(self, wire_dtype):
         self.wire = torch.bfloat16 if wire_dtype == "bf16" else torch.float32

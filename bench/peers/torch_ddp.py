@@ -139,7 +139,8 @@ class Run:
 
     def rows(self):
         return [
-            {"name": label, "strategy": of.name} | ({"bucket_bytes": int(mb * 1048576)} if of.buckets else {})
+            {"name": label, "strategy": of.name}
+            | ({"bucket_bytes": int(mb * 1048576), "bucket_rule": "at_least"} if of.buckets else {})
             | {"collectives": self.reducers[label].collectives()}
             for label, of, mb in self.options.rows
         ]  # fmt: skip

@@ -74,8 +74,10 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
                   pytorch[2 * CELL] = "";
     if (*verdict->size) {
         snprintf(size, sizeof size, ", %s MiB", verdict->size);
-        if (!strcmp(verdict->strategy, "ddp_bucketed") && !strchr(verdict->size, '+'))
-            snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
+        int is_default = !strcmp(verdict->size, "1+25"); /* PyTorch has no other sizes that differ between buckets */
+        if (!strcmp(verdict->strategy, "ddp_bucketed") && (is_default || !strchr(verdict->size, '+')))
+            snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb%s%.16s)", is_default ? "" : "=",
+                     is_default ? " not given" : verdict->size);
     }
     text_milliseconds(step, verdict->step.median, cost->n ? NAN : verdict->step.ci_low, verdict->step.ci_high);
     text_milliseconds(extra, sign * cost->median, sign > 0 ? cost->ci_low : -cost->ci_high,

@@ -109,9 +109,9 @@ expect "--sizes-from-model measures the sizes of the model's tensors" equal "$(s
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --wire-dtype bf16 -n 5
 expect "--sizes-from-model halves the sizes with --wire-dtype bf16" equal "$(sizes)" "64 2048 3200 4096 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --collective reduce_scatter --implementations ddp_sharded --bucket-size-mb 0.02 -n 5
-expect "--sizes-from-model measures what ddp_sharded scatters" equal "$(sizes)" "16512 18816 20608 "
+expect "--sizes-from-model measures what ddp_sharded scatters" equal "$(sizes)" "23040 32896 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
-expect "--sizes-from-model measures the bucket sizes of the preset's model" equal "$(sizes)" "262144 263168 1048576 1049600 "
+expect "--sizes-from-model measures the bucket sizes of the preset's model" equal "$(sizes)" "1311744 1312768 2097152 "
 expect "the heading names the preset and what comes from it" grep -q '^# From the preset laptop: d-model ' printed
 expect "the heading has the sizes of the model" grep -q '^# Model: 1 layers, d_model ' printed
 measure 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0

@@ -231,6 +231,9 @@ result "$good" "a missing option is listed under other differences"
 cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' watched/run.json
 expect 0 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
 expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline listed twice is refused" base1 base2 ./base1/ --candidate same1
+cp -r profile/ddp_bucketed cut_before && sed -i '/"bucket_rule"/d' cut_before/run.json
+expect 6 '^  bucket_rule: baseline at_most, candidate at_least$' "a run that does not tell its rule of buckets has the earlier one" \
+    cut_before profile/ddp_bucketed
 
 # which_differ RUN: prints, in one line, the options that may differ between the two runs of a comparison.
 which_differ() {

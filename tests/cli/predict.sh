@@ -8,7 +8,7 @@ set -euo pipefail
 # ---- a run whose steps are known by hand ----
 
 # write_run DIRECTORY: writes a run of 6 rounds on 2 ranks, in which nothing varies. Forward takes 1 s; gradient 1 is final
-# after 2 s, gradient 0 after 3 s, each of 4 MB; update 0.5 s, rest 0.25 s. ddp_bucketed:4 reduces each gradient, in 0.6 s and in
+# after 2 s, gradient 0 after 3 s, each of 4 MB; update 0.5 s, rest 0.25 s. ddp_bucketed:3 reduces each gradient, in 0.6 s and in
 # 0.4 s, so that its step takes 4.15 s.
 write_run() {
     local rank round
@@ -19,7 +19,7 @@ write_run() {
  "tensors": [{"name": "embedding", "offset": 1000000, "count": 1000000, "joined": 1}, {"name": "output", "offset": 0, "count": 1000000, "joined": 1}],
  "arena": 2000000,
  "implementations": [{"name": "none", "strategy": "none", "wire_dtype": "fp32", "collectives": []},
-  {"name": "ddp_bucketed:4", "strategy": "ddp_bucketed", "wire_dtype": "fp32", "after_backward": false, "update_in_backward": false, "bucket_size": "4",
+  {"name": "ddp_bucketed:3", "strategy": "ddp_bucketed", "wire_dtype": "fp32", "after_backward": false, "update_in_backward": false, "bucket_size": "3",
    "collectives": [{"kind": "all_reduce", "bytes": 4000000, "tensors": 1, "parameters": 1000000}, {"kind": "all_reduce", "bytes": 4000000, "tensors": 1, "parameters": 1000000}]}]}
 END
     echo '{"schema_version": 4, "mode": "benchmark", "label": "", "done": 6, "planned": 6, "of": "rounds", "timed_steps_per_block": 1, "figures": []}' >"$1/summary.json"
@@ -27,8 +27,8 @@ END
         for round in 0 1 2 3 4 5; do
             echo '{"implementation": "none", "round": '$round', "step": 2, "timed": true, "step_ms": 3750, "forward_pass_ms": 1000, "backward_pass_ms": 2000, "block_ms": 3750}'
             echo '{"implementation": "none", "round": '$round', "gradients_ready_ms": [3000, 2000], "forward_end_ms": 1000, "backward_end_ms": 3000, "update_ms": 500, "rest_ms": 0}'
-            echo '{"implementation": "ddp_bucketed:4", "round": '$round', "step": 2, "timed": true, "step_ms": 4150, "forward_pass_ms": 1000, "backward_pass_ms": 2000, "block_ms": 4150}'
-            echo '{"implementation": "ddp_bucketed:4", "round": '$round', "alone_ms": [600, 400], "in_step_ms": [600, 400], "reductions": 1, "last_tensor": [1, 0]}'
+            echo '{"implementation": "ddp_bucketed:3", "round": '$round', "step": 2, "timed": true, "step_ms": 4150, "forward_pass_ms": 1000, "backward_pass_ms": 2000, "block_ms": 4150}'
+            echo '{"implementation": "ddp_bucketed:3", "round": '$round', "alone_ms": [600, 400], "in_step_ms": [600, 400], "reductions": 1, "last_tensor": [1, 0]}'
         done >"$1/rank_${rank}_metrics.jsonl"
     done
 }
@@ -38,27 +38,33 @@ write_run known
 row() { tr -s ' ' <printed | grep -E "^$1 " | head -n 1; }
 
 # An all-reduce of 4 MB between 2 ranks takes 0.8 s: the second starts when the first has ended, at 2.8 s.
-try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --bucket-size-mb 4,8
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --bucket-size-mb 3,8
 is "a prediction succeeds" "$status" 0
-is "the run's own steps are replayed" "$(row ddp_bucketed:4)" "ddp_bucketed:4 4150.00 4150.00 0.00"
-succeeds "two buckets: the second all-reduce, from 3 s to 3.8 s, is exposed" grep -qE '^ddp_bucketed:4 2 2 4550[.]00 ' <(tr -s ' ' <printed)
+is "the run's own steps are replayed" "$(row ddp_bucketed:3)" "ddp_bucketed:3 4150.00 4150.00 0.00"
+succeeds "two buckets: the second all-reduce, from 3 s to 3.8 s, is exposed" grep -qE '^ddp_bucketed:3 2 2 4550[.]00 ' <(tr -s ' ' <printed)
 succeeds "one bucket: an all-reduce of 8 MB, from 3 s to 4.6 s, is exposed" grep -qE '^ddp_bucketed:8 2 1 5350[.]00 ' <(tr -s ' ' <printed)
-succeeds "the best bucket size is named, with its options" grep -qF -e '--implementations ddp_bucketed --bucket-size-mb 4`' <(tr -s '\n ' '  ' <printed)
+succeeds "the best bucket size is named, with its options" grep -qF -e '--implementations ddp_bucketed --bucket-size-mb 3`' <(tr -s '\n ' '  ' <printed)
 # 75 %: a step of 5 s, so the second all-reduce may end 1.25 s after backward: 4 MB in 1.25 s, or 8 MB in 2.25 s, which is more.
-succeeds "the bandwidth that is needed follows from the step" grep -qE '^ddp_bucketed:4 2 82[.]4 [^ ]+ 3[.]56 ' <(tr -s ' ' <printed)
-try "$program" predict known --link-model latency=1ms,bandwidth=5MB/s --bucket-size-mb 4 --ranks 2,4,1024 --implementations ddp_bucketed,ddp_flat,ddp_sharded --csv -
+succeeds "the bandwidth that is needed follows from the step" grep -qE '^ddp_bucketed:3 2 82[.]4 [^ ]+ 3[.]56 ' <(tr -s ' ' <printed)
+# The run's own buckets are those that it recorded: an earlier version, by another rule, cut two of at most 4 MiB.
+write_run earlier
+sed -i 's/ddp_bucketed:3/ddp_bucketed:4/; s/"bucket_size": "3"/"bucket_size": "4"/' earlier/*.json*
+try "$program" predict earlier --link-model latency=0us,bandwidth=5MB/s --bucket-size-mb 4
+is "a run keeps the buckets that it recorded" "$(row ddp_bucketed:4)" "ddp_bucketed:4 4150.00 4150.00 0.00"
+succeeds "buckets of a size are cut by the present rule" grep -qE '^ddp_bucketed:4 2 1 5350[.]00 ' <(tr -s ' ' <printed)
+try "$program" predict known --link-model latency=1ms,bandwidth=5MB/s --bucket-size-mb 3 --ranks 2,4,1024 --implementations ddp_bucketed,ddp_flat,ddp_sharded --csv -
 is "more ranks: every strategy and number is predicted" "$(cut -d, -f1,2 printed | sed 1d | paste -sd ' ')" \
-    "ddp_bucketed:4,2 ddp_flat,2 ddp_sharded:4,2 ddp_bucketed:4,4 ddp_flat,4 ddp_sharded:4,4 ddp_bucketed:4,1024 ddp_flat,1024 ddp_sharded:4,1024"
+    "ddp_bucketed:3,2 ddp_flat,2 ddp_sharded:3,2 ddp_bucketed:3,4 ddp_flat,4 ddp_sharded:3,4 ddp_bucketed:3,1024 ddp_flat,1024 ddp_sharded:3,1024"
 # 4 ranks: 2 x 2 stages of 1 ms and 8 MB x 2 x 3/4 over 5 MB/s = 2.404 s, after 3 s of backward.
 is "more ranks: the all-reduce of the whole gradient has more stages and a larger volume" \
     "$(awk -F, '$1 == "ddp_flat" && $2 == 4 { printf "%.4f", $4 }' printed)" 6.1540
 
 is "the rows have the steps of perfect overlap and of none" \
-    "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $1 == "ddp_bucketed:4" && $2 == 2 { printf "%.4f %.4f", $c["attainable"], $c["sum"] }' printed)" "4.5520 5.3540"
-is "a rank of ddp_sharded updates its part of the weights" "$(awk -F, '$1 == "ddp_sharded:4" && $2 == 2 { printf "%.4f", $8 }' printed)" 3.5000
+    "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $1 == "ddp_bucketed:3" && $2 == 2 { printf "%.4f %.4f", $c["attainable"], $c["sum"] }' printed)" "4.5520 5.3540"
+is "a rank of ddp_sharded updates its part of the weights" "$(awk -F, '$1 == "ddp_sharded:3" && $2 == 2 { printf "%.4f", $8 }' printed)" 3.5000
 
-try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --ranks 1,2 --bucket-size-mb 4
-is "one rank reduces nothing" "$(grep -c '^- 1 rank: nothing to reduce; a step takes 3750' printed) $(row ddp_bucketed:4 | cut -d' ' -f1-2)" "1 ddp_bucketed:4 4150.00"
+try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --ranks 1,2 --bucket-size-mb 3
+is "one rank reduces nothing" "$(grep -c '^- 1 rank: nothing to reduce; a step takes 3750' printed) $(row ddp_bucketed:3 | cut -d' ' -f1-2)" "1 ddp_bucketed:3 4150.00"
 
 # ---- files ----
 
@@ -126,8 +132,8 @@ refuses 2 "two forms that are printed" '--json and --csv: only one can be printe
 refuses 1 "too few rounds" 'few: has 5 rounds; predictions need 6 or more' few --link-model latency=1us,bandwidth=1GB/s
 refuses 1 "an implementation to learn from that the run lacks" "--learn-from: known has no implementation 'ddp'" known \
     --link-model latency=1us,bandwidth=1GB/s --learn-from none,ddp
-refuses 1 "a word to learn from that is empty" "--learn-from: known has no implementation 'ddp_bucketed:4,,x'" known \
-    --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:4,,x
+refuses 1 "a word to learn from that is empty" "--learn-from: known has no implementation 'ddp_bucketed:3,,x'" known \
+    --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:3,,x
 refuses 1 "nothing to learn from" 'known: lacks .none., or has nothing beside it to learn from' known --link-model latency=1us,bandwidth=1GB/s --learn-from none
 refuses 2 "hosts without ranks" '--ranks-per-host' known --link sweep/all_reduce --link-intra sweep/all_reduce --ranks-per-host 0
 refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
@@ -142,13 +148,16 @@ sed -i 's/\[600, 400\], "in/[600], "in/' broken/rank_1_metrics.jsonl
 refuses 1 "metrics that are damaged" 'broken/rank_1_metrics.jsonl: line 4 lacks a value' broken --link-model latency=1us,bandwidth=1GB/s
 write_run lacking
 sed -i '/"round": 4, "alone/d' lacking/rank_1_metrics.jsonl
-refuses 1 "a rank that lacks a round of times" 'lacking: round 4 lacks .* of ddp_bucketed:4 on rank 1' lacking --link-model latency=1us,bandwidth=1GB/s
+refuses 1 "a rank that lacks a round of times" 'lacking: round 4 lacks .* of ddp_bucketed:3 on rank 1' lacking --link-model latency=1us,bandwidth=1GB/s
 write_run infinite
 sed -i 's/"block_ms": 3750/"block_ms": 1e999/' infinite/rank_0_metrics.jsonl
 refuses 1 "a time that is infinite" 'infinite/rank_0_metrics.jsonl: line 1 lacks a value' infinite --link-model latency=1us,bandwidth=1GB/s
 write_run overlapping
 sed -i 's/"offset": 1000000/"offset": 0/' overlapping/run.json
 refuses 1 "tensors that overlap" 'overlapping/run.json: tensor 1 has no place' overlapping --link-model latency=1us,bandwidth=1GB/s
+write_run missing
+sed -i 's/"bytes": 4000000, "tensors": 1, "parameters": 1000000}]/"bytes": 8000000, "tensors": 2, "parameters": 1000000}]/' missing/run.json
+refuses 1 "buckets of more tensors than there are" 'missing/run.json: the collectives of ddp_bucketed:3 do not have all 2 tensors' missing --link-model latency=1us,bandwidth=1GB/s
 write_run joined
 sed -i 's/"joined": 1}]/"joined": 3}]/' joined/run.json
 refuses 1 "a matrix that begins before the first tensor" 'joined/run.json: tensor 1 has no place' joined --link-model latency=1us,bandwidth=1GB/s

@@ -50,7 +50,7 @@ static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char kind[M
         int same = same_plan(&plan, &last);
         plan_destroy(&last);
         last = plan;
-        if (same && !(n > first && kind[n - 1] == CANDIDATE_BETWEEN && i % 2 == 0))
+        if (same && (n == first || i % 2))
             continue;
         n -= same; /* if the buckets are the same, this power of two replaces the row before it */
         kind[n] = i % 2 ? CANDIDATE_BETWEEN : CANDIDATE;

@@ -26,6 +26,7 @@ static void describe_implementation(const struct implementation *row, const stru
     if (row->strategy->buckets) {
         json_add_number(item, "bucket_bytes", (double)bucket_cap(&row->size.caps, BUCKET_CAPS));
         json_add_text(item, "bucket_size", row->size.words);
+        json_add_text(item, "bucket_rule", "at_least"); /* plan_create; earlier versions cut by another rule */
     }
     cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
     for (int i = 0; row->strategy->reduces && i < reducer->plan.n; i++) {

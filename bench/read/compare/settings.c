@@ -102,6 +102,18 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
     free(text);
 }
 
+/* Adds how the run cuts buckets of a size, if it has any: runs that do not tell cut buckets of at most the size. */
+static void add_bucket_rule(struct compare_run *run)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, "implementations"))
+    {
+        const char *rule = json_string(item, "bucket_rule");
+        if (cJSON_HasObjectItem(item, "bucket_bytes"))
+            settings_add(run->setting[SETTING], "bucket_rule", *rule ? rule : "at_most");
+    }
+}
+
 int compare_run_read(struct compare_run *run, const char *directory)
 {
     if (saved_run_read(&run->saved, directory, 0))
@@ -115,6 +127,7 @@ int compare_run_read(struct compare_run *run, const char *directory)
     if (!strcmp(json_string(json, "mode"), "profile")) /* the kind of steps that the figure "step" measures */
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
+    add_bucket_rule(run);
     add_members(run, "derived", SETTING); /* replaces options of the same key, as --threads by the threads in use */
     double steps = json_number(run->saved.summary, "timed_steps_per_block"); /* fewer than planned if time was short */
     char text[CELL];

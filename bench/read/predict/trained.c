@@ -50,23 +50,53 @@ static int read_tensors(struct trained *t, const char *directory, const cJSON *r
                                      directory);
 }
 
+/* Returns the plan of a strategy with these buckets, which are destroyed. */
+static struct replay_plan plan_of(const struct trained *t, const struct strategy *strategy, struct plan *cut,
+                                  size_t ranks)
+{
+    struct replay_plan plan = {.bucket = allocate((size_t)cut->n + 1, sizeof *plan.bucket),
+                               .n = cut->n,
+                               .after_backward = !strategy->overlaps,
+                               .updates_early = strategy->updates_early,
+                               .shards = strategy->shards,
+                               .update_share = strategy->shards ? 1 / (double)ranks : 1};
+    for (int b = 0; b < cut->n; b++)
+        plan.bucket[b] = (struct replay_bucket){.last_tensor = cut->bucket[b].last_tensor,
+                                                .bytes = sizeof(float) * (double)cut->bucket[b].count,
+                                                .share = (double)cut->bucket[b].count / (double)t->arena};
+    plan_destroy(cut);
+    return plan;
+}
+
 struct replay_plan trained_cut(const struct trained *t, const struct strategy *strategy, const struct bucket_caps *caps,
                                size_t ranks)
 {
     struct plan cut;
     strategy->plan(&cut, t->tensor, t->tensors, caps);
-    struct replay_plan plan = {.bucket = allocate((size_t)cut.n + 1, sizeof *plan.bucket),
-                               .n = cut.n,
-                               .after_backward = !strategy->overlaps,
-                               .updates_early = strategy->updates_early,
-                               .shards = strategy->shards,
-                               .update_share = strategy->shards ? 1 / (double)ranks : 1};
-    for (int b = 0; b < cut.n; b++)
-        plan.bucket[b] = (struct replay_bucket){.last_tensor = cut.bucket[b].last_tensor,
-                                                .bytes = sizeof(float) * (double)cut.bucket[b].count,
-                                                .share = (double)cut.bucket[b].count / (double)t->arena};
-    plan_destroy(&cut);
-    return plan;
+    return plan_of(t, strategy, &cut, ranks);
+}
+
+/* Sets *plan to the buckets that a run recorded; another version may have cut them by another rule. Returns 0; or -1
+ * if they are not all tensors in turn. */
+static int read_buckets(struct plan *plan, const struct trained *t, const cJSON *collectives)
+{
+    const cJSON *item;
+    int next = t->tensors; /* the first tensor of the bucket is the one before */
+    *plan = (struct plan){0, allocate((size_t)t->tensors, sizeof *plan->bucket)};
+    cJSON_ArrayForEach(item, collectives)
+    {
+        size_t tensors = json_count(item, "tensors");
+        if (!tensors || tensors > (size_t)next) {
+            next = -1;
+            break;
+        }
+        const struct tensor *first = &t->tensor[next - 1], *last = &t->tensor[next -= (int)tensors];
+        plan->bucket[plan->n++] =
+            (struct bucket){first->offset, last->offset + last->count - first->offset, next, (int)tensors};
+    }
+    if (next)
+        plan_destroy(plan);
+    return next ? -1 : 0;
 }
 
 /* Whether a comma list of labels names this one; an empty list names all. */
@@ -89,21 +119,21 @@ static int read_implementations(struct trained *t, const char *directory, const 
     cJSON_ArrayForEach(item, list)
     {
         const struct strategy *strategy = strategy_find(json_string(item, "strategy"));
-        const char *name = json_string(item, "name"), *size = json_string(item, "bucket_size");
+        const char *name = json_string(item, "name");
         struct trained_row *row = &t->row[t->rows];
-        struct bucket_caps caps = {.last = 0};
+        struct plan cut;
         none |= !strcmp(name, "none");
         if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0 ||
             !is_named(only, name))
             continue;
-        if (strategy->buckets && bucket_caps_parse(&caps, size))
-            return error_report("%s/run.json: %s has bucket size '%s', which is not a bucket size", directory, name,
-                                size);
+        if (read_buckets(&cut, t, cJSON_GetObjectItemCaseSensitive(item, "collectives")))
+            return error_report("%s/run.json: the collectives of %s do not have all %d tensors in turn", directory,
+                                name, t->tensors);
         row->strategy = strategy;
         if (strategy->update && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
             row->strategy = strategy->update;
         snprintf(row->label, sizeof row->label, "%s", name);
-        row->plan = trained_cut(t, row->strategy, &caps, t->ranks);
+        row->plan = plan_of(t, row->strategy, &cut, t->ranks);
         t->rows++;
     }
     strcpy(t->row[t->rows].label, "none");

@@ -12,7 +12,8 @@
 struct trained_row {
     char label[128];
     const struct strategy *strategy; /* NULL: `none` */
-    struct replay_plan plan;         /* plan.bucket[rounds, plan.n]: times alone in each round, of the slowest rank */
+    struct replay_plan plan;         /* the buckets that the run recorded; plan.bucket[rounds, plan.n]: times alone in
+                                        each round, of the slowest rank */
     double *step;                    /* [rounds] step of the slowest rank */
     double *computing;               /* [rounds] forward and backward, mean over ranks */
     /* ---- set by points_replay ---- */

@@ -77,19 +77,29 @@ TEST_EACH(words_are_the_sizes, CASES)
     }
 }
 
-/* Each size gives other buckets than the previous size; the first size is the smallest that joins two tensors. */
+static int same_plan(const struct plan *a, const struct plan *b)
+{
+    int same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++)
+        same = a->bucket[i].offset == b->bucket[i].offset;
+    return same;
+}
+
+/* Each size gives other buckets than the previous size; the first gives those of the smallest cap that joins tensors.
+ */
 TEST_EACH(each_plan_once, CASES)
 {
     const struct gradient *gradient = &gradients[_i % GRADIENTS];
     make(gradient, with_buckets[_i / GRADIENTS]);
-    struct plan last = plan_of(gradient, &(struct bucket_caps){.cap = {row[first].size.caps.cap[0] / 2}});
-    ck_assert_int_eq(last.n, gradient->tensors);
+    size_t least = SIZE_MAX;
+    for (int i = 0; i < gradient->tensors; i++)
+        least = tensor[i].count < least ? tensor[i].count : least;
+    struct plan last = plan_of(gradient, &(struct bucket_caps){.cap = {least * sizeof(float) + 1}});
+    ck_assert_int_lt(last.n, gradient->tensors);
     for (int i = first; i < rows; i++) {
         struct plan plan = plan_of(gradient, &row[i].size.caps);
-        int differ = plan.n != last.n;
-        for (int b = 0; b < plan.n && !differ; b++)
-            differ = plan.bucket[b].offset != last.bucket[b].offset;
-        ck_assert_msg(differ, "%s: the same buckets as the size before", row[i].size.words);
+        ck_assert_msg(same_plan(&plan, &last) == (i == first), "%s: the buckets of the size before, or of a later one",
+                      row[i].size.words);
         plan_destroy(&last);
         last = plan;
     }
@@ -98,11 +108,19 @@ TEST_EACH(each_plan_once, CASES)
     plan_destroy(&last);
 }
 
+/* Of the sizes with the same buckets, the greatest power of two. */
 TEST_EACH(powers_of_two_are_in_the_first_round, CASES)
 {
+    const struct gradient *gradient = &gradients[_i % GRADIENTS];
     int sum = 0;
-    make(&gradients[_i % GRADIENTS], with_buckets[_i / GRADIENTS]);
+    make(gradient, with_buckets[_i / GRADIENTS]);
     for (int i = first; i < rows; i++) {
+        struct plan plan = plan_of(gradient, &row[i].size.caps);
+        struct plan twice = plan_of(gradient, &(struct bucket_caps){.cap = {2 * row[i].size.caps.cap[0]}});
+        ck_assert_msg(plan.n == 1 || !same_plan(&plan, &twice), "%s: a greater power of two has the same buckets",
+                      row[i].size.words);
+        plan_destroy(&plan);
+        plan_destroy(&twice);
         int is_between = lround(2 * log2((double)row[i].size.caps.cap[0] / 1048576)) % 2 != 0;
         ck_assert_int_eq(kind[i], is_between ? CANDIDATE_BETWEEN : CANDIDATE);
         sum += is_between;

@@ -137,6 +137,28 @@ TEST_EACH(options_select_the_form_of_a_strategy, 3)
     free(text);
 }
 
+/* The argument of PyTorch's DistributedDataParallel is named if it makes the same buckets. */
+TEST_EACH(pytorch_has_an_argument_for_some_sizes, 4)
+{
+    static const struct {
+        const char *size, *pytorch;
+    } sizes[] = {{"16", " (PyTorch's DDP: bucket_cap_mb=16)"},
+                 {"1+25", " (PyTorch's DDP: bucket_cap_mb not given)"},
+                 {"1+16", ""},
+                 {"25+last1", ""}};
+    struct implementation rows[ROWS];
+    const cJSON *note;
+    char options[200];
+    int found = 0;
+    memcpy(rows, row, sizeof rows);
+    strcpy(rows[2].size.words, sizes[_i].size);
+    snprintf(options, sizeof options, "Options: --implementations ddp_bucketed --bucket-size-mb %s%s", sizes[_i].size,
+             sizes[_i].pytorch);
+    free(verdict(rows, ROWS, ROUNDS, 2));
+    cJSON_ArrayForEach(note, cJSON_GetObjectItem(summary, "notes")) found += !strcmp(note->valuestring, options);
+    ck_assert_int_eq(found, 1);
+}
+
 /* Ties are listed by step time, as in the table, not by name; without `none` no sync cost is printed. The noises of the
  * three rows are orthogonal over the rounds. */
 TEST(the_list_is_in_the_order_of_steps)

@@ -112,7 +112,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
         {.ranks = 1, .start = late_start, .join = late_join, .complete = late_complete, .release = late_release},
         .lag = way->lag};
     reducer_create(&one->reducer, way->strategy, &one->model, way->lag < 0 ? one->comm : &one->late.comm,
-                   &(struct bucket_caps){.cap = {1000}}, 1);
+                   &(struct bucket_caps){.cap = {500}}, 1);
     one->reducer.after_backward = way->after_backward;
     trainer_use(&one->trainer, device, &one->reducer);
     timeline_clear(&one->timeline);
