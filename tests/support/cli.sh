@@ -30,7 +30,25 @@ export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRA
 # Quotes the path, because sanitizers split their options at blanks and colons.
 export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/leaks.supp/suppressions=\""$root"/tests/support/leaks.supp\"}}
 
-temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
+# text_of N TEXT: prints the first N characters of TEXT repeated; the last one is x, as TEXT may have a blank there.
+text_of() {
+    local text=''
+    while [ ${#text} -lt "$1" ]; do text+=$2; done
+    echo "${text:0:$1 - 1}x"
+}
+
+# TEST_NAMES=N: the CPU's name, the host's name and the path of the temporary directory have N characters (from 10 on; Linux
+# allows 64 for a host), so that tests show that none depends on the names of this machine.
+host=$(</proc/sys/kernel/hostname) temporary=${TMPDIR:-/tmp}/$(basename "$0" .sh).
+if [ -n "${TEST_NAMES:-}" ]; then
+    export MADE_UP_CPU MADE_UP_HOST MADE_UP_HOST_OF=$host LD_PRELOAD=made_up_names.so${LD_PRELOAD:+:$LD_PRELOAD}
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+    MADE_UP_CPU=$(text_of "$TEST_NAMES" 'Made(R) Up CPU 5 @ 2.5 GHz of ')
+    MADE_UP_HOST=$(text_of $((TEST_NAMES < 64 ? TEST_NAMES : 64)) 'made-up.')
+    host=$MADE_UP_HOST
+    [ "$TEST_NAMES" -gt $((${#temporary} + 5)) ] && temporary+=$(text_of $((TEST_NAMES - ${#temporary} - 5)) directory-) || temporary=/tmp/
+fi
+temporary=$(mktemp -d "${temporary}XXXXX")
 
 # left_over [NAME]: prints the ids of the processes whose command line contains the script's temporary directory (with
 # NAME: a path in that directory that begins with NAME), lowest id first.
@@ -201,6 +219,9 @@ valid() { "$build/tests/support/programs/json_valid" "$@"; }
 
 # texts SUMMARY.JSON: prints the heading, answers and notes of the file, one sentence or paragraph per line.
 texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | sed 's/", "/\n/g'; }
+
+# unwrapped FILE: prints the words of a text on one line: where lines end depends on the names of this machine.
+unwrapped() { tr -s ' \n' ' ' <"$1"; }
 
 # check_sentences: checks that no text of a summary.json below the current directory has newlines or extra blanks.
 check_sentences() {
