@@ -110,7 +110,7 @@ succeeds "an option overrides one size of the preset; the heading gives --max-mi
 result "$good" "the heading has no line on buckets for strategies without buckets"
 # renaming PLACE K COMMAND...: runs the command so that the K-th rename to PLACE, such as out1/run.json, fails.
 renaming() {
-    LD_PRELOAD=faults.so FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
+    LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
         ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "${@:3}"
 }
 renaming half/run.json 1 first --output "$temporary/half" # run.json is written after memory is allocated

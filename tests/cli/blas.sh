@@ -68,11 +68,11 @@ if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! gre
 fi
 
 grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the program's choice; OpenBLAS may have newer kernels
-train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD=mistaken_openblas.so
+train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD="mistaken_openblas.so:${LD_PRELOAD:-}"
 is "kernels for an older CPU are replaced" "$(fact mistaken blas_kernels)" "$better"
 is "one sentence reports the replaced kernels" "$(sentences mistaken "^Products: OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
 
-train obeyed LD_PRELOAD=mistaken_openblas.so OPENBLAS_CORETYPE=Nehalem
+train obeyed LD_PRELOAD="mistaken_openblas.so:${LD_PRELOAD:-}" OPENBLAS_CORETYPE=Nehalem
 is "OPENBLAS_CORETYPE set by the user is kept" "$(fact obeyed blas_kernels)" Nehalem
 is "OPENBLAS_CORETYPE set by the user is not reported as a mistake" "$(sentences obeyed 'took this CPU')" 0
 slow='^Warning: rank [01]: matrix products by OpenBLAS [0-9.]+ \(Nehalem\) run at [0-9]+ GFLOP/s on one thread, [0-9]+ % of the [0-9]+'
