@@ -37,15 +37,21 @@ text_of() {
     echo "${text:0:$1 - 1}x"
 }
 
-# TEST_NAMES=N: the CPU's name, the host's name and the path of the temporary directory have N characters (from 10 on; Linux
-# allows 64 for a host), so that tests show that none depends on the names of this machine.
-host=$(</proc/sys/kernel/hostname) temporary=${TMPDIR:-/tmp}/$(basename "$0" .sh).
-if [ -n "${TEST_NAMES:-}" ]; then
-    export MADE_UP_CPU MADE_UP_HOST MADE_UP_HOST_OF=$host LD_PRELOAD=made_up_names.so${LD_PRELOAD:+:$LD_PRELOAD}
+# make_up_names N: the program finds a name of N characters of the CPU, and of this host, for which Linux allows 64; sets host.
+host=$(</proc/sys/kernel/hostname)
+make_up_names() {
+    export MADE_UP_CPU MADE_UP_HOST MADE_UP_HOST_OF=${MADE_UP_HOST_OF:-$host} LD_PRELOAD=made_up_names.so${LD_PRELOAD:+:$LD_PRELOAD}
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
-    MADE_UP_CPU=$(text_of "$TEST_NAMES" 'Made(R) Up CPU 5 @ 2.5 GHz of ')
-    MADE_UP_HOST=$(text_of $((TEST_NAMES < 64 ? TEST_NAMES : 64)) 'made-up.')
+    MADE_UP_CPU=$(text_of "$1" 'Made(R) Up CPU 5 @ 2.5 GHz of ')
+    MADE_UP_HOST=$(text_of $(($1 < 63 ? $1 : 63)) 'made-up.')
     host=$MADE_UP_HOST
+}
+
+# TEST_NAMES=N: these names and the path of the temporary directory have N characters, from 10 on, so that tests show that
+# nothing depends on the names of this machine.
+temporary=${TMPDIR:-/tmp}/$(basename "$0" .sh).
+if [ -n "${TEST_NAMES:-}" ]; then
+    make_up_names "$TEST_NAMES"
     [ "$TEST_NAMES" -gt $((${#temporary} + 5)) ] && temporary+=$(text_of $((TEST_NAMES - ${#temporary} - 5)) directory-) || temporary=/tmp/
 fi
 temporary=$(mktemp -d "${temporary}XXXXX")
