@@ -59,7 +59,9 @@ NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xco
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))
 endif
-VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
+# The version, and git's description of the sources; an archive of the sources has none, even if another repository contains it.
+VERSION := $(shell cat bench/VERSION)
+DESCRIPTION := $(if $(wildcard .git),$(shell git describe --always --dirty --tags 2>/dev/null))
 
 # On x86-64 a portable program runs on CPUs from 2009 on, and uses wider vectors of newer ones if the compiler has target_clones (kernels/cpu/cpu.h).
 ifeq ($(filter portable%,$(SETTING)),)
@@ -301,7 +303,7 @@ $(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY) $(OUT)/obj/cuda_flags
 $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fPIC -shared $(MPI_CFLAGS) -o $@ $< -ldl
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fPIC -shared $(MPI_CFLAGS) $(shell pkg-config --cflags hwloc 2>/dev/null) -o $@ $< -ldl
 
 include tests/gpu/emulator/emulator.mk
 
@@ -312,7 +314,7 @@ $(OUT)/obj/flags: FORCE
 $(OUT)/obj/cuda_flags: FORCE
 	@$(call STAMP,$(NVCC) $(subst ',,$(NVCC_FLAGS)))
 $(OUT)/obj/version: FORCE
-	@$(call STAMP,$(VERSION))
+	@$(call STAMP,$(VERSION) $(DESCRIPTION))
 
 $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	@mkdir -p $(@D)
@@ -331,7 +333,7 @@ $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 
 # The measurement of the CPU's peak is always optimised and never instrumented.
 FLAGS_kernels/cpu/blas_speed = -O3 -fno-sanitize=all
-FLAGS_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"'
+FLAGS_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_DESCRIPTION='"$(DESCRIPTION)"'
 $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)

@@ -142,7 +142,6 @@ measure() {
 provenance() {
     echo "# measured by bench_gpu.sh"
     date --iso-8601=seconds
-    git describe --always --dirty --tags
     build/ddpbench --version
     uname -srm
     lscpu | grep -E '^(Model name|CPU\(s\))'

@@ -29,7 +29,6 @@ need_tools libc-bin ldd
 need_tools gcc "${CC:=cc}"
 need_tools mpich mpiexec.hydra hydra_pmi_proxy
 need_tools mawk awk
-need_tools git git
 [ -n "$pack" ] || need_tools xz-utils xz
 hydra=("$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)")
 files=("${programs[@]/#/$build/}")
@@ -117,12 +116,12 @@ done
 # ---- scripts, tests, README ----
 
 # Includes the sources of ddp/, because tests/cli/cuda.sh trains on their text.
-git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cli,here}.sh,support/fixture,gpu/gpu_trace.py,consumers/recompute_trace.py} \
-    bench/peers ddp LICENSE | grep -vE '^launch/(pack|setup|install|completion)' | tar -cf - -T - | tar -C "$pack" -xf -
+find launch bench/{VERSION,peers} ddp LICENSE tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cli,here}.sh,support/fixture,gpu/gpu_trace.py,consumers/recompute_trace.py} \
+    -type f ! -path '*/__pycache__/*' | grep -vE '^launch/(pack|setup|install|completion)' | tar -cf - -T - | tar -C "$pack" -xf -
 # newest_glibc DIRECTORY OPTION...: prints the newest glibc version that files below the directory need
 newest_glibc() { grep -rhoaE 'GLIBC_2\.[0-9]+' "$@" | sort -uV | tail -n 1 | cut -d _ -f 2; }
-version=$(git describe --always --dirty --tags 2>/dev/null || echo unknown)
-sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda:-none: this pack was built without CUDA}/" \
+version=$("$build/ddpbench" --version)
+sed -e "s|@VERSION@|$version|" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda:-none: this pack was built without CUDA}/" \
     -e "s/@GLIBC@/$(newest_glibc "$pack" --exclude-dir compiler)/" -e "s/@WITHOUT@/$(newest_glibc "$pack/lib/compiler")/" \
     launch/pack/README.md >"$pack/README.md"
 begun=

@@ -65,7 +65,7 @@ void table_print_csv(FILE *out, const struct table *table);
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row);
 
 /* The printed part of a table: the columns with a heading, and the first rows. Pointers are valid while the JSON is. */
-enum { TABLE_COLUMNS_MOST = 32, TABLE_CELL = 160 };
+enum { TABLE_COLUMNS_MOST = 32, TABLE_CELL = 256 };
 struct table_view {
     const char *title;                       /* "": none */
     const char *rest;                        /* file that has the rows that are not printed */

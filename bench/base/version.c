@@ -3,5 +3,5 @@
 
 const char *version_text(void)
 {
-    return DDPBENCH_VERSION;
+    return *DDPBENCH_DESCRIPTION ? DDPBENCH_VERSION " (" DDPBENCH_DESCRIPTION ")" : DDPBENCH_VERSION;
 }

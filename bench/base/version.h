@@ -5,7 +5,7 @@
 /* The version of the layout of run.json and summary.json. Results in another layout are rejected. */
 #define RESULTS_SCHEMA 4
 
-/* Returns ddpbench's version, as git described it at build time. */
+/* Returns the version of bench/VERSION, and how git describes the sources if it does, as in "0.9.0 (3f47bd21)". */
 const char *version_text(void);
 
 #endif

@@ -39,12 +39,14 @@ def say(words):
 
 
 def version():
-    """Returns the versions of this repository and of PyTorch."""
-    command = ["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe", "--always", "--dirty", "--tags"]
-    try:
-        ours = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        ours = "unknown"
+    """Returns the version of ddpbench, with git's description of the sources if they are a git repository, and that of PyTorch."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(os.path.join(root, "bench", "VERSION"), encoding="utf-8") as file:
+        ours = file.read().strip()
+    if os.path.exists(os.path.join(root, ".git")):
+        command = ["git", "-C", root, "describe", "--always", "--dirty", "--tags"]
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            ours += f" ({subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()})"
     return f"{ours}, torch {torch.__version__}"
 
 

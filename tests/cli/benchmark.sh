@@ -110,7 +110,7 @@ succeeds "an option overrides one size of the preset; the heading gives --max-mi
 result "$good" "the heading has no line on buckets for strategies without buckets"
 # renaming PLACE K COMMAND...: runs the command so that the K-th rename to PLACE, such as out1/run.json, fails.
 renaming() {
-    LD_PRELOAD=faults.so FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
+    LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
         ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "${@:3}"
 }
 renaming half/run.json 1 first --output "$temporary/half" # run.json is written after memory is allocated
@@ -120,8 +120,9 @@ launch 2 --help
 [ "$status" = 0 ] && [ "$(grep -c '^Usage:' printed)" = 1 ] && [ ! -s said ] && good=0 || good=1
 result "$good" "--help is printed once, with exit status 0"
 launch 2 --version
-[ "$status" = 0 ] && [[ $(cat printed) =~ ^ddpbench\ [^[:space:]]+$ ]] && good=0 || good=1
+[ "$status" = 0 ] && [[ $(cat printed) =~ ^"ddpbench $(cat "$root/bench/VERSION")"(\ \([^[:space:]]+\))?$ ]] && good=0 || good=1
 result "$good" "--version is one line, with exit status 0"
+is "run.json has the version" "$(sed -nE 's/^\t"version":\t"(.*)",$/ddpbench \1/p' out1/run.json)" "$(cat printed)"
 # dry_run OPTIONS WORK: checks that a dry run for 3 ranks prints a line that begins with WORK, on stdout only, and makes no files.
 dry_run() {
     # shellcheck disable=SC2086 # $1 is a list of words

@@ -21,14 +21,14 @@ train() {
 # fact NAME KEY: prints the value of KEY in run.json of the run NAME.
 fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$1/run.json"; }
 
-# lines PATTERN: prints how many lines of the last run's stdout match.
-lines() { grep -cE -- "$1" printed || true; }
+# sentences NAME PATTERN: prints how many sentences and paragraphs that the run NAME printed match.
+sentences() { texts "$1/summary.json" | grep -cE -- "$2" || true; }
 
 train plain -u OPENBLAS_CORETYPE
 kernels=$(fact plain blas_kernels)
-is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
+is "the first sentence names the library and its kernels" "$(sentences plain "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
 # OpenBLAS takes some CPUs for older ones even without mistaken_openblas.so; the program then replaces OpenBLAS's kernels.
-is "the output reports replaced kernels exactly if they were replaced" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
+is "the output reports replaced kernels exactly if they were replaced" "$(sentences plain 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
 succeeds "run.json contains the rate of matrix products" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
 
 # OpenMP threads spin while they wait, unless environment variables forbid it when the library is loaded.
@@ -68,14 +68,14 @@ if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! gre
 fi
 
 grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the program's choice; OpenBLAS may have newer kernels
-train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD=mistaken_openblas.so
+train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD="mistaken_openblas.so:${LD_PRELOAD:-}"
 is "kernels for an older CPU are replaced" "$(fact mistaken blas_kernels)" "$better"
-is "one line reports the replaced kernels" "$(lines "^Products: OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
+is "one sentence reports the replaced kernels" "$(sentences mistaken "^Products: OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
 
-train obeyed LD_PRELOAD=mistaken_openblas.so OPENBLAS_CORETYPE=Nehalem
+train obeyed LD_PRELOAD="mistaken_openblas.so:${LD_PRELOAD:-}" OPENBLAS_CORETYPE=Nehalem
 is "OPENBLAS_CORETYPE set by the user is kept" "$(fact obeyed blas_kernels)" Nehalem
-is "OPENBLAS_CORETYPE set by the user is not reported as a mistake" "$(lines 'took this CPU')" 0
+is "OPENBLAS_CORETYPE set by the user is not reported as a mistake" "$(sentences obeyed 'took this CPU')" 0
 slow='^Warning: rank [01]: matrix products by OpenBLAS [0-9.]+ \(Nehalem\) run at [0-9]+ GFLOP/s on one thread, [0-9]+ % of the [0-9]+'
 is "slow matrix products cause a warning with advice" \
-    "$(texts obeyed/summary.json | grep -cE "$slow that the CPU's vector units can do: set OPENBLAS_CORETYPE to $better$")" 1
+    "$(sentences obeyed "$slow that the CPU's vector units can do: set OPENBLAS_CORETYPE to $better$")" 1
 exit "$failed"

@@ -91,7 +91,7 @@ ends "a rank that does not start ends the job" "$missing \\((sh|sleep)\\) runs\$
 in_time 2 "$took"
 try "${mpirun[@]}" -n 2 sh -c "$stops" sh "$program" "${tiny[@]}" -T2 --output "$PWD/out"
 ends "a rank stopped before it starts ends the job" "$missing \\(.*\\) is stopped\$"
-fault=(env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=faults.so FAULT_RANK=1)
+fault=(env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_RANK=1)
 try "${fault[@]}" FAULT_SIGNAL="$(kill -l STOP)" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 --output "$PWD/out"
 ends "a rank stopped while its libraries are loaded ends the job" "$missing \\(ddpbench\\) is stopped\$"
 for place in finalize:'ending MPI' finalized:'waiting for the other ranks to end'; do

@@ -261,6 +261,7 @@ expect 2 'base1 and link/../base1 are the same run' "a run compared with itself 
 cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
 expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is listed, not refused" base1 elsewhere
+is "another version is listed, not refused" "$(sed -n 's/^  version: baseline //p' printed)" "$("$program" --version | cut -d ' ' -f 2-), candidate old"
 for gpu in 1 2; do
     cp -r base1 "gpu$gpu" && sed -i "s/^\t\"derived\":\t{/&\n\t\t\"gpu_id\":\t\"GPU-$gpu\",/" "gpu$gpu/run.json"
 done

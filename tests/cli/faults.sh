@@ -56,7 +56,7 @@ fail_each() {
     for ((k = 1;; k++)); do
         rm -rf outcome hit
         case $kind in allreduce | compare) mkdir outcome ;; esac # the parent directory of their outputs
-        { try env LD_PRELOAD=faults.so FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
+        { try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
             FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # hides the shell's messages about killed processes
         [ -d hit ] || break
         words=$(after "$how")
@@ -141,7 +141,7 @@ in_blocks='[ -s outcome/rank_0_metrics.jsonl ]'
 has_line() { if grep -qE -- "$2" said; then result 0 "$1"; else result 1 "$1"; fi; }
 
 for signal in HUP INT TERM; do
-    try env LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
+    try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
         --output "$PWD/outcome"
     is "SIG$signal during the loading of libraries ends the run" "$status" $((128 + $(kill -l $signal)))
     signalled $signal 0 "$before" "$program" "${long[@]}" --implementations none --output "$PWD/outcome"
@@ -210,7 +210,7 @@ else
 fi
 for jump in 3600 -3600; do
     rm -rf outcome
-    try env LD_PRELOAD=faults.so FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 50 \
+    try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 50 \
         --implementations "none,ddp" --output outcome
     is "a jump of the wall clock by $jump s does not affect durations" \
         "$status $(awk -F, 'NR > 1 && $5 == "s" && ($6 < -100 || $6 > 100)' outcome/summary.csv)" "0 "
@@ -253,7 +253,7 @@ done
 
 # left: tests that a run killed while it writes leaves a temporary file, which the next run there removes.
 left() {
-    { try env LD_PRELOAD=faults.so FAULT_UNDER=written FAULT_CALL=fsync FAULT_AT=1 FAULT_HOW=kill "$program" report saved --output written; } \
+    { try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_UNDER=written FAULT_CALL=fsync FAULT_AT=1 FAULT_HOW=kill "$program" report saved --output written; } \
         2>/dev/null
     [ -n "$(find written -name '.ddpbench-*.tmp')" ] || return 1
     touch written/report.html.tmp

@@ -47,6 +47,24 @@ else
 fi
 is "bash finds completion for each command" \
     "$(cd staged/usr/share/bash-completion/completions && for name in *; do bash -c ". ./$name && complete -p $name"; done | wc -l)" 9
+is "a manual page names the version" "$(sed -nE '1{ s/\\-/-/g; s/^[.]TH .* "(ddpbench [^"]*)" .*/\1/p }' staged/usr/share/man/man1/ddpbench-tune.1)" "$("$program" --version)"
+
+# ---- the version of an archive of the sources, by make, inside a repository of something else ----
+
+if command -v git >/dev/null && command -v make >/dev/null; then
+    mkdir -p outer/archive/{bench,tests/gpu/emulator}
+    for file in Makefile bench/VERSION tests/gpu/emulator/emulator.mk; do cp "$root/$file" "outer/archive/$file"; done
+    # shellcheck disable=SC2016 # expanded by make
+    # described: prints the version and git's description as make finds them.
+    described() { env -u MAKEFLAGS -u MAKELEVEL make -s -C outer/archive CUDA=0 --eval 'described: ; @echo "$(VERSION);$(DESCRIPTION)"' described; }
+    git() { command git -c user.name=me -c user.email=me@there -c init.defaultBranch=main -C "$@"; }
+    git outer init -q && git outer commit -q --allow-empty -m outer
+    is "an archive has a version, and no description by git" "$(described)" "$(cat "$root/bench/VERSION");"
+    git outer/archive init -q && git outer/archive commit -q --allow-empty -m inner
+    is "a repository has git's description, too" "$(described)" "$(cat "$root/bench/VERSION");$(git outer/archive rev-parse --short HEAD)"
+else
+    echo "skip - the version of an archive of the sources: git or make is not installed"
+fi
 
 try "$install" --uninstall /usr "$temporary/staged"
 is "--uninstall removes all installed files and no other file" "$status $(files)" "0 bin/ddpbench-mine"

@@ -97,7 +97,7 @@ is "an odd number of ranks: the exit status is that of the answer" "$status" "$(
 slow() {
     local to=(${2:+SLOW_SENDS_TO=$2})
     rm -rf out
-    limit=300 try env LD_PRELOAD=slow_sends.so SLOW_SENDS_ALL_MS=10 SLOW_SENDS_RANK="$1" SLOW_SENDS_MS=30 "${to[@]}" \
+    limit=300 try env LD_PRELOAD="slow_sends.so:${LD_PRELOAD:-}" SLOW_SENDS_ALL_MS=10 SLOW_SENDS_RANK="$1" SLOW_SENDS_MS=30 "${to[@]}" \
         "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --max-minutes 0.75 \
         --output out --junit junit.xml
 }
@@ -106,12 +106,12 @@ is "a slow sender: exit status" "$status" 3
 succeeds "a slow sender is named, with its rate" grep -qE '^Rank 2 on [^ ]+ sends at [0-9.e+-]+ % of its peers. rate \[[0-9.e+-]+, [0-9.e+-]+\] \(n = [0-9]+\)[.]$' \
     <(texts out/summary.json)
 is "a slow sender is the only fault of sending or receiving" "$(grep -cE '^(sends|receives|pair) ' printed)" 1
-is "the host of a slow sender is in bad.txt, and not in good.txt" "$(cat out/bad.txt) $(wc -l <out/good.txt)" "$(hostname) 0"
+is "the host of a slow sender is in bad.txt, and not in good.txt" "$(cat out/bad.txt) $(wc -l <out/good.txt)" "$host 0"
 succeeds "JUnit's file has a slow sender as a failure" grep -qE 'name="rank 2 on [^"]*"[^<]*<failure type="slow" ' <(tr -d '\n' <junit.xml)
 succeeds "the matrix has a slow sender's messages" awk -F, '$1 ~ /^rank 2 / { n++; good += $3 > 0.03 && $5 > 1.25 } END { exit n < 2 || good < n }' out/matrix.csv
 try "$program" report out --html report.html
 succeeds "report draws the messages of a slow sender in the colours of what is slow" [ "$(grep -cE '<rect [^>]*dp-area dp-c10[456]"' report.html)" -ge 2 ]
-succeeds "report lists a slow sender as the main bottleneck" grep -qE 'Main bottleneck: sends in .*Rank 2 on' <(tr -d '\n' <printed)
+succeeds "report lists a slow sender as the main bottleneck" grep -qE 'Main bottleneck: sends in .*Rank 2 on' <(unwrapped printed)
 
 slow 1 2
 is "a slow pair: exit status" "$status" 3

@@ -42,6 +42,7 @@ alone() {
         "$bare" "$@"
     cat printed >>said
 }
+is "the archive's page names the version" "$(head -n 1 "$bare/pack/README.md")" "# $("$program" --version), packed for $(uname -m)"
 ranks=(bin/mpirun -n 2)
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 64 --rounds 3)
 

@@ -43,7 +43,7 @@ is "a prediction succeeds" "$status" 0
 is "the run's own steps are replayed" "$(row ddp_bucketed:3)" "ddp_bucketed:3 4150.00 4150.00 0.00"
 succeeds "two buckets: the second all-reduce, from 3 s to 3.8 s, is exposed" grep -qE '^ddp_bucketed:3 2 2 4550[.]00 ' <(tr -s ' ' <printed)
 succeeds "one bucket: an all-reduce of 8 MB, from 3 s to 4.6 s, is exposed" grep -qE '^ddp_bucketed:8 2 1 5350[.]00 ' <(tr -s ' ' <printed)
-succeeds "the best bucket size is named, with its options" grep -qF -e '--implementations ddp_bucketed --bucket-size-mb 3`' <(tr -s '\n ' '  ' <printed)
+succeeds "the best bucket size is named, with its options" grep -qF -e '--implementations ddp_bucketed --bucket-size-mb 3`' <(unwrapped printed)
 # 75 %: a step of 5 s, so the second all-reduce may end 1.25 s after backward: 4 MB in 1.25 s, or 8 MB in 2.25 s, which is more.
 succeeds "the bandwidth that is needed follows from the step" grep -qE '^ddp_bucketed:3 2 82[.]4 [^ ]+ 3[.]56 ' <(tr -s ' ' <printed)
 # The run's own buckets are those that it recorded: an earlier version, by another rule, cut two of at most 4 MiB.

@@ -47,7 +47,7 @@ result $good "each run has the ranks, implementation and bucket size of its dire
 
 is "report.csv has the figures of all runs" "$(grep -c ',step,' out/report/report.csv)" $((points * 2))
 is "the tables have a row for each point" "$(grep -cE '^ *(none|a-b|x-1) ' printed)" $points
-is "the tables name the link for more than one rank" "$(sed -nE 's/^([12]) ranks?, model tiny(, link: .*)?, machine: .*/\1\2/p' printed | tr '\n' ' ')" \
+is "the tables name the link for more than one rank" "$(sed -nE 's/^([12]) ranks?, model tiny(, link: .*)?, machine:.*/\1\2/p' printed | tr '\n' ' ')" \
     "1 2, link: a bus "
 is "two repeats give no verdict" "$(grep -c '^No verdict: too few repeats' printed) $(grep -c '^Nothing to choose: one rank' printed)" "1 1"
 svg=out/report/pictures/sweep_tiny_2-ranks.svg

@@ -185,7 +185,7 @@ def tables_of_markdown(text):
             tables.append(rows)
         elif rows is not None:
             cells = re.split(r"(?<!\\)\|", line)[1:-1]
-            rows.append([" ".join(html.unescape(re.sub(r"\\([^\w\s])", r"\1", cell)).split()) for cell in cells])
+            rows.append([" ".join(html.unescape(re.sub(r"\\([^\w\s])", r"\1", cell.replace("@<!-- -->", "@"))).split()) for cell in cells])
     return tables
 
 

@@ -31,7 +31,7 @@ measure() {
 step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$1/summary.csv"; }
 
 # slower NAME LABEL: tests whether the summary of the run NAME lists LABEL after "Slower:".
-slower() { grep -q "^Slower: \(.*, \)\{0,1\}$2 " "$1/summary.txt"; }
+slower() { grep -q "^Slower: \(.*, \)\{0,1\}$2 " <(texts "$1/summary.json"); }
 
 # series NAME DELAY: makes $runs runs, printing a line for each; sets `found` to the number of runs that call b slower, and
 # `wrong` to the number of runs that call a slower.
@@ -43,8 +43,8 @@ series() {
         measure "$name" "$2" --seed "$run" --resolve 1% --max-minutes "$minutes"
         ! slower "$name" b || found=$((found + 1))
         ! slower "$name" a || wrong=$((wrong + 1))
-        echo "$name: $(sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
-            "$name/summary.txt" | tr '\n' ' ')"
+        echo "$name: $(texts "$name/summary.json" |
+            sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' | tr '\n' ' ')"
     done
 }
 

@@ -52,7 +52,7 @@ try_link() {
     for ((i = 1; i <= tries; i++)); do
         name=$link-$i
         over=$(excess "$link" "$(found "$name")") || die "$name: '$(found "$name")' is not in the sweep"
-        echo "$name: $(found "$name"), $over % above the best of the sweep; $(sed -nE '/^(Use|Shortest so far) /p' "$name/summary.txt")"
+        echo "$name: $(found "$name"), $over % above the best of the sweep; $(texts "$name/summary.json" | grep -E '^(Use|Shortest so far) ')"
         ! awk -v over="$over" 'BEGIN { exit !(over <= 2) }' || good=$((good + 1))
     done
     "$root/launch/netlab.sh" down >&2

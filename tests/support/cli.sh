@@ -30,7 +30,31 @@ export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRA
 # Quotes the path, because sanitizers split their options at blanks and colons.
 export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/leaks.supp/suppressions=\""$root"/tests/support/leaks.supp\"}}
 
-temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
+# text_of N TEXT: prints the first N characters of TEXT repeated; the last one is x, as TEXT may have a blank there.
+text_of() {
+    local text=''
+    while [ ${#text} -lt "$1" ]; do text+=$2; done
+    echo "${text:0:$1 - 1}x"
+}
+
+# make_up_names N: the program finds a name of N characters of the CPU, and of this host, for which Linux allows 64; sets host.
+host=$(</proc/sys/kernel/hostname)
+make_up_names() {
+    export MADE_UP_CPU MADE_UP_HOST MADE_UP_HOST_OF=${MADE_UP_HOST_OF:-$host} LD_PRELOAD=made_up_names.so${LD_PRELOAD:+:$LD_PRELOAD}
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+    MADE_UP_CPU=$(text_of "$1" 'Made(R) Up CPU 5 @ 2.5 GHz of ')
+    MADE_UP_HOST=$(text_of $(($1 < 63 ? $1 : 63)) 'made-up.')
+    host=$MADE_UP_HOST
+}
+
+# TEST_NAMES=N: these names and the path of the temporary directory have N characters, from 10 on, so that tests show that
+# nothing depends on the names of this machine.
+temporary=${TMPDIR:-/tmp}/$(basename "$0" .sh).
+if [ -n "${TEST_NAMES:-}" ]; then
+    make_up_names "$TEST_NAMES"
+    [ "$TEST_NAMES" -gt $((${#temporary} + 5)) ] && temporary+=$(text_of $((TEST_NAMES - ${#temporary} - 5)) directory-) || temporary=/tmp/
+fi
+temporary=$(mktemp -d "${temporary}XXXXX")
 
 # left_over [NAME]: prints the ids of the processes whose command line contains the script's temporary directory (with
 # NAME: a path in that directory that begins with NAME), lowest id first.
@@ -201,6 +225,9 @@ valid() { "$build/tests/support/programs/json_valid" "$@"; }
 
 # texts SUMMARY.JSON: prints the heading, answers and notes of the file, one sentence or paragraph per line.
 texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | sed 's/", "/\n/g'; }
+
+# unwrapped FILE: prints the words of a text on one line: where lines end depends on the names of this machine.
+unwrapped() { tr -s ' \n' ' ' <"$1"; }
 
 # check_sentences: checks that no text of a summary.json below the current directory has newlines or extra blanks.
 check_sentences() {

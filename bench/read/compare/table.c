@@ -63,7 +63,7 @@ static void print_kind(FILE *out, const char *heading, const cJSON *differences,
 
 /* A row of a table: a figure, judged or not. The cells are text, since units differ from row to row. */
 struct cells {
-    char name[180], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], ratio[CELL];
+    char name[240], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], ratio[CELL];
 };
 
 #define CELLS(field) COLUMN_CHARS, offsetof(struct cells, field)

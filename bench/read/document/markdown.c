@@ -32,7 +32,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
         size_t length = 1;
         if (c == '<' || c == '>' || c == '&')
             fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-        else if (c == '@') /* the HTML comment prevents a mail address or a mention */
+        else if (c == '@' && isalnum((unsigned char)text[at + 1])) /* the comment prevents a mail address or mention */
             fputs("@<!-- -->", out);
         else if (isspace((unsigned char)c))
             fputc(' ', out);

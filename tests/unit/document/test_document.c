@@ -222,7 +222,7 @@ static const struct {
     {"one\n\n## two\n<b>", "one  ## two <b>", "one  \\#\\# two &lt;b&gt;", NULL},
     {"\xff\xc3 \xe2\x82", "?? ??", "?? ??", NULL},
     {"**a** _b_ c_d", NULL, "\\*\\*a\\*\\* \\_b\\_ c_d", NULL},
-    {"~~c~~ $d$ #1 @user www.x.org", NULL, "\\~\\~c\\~\\~ \\$d\\$ \\#1 @<!-- -->user www\\.x.org", NULL},
+    {"~~c~~ $d$ #1 @user @ 2 www.x.org", NULL, "\\~\\~c\\~\\~ \\$d\\$ \\#1 @<!-- -->user @ 2 www\\.x.org", NULL},
     {"- a", NULL, "- a", "\\- a"},
     {"12. a", NULL, "12. a", "12\\. a"}};
 enum { NASTY = sizeof nasty / sizeof *nasty };
