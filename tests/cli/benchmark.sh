@@ -49,6 +49,12 @@ for ranks in 1 2 3; do
     result "$good" "$ranks ranks: the .jsonl files have one line per step"
 done
 
+if python3 -c 'import pandas, scipy' 2>/dev/null; then
+    python3 "$root/tests/consumers/recompute_table.py" "$root/results/README.md" "$out"
+else
+    echo "skip - the table is computed from the lines: no python3 with pandas and SciPy (make test-consumers installs both)"
+fi
+
 # errors LOW HIGH: how many gradient errors in the last run's figures lie in [LOW, HIGH].
 errors() { awk -F, -v low="$1" -v high="$2" '/,gradient_error,/ && $6 >= low && $6 <= high' "$out/summary.csv" | wc -l; }
 launch 3 --rounds 1 --implementations all

@@ -6,6 +6,7 @@
 # all of them with
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
 #   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in the browser CHROMIUM (launch/setup.sh --viewers installs it),
+#   - the lines of Python in results/README.md, which compute the benchmark's table from rank_*_metrics.jsonl, with pandas and SciPy,
 #   - PyTorch's trace validator, if PEER_PYTHON is a Python with a PyTorch recent enough to have it.
 # Steps exported as Chakra execution traces are decoded with Protocol Buffers' compiler and Debian's Python package for it, and
 # checked by the rules that simulators rely on.
@@ -93,6 +94,18 @@ if has hta traceinsight==0.6.1; then # PyPI's name of Holistic Trace Analysis si
     done
 else
     skip "Holistic Trace Analysis: pip cannot install traceinsight==0.6.1 here"
+fi
+
+if has pandas pandas && has scipy scipy; then
+    for resolve in '--rounds 10' '--resolve 5% --max-minutes 0.1'; do
+        # shellcheck disable=SC2086 # $resolve is several words
+        OMP_NUM_THREADS=1 "${mpirun[@]}" -n 2 "$build/ddpbench" --d-model 64 --num-layers 2 --num-heads 2 --context-length 32 \
+            --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_hierarchical,ddp_sharded --bucket-size-mb 0.25,1 $resolve \
+            --output "$temporary/table${resolve%% *}" >"$temporary/said" 2>&1 || { cat "$temporary/said" >&2; die "a benchmark failed"; }
+        compare "the table, $resolve" "$python" recompute_table.py "$here/../../results/README.md" "$temporary/table${resolve%% *}"
+    done
+else
+    skip "the benchmark's table from its lines: pip cannot install pandas and SciPy here"
 fi
 
 if ! has viztracer viztracer==1.1.1; then
