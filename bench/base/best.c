@@ -63,11 +63,11 @@ static double draw_largest(uint64_t seed, size_t k, size_t n, double *mean, doub
     return largest;
 }
 
-/* Returns c of best_of; k is at least 2. */
-static double critical_value(size_t k, size_t n)
+double best_critical_value(int family, size_t n)
 {
     static double critical;
     static size_t of_k, of_n;
+    size_t k = (size_t)family;
     if (k == 2)
         return stats_t_quantile(0.5 + LEVEL / 2, (double)(n - 1));
     if (n == of_n && k == of_k)
@@ -87,10 +87,9 @@ static double critical_value(size_t k, size_t n)
 
 /* ---- the comparison ---- */
 
-/* Returns 1 - the level of the interval of a pair, so that those of all pairs of k series hold together at LEVEL. */
-static double level_of_a_pair(int k)
+double best_alpha(int family)
 {
-    return (1 - LEVEL) / (k * (k - 1) / 2.0);
+    return (1 - LEVEL) / (family * (family - 1) / 2.0);
 }
 
 static double median_ratio(const double *a, const double *b, size_t n)
@@ -128,14 +127,14 @@ static int best_by_means(const double *const *sample, int k, size_t n)
 struct against_best best_compare(const double *sample, const double *best, size_t n, int family, int anytime)
 {
     struct against_best against = {
-        .paired = anytime ? stats_paired_anytime(sample, best, n, 1 - level_of_a_pair(family))
+        .paired = anytime ? stats_paired_anytime(sample, best, n, 1 - best_alpha(family))
                           : stats_paired(sample, best, n, LEVEL),
         .dependent = stats_neighbours(sample, best, n, CHANCE / (family - 1)),
     };
     struct paired *paired = &against.paired;
     if (!anytime && n >= STATS_LEAST) {
         struct unpaired of = stats_log_ratio(sample, best, n);
-        double reach = critical_value((size_t)family, n) * of.error;
+        double reach = best_critical_value(family, n) * of.error;
         paired->ci_low = exp(of.difference - reach);
         paired->ci_high = exp(of.difference + reach);
     }
@@ -157,7 +156,7 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
 size_t best_least_rounds(int k, int anytime)
 {
     size_t n = STATS_LEAST;
-    while (anytime && k > 1 && stats_sign_p(n, 0) > level_of_a_pair(k))
+    while (anytime && k > 1 && stats_sign_p(n, 0) > best_alpha(k))
         n++;
     return n;
 }

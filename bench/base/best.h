@@ -38,6 +38,11 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
  * series that have fewer samples than others, since they are measured no more: compare them over the rounds of both. */
 struct against_best best_compare(const double *sample, const double *best, size_t n, int family, int anytime);
 
+/* Return what the intervals of `family` series are made with: c for n samples, and 1 - the level of an interval that
+ * holds at any time. The family is at least 2. */
+double best_critical_value(int family, size_t n);
+double best_alpha(int family);
+
 /* Returns the fewest rounds with which best_of has intervals for k series; with anytime set, p-values can then reach
  * 5 % / (k (k - 1) / 2). */
 size_t best_least_rounds(int k, int anytime);

@@ -53,6 +53,10 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     json_add_number(json, "bucket_size_mb", is_number ? mb : NAN);
     json_add_text(json, "options", options);
     json_add_number(json, "within", verdict->within);
+    if (verdict->n && verdict->anytime)
+        json_add_number(json, "interval_level", 1 - best_alpha(verdict->n + 1));
+    else if (verdict->n && verdict->step.n >= STATS_LEAST)
+        json_add_number(json, "critical_value", best_critical_value(verdict->n + 1, verdict->step.n));
     cJSON *others = cJSON_AddArrayToObject(json, "others");
     for (const struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++) {
         cJSON *row = json_add_row(others);
