@@ -105,5 +105,5 @@ void compare_options_help(FILE *out, const struct compare_options *options)
     option_table_help(out, &options->table, options->table.help);
     fprintf(out, "\nExit status, the first that holds:\n"
                  "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
-                 "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
+                 "  3 regressed    5 missing    4 ambiguous or unseen    0 ok\n");
 }
