@@ -152,6 +152,7 @@ static void add_row(cJSON *table, const cJSON *figure, const struct compare_opti
  */
 struct shared {
     size_t n;
+    const cJSON *row;                         /* the first of them */
     double least, most, seen_from, more_runs; /* the last two: the largest, NAN if any is NAN */
 };
 
@@ -170,7 +171,7 @@ static int share(struct shared shared[VERDICTS], const cJSON *figure)
     if (!is(figure, v))
         return 0;
     if (!with->n++)
-        *with = (struct shared){1, ratio, ratio, from, more};
+        *with = (struct shared){1, figure, ratio, ratio, from, more};
     with->least = fmin(with->least, ratio);
     with->most = fmax(with->most, ratio);
     with->seen_from = larger(with->seen_from, from);
@@ -178,21 +179,25 @@ static int share(struct shared shared[VERDICTS], const cJSON *figure)
     return 1;
 }
 
-/* Adds the rows of all that share them: so many sizes of a figure or, if figure is NULL, figures. */
-static void add_shared(cJSON *table, const cJSON *figure, const struct shared shared[VERDICTS])
+/* Adds the rows of all that share them, so many sizes of a figure or, if figure is NULL, figures; one alone has its
+ * own. */
+static void add_shared(cJSON *table, const cJSON *figure, const struct shared shared[VERDICTS],
+                       const struct compare_options *o)
 {
     for (int v = 0; v < VERDICTS; v++) {
         const struct shared *of = &shared[v];
         struct cells cells = {0};
-        if (!of->n)
+        if (of->n == 1)
+            add_row(table, of->row, o);
+        if (of->n < 2)
             continue;
         strcpy(cells.verdict, verdict_name[v]);
         if (figure) {
             snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"),
                      json_string(figure, "name"));
-            snprintf(cells.size, sizeof cells.size, "%zu size%s", of->n, text_plural(of->n));
+            snprintf(cells.size, sizeof cells.size, "%zu sizes", of->n);
         } else
-            snprintf(cells.name, sizeof cells.name, "%zu other figure%s", of->n, text_plural(of->n));
+            snprintf(cells.name, sizeof cells.name, "%zu other figures", of->n);
         snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (of->least - 1), 100 * (of->most - 1));
         fill_unseen(&cells, of->seen_from, of->more_runs);
         table_add_row(table, columns, COLUMNS, &cells);
@@ -229,13 +234,13 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
         for (; row != means && same_figure(row, first); row = row->next)
             if ((whole && !is_long) || !share(whole ? figures : sizes, row))
                 add_row(table, row, o);
-        add_shared(table, first, sizes);
+        add_shared(table, first, sizes, o);
         if (same_figure(mean, first)) {
             add_row(table, mean, o);
             mean = mean->next;
         }
     }
-    add_shared(table, NULL, figures);
+    add_shared(table, NULL, figures, o);
     table_print(out, "", table);
     cJSON_Delete(table);
 }

@@ -107,28 +107,28 @@ static struct unpaired difference_of(const struct hypothesis *h, size_t pairs)
     return difference;
 }
 
-/* Returns by how much the upper end of the interval exceeds the difference, with `more` runs of each side. */
-static double reach_with(const struct hypothesis *h, double more, size_t pairs)
+/* Whether the upper end of the interval would be at most 1 + tolerance with `more` runs of each side. */
+static int would_do(const struct hypothesis *h, double more, const struct verdict_rules *rules)
 {
     double a = (double)h->row->n[0], b = (double)h->row->n[1];
     double error = h->difference.error * sqrt((1 / (a + more) + 1 / (b + more)) / (1 / a + 1 / b));
-    return -stats_t_quantile(h->row->level, h->difference.df + (is_paired(h, pairs) ? 1 : 2) * more) * error;
+    double df = h->difference.df + (is_paired(h, rules->pairs) ? 1 : 2) * more;
+    return stats_t_cdf((h->difference.difference - log1p(rules->tolerance)) / error, df) <= h->row->level;
 }
 
 static double more_runs(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     size_t least = h->row->n[0] < VERDICT_RUNS ? VERDICT_RUNS - h->row->n[0] : 1, low = least - 1, high = 10000;
-    double room = log1p(rules->tolerance) - h->difference.difference;
     if (!(h->difference.df > 0))
         return (double)least;
-    if (reach_with(h, (double)high, rules->pairs) > room)
+    if (!would_do(h, (double)high, rules))
         return NAN;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (reach_with(h, (double)middle, rules->pairs) > room)
-            low = middle;
-        else
+        if (would_do(h, (double)middle, rules))
             high = middle;
+        else
+            low = middle;
     }
     return (double)high;
 }
@@ -136,7 +136,7 @@ static double more_runs(const struct hypothesis *h, const struct verdict_rules *
 static void judge_spread(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     struct figure_verdict_row *row = h->row;
-    double reach = reach_with(h, 0, rules->pairs), edge = 1 + rules->tolerance;
+    double reach = -stats_t_quantile(row->level, h->difference.df) * h->difference.error, edge = 1 + rules->tolerance;
     row->low = exp(h->difference.difference - reach);
     row->seen_from = row->high = exp(h->difference.difference + reach);
     row->verdict = row->low > edge          ? VERDICT_REGRESSED
