@@ -114,11 +114,11 @@ for i in 1 2 3 4 5; do
     cp -r "slow$i" "busy$i"
     others_used 0.95 "busy$i"
 done
-expect 4 '^Warning: other processes used 5 % of the machine.s cores during the baseline runs and 95 % during the candidate runs, so what would be regressed is ambiguous: ' \
+expect 4 '^Warning: other processes used 5 % of the machine.s cores during the baseline runs and 95 % during the candidate runs, so nothing counts as regressed: ' \
     "slower candidates are ambiguous if other processes used more cores" "${five[@]}" busy1 busy2 busy3 busy4 busy5
 [ "$(grep -n '^Warning: other processes' printed | cut -d : -f 1)" -lt "$(grep -n '^figure ' printed | cut -d : -f 1)" ] && good=0 || good=1
 result "$good" "a busy machine is said before the table"
-expect 4 '^Warning: other processes used 95 % of the machine.s cores during the baseline runs and 5 % .*, so what would be ok or improved is unseen: measure again' \
+expect 4 '^Warning: other processes used 95 % of the machine.s cores during the baseline runs and 5 % .*, so nothing counts as ok or improved: measure again' \
     "nothing is ok if other processes used more cores during the baseline runs" busy1 busy2 busy3 busy4 busy5 --candidate fast{1..5}
 sed -i '/"other_processes"/,/}/ { /"share"/d; s/"cores":.*/"cores":\t3,/; }' busy1/summary.json
 sed -i 's/"pus":\t[0-9]*/"pus":\t4/' busy1/run.json
@@ -143,13 +143,13 @@ grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance or other pro
     good=0 || good=1
 result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
 expect 4 '^Verdict: unseen: .*worse by more than [+]36[.]5 % is ambiguous' "one baseline against one slower candidate, --floor 30: unseen" base1 slow1 --floor 30
-expect 4 '^Verdict: unseen: these runs would not have shown that [a-z_]+ step is worse by 5 %, nor by more; at least 4 more runs of each side are needed' \
+expect 4 '^Verdict: unseen: these runs would not have shown that [a-z_]+ step is worse by 5 %, nor by more; it takes at least 4 more runs of each side \(' \
     "one baseline against one slightly slower candidate: unseen" base1 little1
 expect 4 '^ddp step .* unseen +-30[.]0 % +- +4$' "one baseline against one faster candidate is never improved" base1 fast1
 cp -r base1 noisy1 && cp -r base2 noisy2 && cp -r base3 noisy3 && scaled base4 noisy4 ddp 1.5 && scaled base5 noisy5 ddp 0.6
-expect 4 '^Verdict: unseen: these runs would not have shown that ddp step is worse by 5 %, only from [+][0-9.]+ % on; [0-9]+ more runs of each side would do if ' \
+expect 4 '^Verdict: unseen: these runs would not have shown that ddp step is worse by 5 %, only from [+][0-9.]+ % on; it takes [0-9]+ more runs of each side, if change' \
     "runs that vary too much are unseen, with the slowdown that they show and how many more would do" noisy{1..5} --candidate same{1..5}
-from=$(sed -nE 's/.* only from ([+][0-9.]+) % on; ([0-9]+) more .*/\1 % +\2/p' printed)
+from=$(sed -nE 's/.* only from ([+][0-9.]+) % on; it takes ([0-9]+) more .*/\1 % +\2/p' printed)
 succeeds "the row has these numbers, too" grep -qE "^ddp step .* unseen .* ${from/+/[+]}\$" printed
 expect 3 'fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every run is called regressed, and nothing ok; 3 against 3 runs\)' \
     "three baselines against three slower candidates: regressed" base1 base2 base3 --candidate slow1 slow2 slow3
@@ -161,7 +161,7 @@ expect 4 '^ddp step .* new ' "a figure that only the candidate has is new" lacki
 for i in 1 2 3 4 5; do
     cp -r lacking "lacking$i"
 done
-expect 4 '; at least 2 more runs of each side are needed \(3 judged, 1 unseen; tolerance 5 %; 5 % chance of any false alarm, and of any false ok; 1 against 5 runs\)' \
+expect 4 '; it takes at least 2 more runs of each side \(3 judged, 1 unseen; tolerance 5 %; 5 % chance of any false alarm, and of any false ok, if nothing else changed between the runs; 1 against 5 runs\)' \
     "a figure that some baselines lack is judged against the other baselines" base1 base2 base3 lacking4 lacking5 --candidate same1
 expect 5 ' more than [+]15[.]5 % is ambiguous, and the rest unseen; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
     base1 base2 base3 lacking4 --candidate lacking
@@ -209,6 +209,7 @@ expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile and a benc
 
 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
 result "$good" "a run of allreduce to compare is made"
+others_used 0.05 real_sweep
 
 # swept TO FACTOR: copies the allreduce run and multiplies all its times by FACTOR.
 swept() {

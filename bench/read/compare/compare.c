@@ -36,37 +36,20 @@ static int by_time(const void *a, const void *b)
     return x->began < y->began ? -1 : x->began > y->began ? 1 : strcmp(x->saved.directory, y->saved.directory);
 }
 
-/* Sorts the runs of each side by time. Returns the number of pairs if the sides were measured in turn, so that baseline
- * i and candidate i began before any later run, and there are enough pairs; otherwise 0. */
-static size_t find_pairs(struct compare_run *run, size_t baselines, size_t candidates)
+/* Sorts the runs of each side by time. Returns whether the sides were measured in turn: their numbers differ by at most
+ * one, and baseline i and candidate i began before any later run. */
+static int made_in_turn(struct compare_run *run, size_t baselines, size_t candidates)
 {
-    struct compare_run *candidate = run + baselines;
-    qsort(run, baselines, sizeof *run, by_time);
-    qsort(candidate, candidates, sizeof *run, by_time);
-    for (size_t i = 0; i + 1 < baselines && baselines == candidates; i++)
-        for (int side = 0; side < 4; side++)
-            if ((side & 1 ? &run[i] : &candidate[i])->began >= (side & 2 ? &run[i + 1] : &candidate[i + 1])->began)
-                return 0;
-    return baselines == candidates && baselines >= VERDICT_PAIRS ? baselines : 0;
-}
-
-/* Whether each run has one of the other side next to it, just before or just after, in the order of time. */
-static int made_in_turn(const struct compare_run *run, size_t baselines, size_t runs)
-{
-    for (size_t i = 0; i < runs; i++) {
-        double before[2] = {INFINITY, INFINITY}, after[2] = {INFINITY, INFINITY}; /* seconds to its own, other side */
-        for (size_t j = 0; j < runs; j++) {
-            int other = (i < baselines) != (j < baselines);
-            double later = run[j].began - run[i].began;
-            if (i != j && later <= 0)
-                before[other] = fmin(before[other], -later);
-            if (i != j && later >= 0)
-                after[other] = fmin(after[other], later);
-        }
-        if (!(isfinite(before[1]) && before[1] <= before[0]) && !(isfinite(after[1]) && after[1] <= after[0]))
-            return 0;
-    }
-    return 1;
+    const size_t n[2] = {baselines, candidates};
+    struct compare_run *of[2] = {run, run + baselines};
+    for (int side = 0; side < 2; side++)
+        qsort(of[side], n[side], sizeof *run, by_time);
+    for (size_t i = 0; i + 1 < baselines || i + 1 < candidates; i++)
+        for (int a = 0; a < 2; a++)
+            for (int b = 0; b < 2; b++)
+                if (i < n[a] && i + 1 < n[b] && of[a][i].began > of[b][i + 1].began)
+                    return 0;
+    return baselines <= candidates + 1 && candidates <= baselines + 1;
 }
 
 /* Returns the share of the machine's cores that other processes used during a run; of several machines, on the one
@@ -189,23 +172,22 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
     }
 }
 
-/* Warns of other processes if the machine was busy. doubtful: what they changed (struct verdicts). */
-static void warn_of_others(cJSON *json, const struct verdict_rules *rules, const int doubtful[2])
+/* Warns of other processes if the machine was busy. */
+static void warn_of_others(cJSON *json, const struct verdict_rules *rules)
 {
+    static const char *const effect[2][2] = {
+        {"", ", so nothing counts as regressed"},
+        {", so nothing counts as ok or improved", ", so nothing counts as regressed, ok or improved"}};
     char share[2][CELL];
-    if (!(rules->other[0] > VERDICT_BUSY_SHARE) && !(rules->other[1] > VERDICT_BUSY_SHARE))
-        return;
     for (int side = 0; side < 2; side++)
         snprintf(share[side], CELL, isfinite(rules->other[side]) ? "%.0f %%" : "an unknown share",
                  100 * rules->other[side]);
-    results_add_sentence(json, "warnings",
-                         "Warning: other processes used %s of the machine's cores during the baseline runs and %s "
-                         "during the candidate runs%s%s%s%s: measure again on a quiet machine%s.",
-                         share[0], share[1], doubtful[0] || doubtful[1] ? ", so " : "",
-                         doubtful[1] ? "what would be regressed is ambiguous" : "",
-                         doubtful[0] && doubtful[1] ? ", and " : "",
-                         doubtful[0] ? "what would be ok or improved is unseen" : "",
-                         rules->in_turn ? "" : ", baseline and candidate in turn");
+    if (rules->other[0] > VERDICT_BUSY_SHARE || rules->other[1] > VERDICT_BUSY_SHARE)
+        results_add_sentence(json, "warnings",
+                             "Warning: other processes used %s of the machine's cores during the baseline runs and %s "
+                             "during the candidate runs%s: measure again on a quiet machine%s.",
+                             share[0], share[1], effect[verdict_is_slowed(rules, 0)][verdict_is_slowed(rules, 1)],
+                             rules->in_turn ? "" : ", baseline and candidate in turn");
 }
 
 /* Warns if the runs were not made in turn: then they are not independent. The sides are sorted by time. */
@@ -241,7 +223,7 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
     } else {
         verdicts_create(&verdicts, rules, lines.item, lines.judged, o->baselines, o->candidates);
         add_rows(json, &lines, &verdicts, o);
-        warn_of_others(json, rules, verdicts.doubtful);
+        warn_of_others(json, rules);
         if (!rules->in_turn)
             warn_of_time(json, o, run);
         status = verdicts.count[VERDICT_REGRESSED]                                        ? COMPARE_REGRESSED
@@ -309,8 +291,9 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
             return COMPARE_FAILED;
     if (check_twice(run, runs))
         return COMPARE_USAGE;
-    rules.pairs = find_pairs(run, o->baselines, o->candidates);
-    rules.in_turn = made_in_turn(run, o->baselines, runs);
+    rules.in_turn = made_in_turn(run, o->baselines, o->candidates);
+    if (rules.in_turn && o->baselines == o->candidates && o->baselines >= VERDICT_PAIRS)
+        rules.pairs = o->baselines;
     rules.other[0] = other_share(run, o->baselines);
     rules.other[1] = other_share(run + o->baselines, o->candidates);
     add_heading(json, o, run, &rules);

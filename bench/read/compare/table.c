@@ -152,7 +152,6 @@ static void add_row(cJSON *table, const cJSON *figure, const struct compare_opti
  */
 struct shared {
     size_t n;
-    const cJSON *row;                         /* the first of them */
     double least, most, seen_from, more_runs; /* the last two: the largest, NAN if any is NAN */
 };
 
@@ -171,7 +170,7 @@ static int share(struct shared shared[VERDICTS], const cJSON *figure)
     if (!is(figure, v))
         return 0;
     if (!with->n++)
-        *with = (struct shared){1, figure, ratio, ratio, from, more};
+        *with = (struct shared){1, ratio, ratio, from, more};
     with->least = fmin(with->least, ratio);
     with->most = fmax(with->most, ratio);
     with->seen_from = larger(with->seen_from, from);
@@ -179,25 +178,21 @@ static int share(struct shared shared[VERDICTS], const cJSON *figure)
     return 1;
 }
 
-/* Adds the rows of all that share them, so many sizes of a figure or, if figure is NULL, figures; one alone has its
- * own. */
-static void add_shared(cJSON *table, const cJSON *figure, const struct shared shared[VERDICTS],
-                       const struct compare_options *o)
+/* Adds the rows of all that share them: so many sizes of a figure or, if figure is NULL, figures. */
+static void add_shared(cJSON *table, const cJSON *figure, const struct shared shared[VERDICTS])
 {
     for (int v = 0; v < VERDICTS; v++) {
         const struct shared *of = &shared[v];
         struct cells cells = {0};
-        if (of->n == 1)
-            add_row(table, of->row, o);
-        if (of->n < 2)
+        if (!of->n)
             continue;
         strcpy(cells.verdict, verdict_name[v]);
         if (figure) {
             snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"),
                      json_string(figure, "name"));
-            snprintf(cells.size, sizeof cells.size, "%zu sizes", of->n);
+            snprintf(cells.size, sizeof cells.size, "%zu size%s", of->n, text_plural(of->n));
         } else
-            snprintf(cells.name, sizeof cells.name, "%zu other figures", of->n);
+            snprintf(cells.name, sizeof cells.name, "%zu other figure%s", of->n, text_plural(of->n));
         snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (of->least - 1), 100 * (of->most - 1));
         fill_unseen(&cells, of->seen_from, of->more_runs);
         table_add_row(table, columns, COLUMNS, &cells);
@@ -234,13 +229,13 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
         for (; row != means && same_figure(row, first); row = row->next)
             if ((whole && !is_long) || !share(whole ? figures : sizes, row))
                 add_row(table, row, o);
-        add_shared(table, first, sizes, o);
+        add_shared(table, first, sizes);
         if (same_figure(mean, first)) {
             add_row(table, mean, o);
             mean = mean->next;
         }
     }
-    add_shared(table, NULL, figures, o);
+    add_shared(table, NULL, figures);
     table_print(out, "", table);
     cJSON_Delete(table);
 }
@@ -280,10 +275,15 @@ static void name_row(char name[300], const cJSON *row)
 static const cJSON *worst_row(const cJSON *judged, enum figure_verdict v, const char *member)
 {
     const cJSON *worst = NULL;
-    for (const cJSON *row = judged->child; row; row = row->next)
-        if (is(row, v) && !is_true(row, "wrong_elements") && (v == VERDICT_REGRESSED || is_true(row, "summary")) &&
-            (!worst || !(json_number(row, member) <= json_number(worst, member))))
-            worst = row;
+    double most = -INFINITY;
+    for (const cJSON *row = judged->child; row; row = row->next) {
+        double value = json_number(row, member);
+        if (!is(row, v) || is_true(row, "wrong_elements") || (v != VERDICT_REGRESSED && !is_true(row, "summary")) ||
+            value <= most)
+            continue;
+        worst = row;
+        most = isnan(value) ? INFINITY : value;
+    }
     return worst;
 }
 
@@ -292,6 +292,7 @@ static void print_unseen(FILE *out, const cJSON *judged, const struct compare_op
 {
     const cJSON *row = worst_row(judged, VERDICT_UNSEEN, "seen_from");
     double from = json_number(row, "seen_from"), more = json_number(row, "more_runs");
+    const int few = json_number(row, "n_baseline") < VERDICT_RUNS;
     char name[300], change[CELL];
     name_row(name, row);
     fprintf(out, "these runs would not have shown that %s is worse by %g %%, ", name, o->tolerance);
@@ -299,14 +300,11 @@ static void print_unseen(FILE *out, const cJSON *judged, const struct compare_op
         fprintf(out, "only from %s on", text_change(change, from, NAN, NAN));
     else
         fprintf(out, "nor by more");
-    if (!isfinite(more))
-        fprintf(out, "; a quieter machine is needed");
-    else if (json_number(row, "n_baseline") < VERDICT_RUNS)
-        fprintf(out, "; at least %.0f more run%s of each side %s needed", more, text_plural((size_t)more),
-                more > 1 ? "are" : "is");
+    if (isfinite(more))
+        fprintf(out, "; it takes %s%.0f more run%s of each side%s", few ? "at least " : "", more,
+                text_plural((size_t)more), few ? "" : ", if change and spread stay as they are");
     else
-        fprintf(out, "; %.0f more run%s of each side would do if change and spread stay as they are", more,
-                text_plural((size_t)more));
+        fprintf(out, "; it takes a quieter machine");
 }
 
 /* Prints how certain the verdict is: the chance of a false alarm or, with few runs, the ratio `far` that counts. */

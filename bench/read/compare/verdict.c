@@ -148,27 +148,14 @@ static void judge_spread(const struct hypothesis *h, const struct verdict_rules 
 
 /* ---- all figures ---- */
 
-/* Whether other processes may have made this side slower than the other. */
-static int is_slowed(const struct verdict_rules *rules, int side)
+int verdict_is_slowed(const struct verdict_rules *rules, int side)
 {
     double share = rules->other[side];
-    return share > VERDICT_BUSY_SHARE && (!rules->in_turn || !(share - rules->other[!side] < VERDICT_BUSY_SHARE));
-}
-
-/* Replaces a verdict that other processes may explain, and notes that in doubtful. */
-static void doubt(struct figure_verdict_row *row, const struct verdict_rules *rules, int doubtful[2])
-{
-    int worse = row->verdict == VERDICT_REGRESSED && is_slowed(rules, 1);
-    int better = (row->verdict == VERDICT_IMPROVED || row->verdict == VERDICT_OK) && is_slowed(rules, 0);
-    row->verdict = worse ? VERDICT_AMBIGUOUS : better ? VERDICT_UNSEEN : row->verdict;
-    doubtful[0] |= better;
-    doubtful[1] |= worse;
-    if (better)
-        row->seen_from = NAN;
+    return share > VERDICT_BUSY_SHARE && !(rules->in_turn && share - rules->other[!side] < VERDICT_BUSY_SHARE);
 }
 
 /* Judges a row that baselines and candidates have. */
-static void judge(struct hypothesis *h, const struct verdict_rules *rules, int doubtful[2])
+static void judge(struct hypothesis *h, const struct verdict_rules *rules)
 {
     struct figure_verdict_row *row = h->row;
     h->difference = difference_of(h, rules->pairs);
@@ -177,10 +164,14 @@ static void judge(struct hypothesis *h, const struct verdict_rules *rules, int d
         judge_spread(h, rules);
     else
         judge_extremes(h, rules);
+    int is_good = row->verdict == VERDICT_IMPROVED || row->verdict == VERDICT_OK;
     if (row->verdict == VERDICT_UNSEEN)
         row->more_runs = more_runs(h, rules);
-    doubt(row, rules, doubtful);
-    if (row->verdict != VERDICT_OK && row->verdict != VERDICT_UNSEEN)
+    if (row->verdict == VERDICT_REGRESSED && verdict_is_slowed(rules, 1))
+        row->verdict = VERDICT_AMBIGUOUS;
+    if (is_good && verdict_is_slowed(rules, 0))
+        row->verdict = VERDICT_UNSEEN;
+    if (row->verdict != VERDICT_OK && (row->verdict != VERDICT_UNSEEN || is_good))
         row->seen_from = NAN;
 }
 
@@ -203,7 +194,7 @@ static void judge_all(struct verdicts *verdicts, struct hypothesis *h, const str
         if (row->verdict != VERDICT_OK)
             continue;
         row->level = rules->level * part[row->sizes > 1] / (double)judged[row->sizes > 1];
-        judge(&h[i], rules, verdicts->doubtful);
+        judge(&h[i], rules);
     }
 }
 

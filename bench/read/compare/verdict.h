@@ -60,9 +60,12 @@ extern const char *const verdict_name[VERDICTS];
 struct verdict_rules {
     double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
     size_t pairs;    /* > 0: baseline i and candidate i, of so many each, were made one after the other */
-    int in_turn;     /* 1: each run was made next to one of the other side */
+    int in_turn;     /* 1: baseline i and candidate i were made before any later run */
     double other[2]; /* share of the cores that other processes used during baseline and candidate runs; NAN: unknown */
 };
+
+/* Whether the machine was busy during the runs of a side (0: baseline, 1: candidate) in a way that changes verdicts. */
+int verdict_is_slowed(const struct verdict_rules *rules, int side);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {
@@ -103,7 +106,6 @@ struct verdicts {
     size_t n;
     size_t count[VERDICTS];   /* number of rows with each verdict */
     size_t summary[VERDICTS]; /* number of those that are summaries */
-    int doubtful[2];          /* [1]: rows would be regressed, [0]: ok or improved, but for other processes */
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates);

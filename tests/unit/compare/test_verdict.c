@@ -82,7 +82,7 @@ TEST(other_processes_may_explain_a_difference)
     static const struct {
         double other[2];
         int in_turn;
-        int verdict[FIGURES_HERE], doubtful[2];
+        int verdict[FIGURES_HERE], slowed[2];
     } known[] = {
         {{NAN, NAN}, 0, {BAD, GOOD, OK, BAD}, {0, 0}},         {{0.09, 0.09}, 0, {BAD, GOOD, OK, BAD}, {0, 0}},
         {{NAN, 0.5}, 1, {MAYBE, GOOD, OK, BAD}, {0, 1}},       {{0.05, 0.11}, 1, {BAD, GOOD, OK, BAD}, {0, 0}},
@@ -104,8 +104,8 @@ TEST(other_processes_may_explain_a_difference)
         verdicts_create(&verdicts, &busy, figure, FIGURES_HERE, RUNS, RUNS);
         for (size_t f = 0; f < FIGURES_HERE; f++)
             ck_assert_int_eq(verdicts.row[f].verdict, known[i].verdict[f]);
-        ck_assert_int_eq(verdicts.doubtful[0], known[i].doubtful[0]);
-        ck_assert_int_eq(verdicts.doubtful[1], known[i].doubtful[1]);
+        for (int side = 0; side < 2; side++)
+            ck_assert_int_eq(verdict_is_slowed(&busy, side), known[i].slowed[side]);
         ck_assert_int_eq(isnan(verdicts.row[EQUAL].seen_from), known[i].verdict[EQUAL] == UNSEEN);
     }
 }
