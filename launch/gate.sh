@@ -55,13 +55,11 @@ judge() {
     say "$1 against $2: $verdict"
 }
 
-# All sets are measured in turn, as compare's page recommends: the first run of each, then the second run of each, and so
-# on. The links of the same rate with different latency come first, so that the script fails at once on machines that
-# cannot delay packets; the longer delay increases the median time of 8 bytes.
+# All sets are measured in turn: the first run of each, then the second, and so on. Links with latency come first, so that
+# the script fails at once on machines that cannot delay packets; a longer delay increases the median time of 8 bytes.
 for ((run = 1; run <= runs; run++)); do
     lab_up 2 --rate 100mbit --delay 200us
-    [ -n "$is_taken" ] || echo "$mark" >"$output/.gate"
-    is_taken=yes
+    [ -n "$is_taken" ] || { echo "$mark" >"$output/.gate" && is_taken=yes; }
     measure near "$run"
     lab_up 2 --rate 100mbit --delay 310us
     measure far "$run"
@@ -76,10 +74,9 @@ for ((run = 1; run <= runs; run++)); do
     wait_child launch/netlab.sh rate 100mbit >&2
 done
 
-failed=0
 judge near far
 latency_verdict=$verdict
-[ "$latency_verdict" = regressed ] || failed=1
+[ "$latency_verdict" = regressed ] && failed=0 || failed=1
 latency() {
     awk -F, '$2 ~ / in_place$/ && $3 == "time" && $4 == 8 { print 1e6 * $6 }' "$output/$1"/*/summary.csv | sort -n |
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
