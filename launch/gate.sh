@@ -101,4 +101,4 @@ echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs r
     "(aim: ok in at least 16 of 20, regressed in at most 3)."
 echo "100 against 90 Mbit/s: regressed in $slower of $((tries + 1)) (aim: all)."
 echo "8 bytes in $(latency near) against $(latency far) us: $latency_verdict (aim: regressed)."
-[ $failed = 0 ]
+[ "$failed" = 0 ]
