@@ -30,23 +30,16 @@ clean_up() {
 trap clean_up EXIT
 trap_signals
 claim_directory "$output" .gate "$mark"
-# The link with latency comes first, so that the script fails at once on machines that cannot delay packets.
-lab_up 2 --rate 100mbit --delay 200us
-echo "$mark" >"$output/.gate"
-is_taken=yes
 
-# measure SET: makes the runs of a set over the current link, except those that an earlier call completed.
+# measure SET RUN: makes a run of a set over the current link, unless an earlier call completed it.
 measure() {
-    local run
-    for ((run = 1; run <= runs; run++)); do
-        [ ! -e "$output/$1/$run" ] || continue
-        rm -rf "$output/.gate-part"
-        wait_child launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/.gate-part" \
-            >/dev/null 2>"$output/.gate-said" || { cat "$output/.gate-said" >&2; exit 1; }
-        mkdir -p "$output/$1"
-        mv "$output/.gate-part" "$output/$1/$run"
-        say "$1: run $run of $runs"
-    done
+    [ ! -e "$output/$1/$2" ] || return 0
+    rm -rf "$output/.gate-part"
+    wait_child launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/.gate-part" \
+        >/dev/null 2>"$output/.gate-said" || { cat "$output/.gate-said" >&2; exit 1; }
+    mkdir -p "$output/$1"
+    mv "$output/.gate-part" "$output/$1/$2"
+    say "$1: run $2 of $runs"
 }
 
 # judge BASELINE CANDIDATE: compares two sets of runs, saves the output of compare, and puts the result in `verdict`.
@@ -56,29 +49,39 @@ judge() {
     case $verdict in
     0) verdict=ok ;;
     3) verdict=regressed ;;
-    4) verdict=ambiguous ;;
+    4) verdict=undecided ;; # ambiguous or unseen
     *) cat "$output/$1-$2.txt" >&2; exit 1 ;;
     esac
     say "$1 against $2: $verdict"
 }
 
-failed=0
-# Compares two links of the same rate; the second delays packets longer, which increases the median time of 8 bytes.
-measure near
-lab_up 2 --rate 100mbit --delay 310us
-measure far
+# All sets are measured in turn: the first run of each, then the second, and so on. Links with latency come first, so that
+# the script fails at once on machines that cannot delay packets; a longer delay increases the median time of 8 bytes.
+for ((run = 1; run <= runs; run++)); do
+    lab_up 2 --rate 100mbit --delay 200us
+    [ -n "$is_taken" ] || { echo "$mark" >"$output/.gate" && is_taken=yes; }
+    measure near "$run"
+    lab_up 2 --rate 100mbit --delay 310us
+    measure far "$run"
+done
+lab_up 2 --rate 100mbit
+for ((run = 1; run <= runs; run++)); do
+    for ((set = 0; set <= tries; set++)); do
+        measure "same-$set" "$run"
+    done
+    wait_child launch/netlab.sh rate 90mbit >&2
+    measure slower "$run"
+    wait_child launch/netlab.sh rate 100mbit >&2
+done
+
 judge near far
 latency_verdict=$verdict
-[ "$latency_verdict" = regressed ] || failed=1
+[ "$latency_verdict" = regressed ] && failed=0 || failed=1
 latency() {
     awk -F, '$2 ~ / in_place$/ && $3 == "time" && $4 == 8 { print 1e6 * $6 }' "$output/$1"/*/summary.csv | sort -n |
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
 }
 
-lab_up 2 --rate 100mbit
-for ((set = 0; set <= tries; set++)); do
-    measure "same-$set"
-done
 ok=0 regressed=0
 for ((set = 1; set <= tries; set++)); do
     judge "same-$((set - 1))" "same-$set"
@@ -87,8 +90,6 @@ done
 [ $((ok * 20)) -ge $((16 * tries)) ] || failed=1
 [ $((regressed * 20)) -le $((3 * tries)) ] || failed=1
 
-wait_child launch/netlab.sh rate 90mbit >&2
-measure slower
 slower=0
 for ((set = 0; set <= tries; set++)); do
     judge "same-$set" slower
@@ -100,4 +101,4 @@ echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs r
     "(aim: ok in at least 16 of 20, regressed in at most 3)."
 echo "100 against 90 Mbit/s: regressed in $slower of $((tries + 1)) (aim: all)."
 echo "8 bytes in $(latency near) against $(latency far) us: $latency_verdict (aim: regressed)."
-[ $failed = 0 ]
+[ "$failed" = 0 ]

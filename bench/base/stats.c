@@ -1,4 +1,4 @@
-/* stats.c - medians with order-statistic intervals, Student's t, paired ratios, Holm's adjustment. */
+/* stats.c - medians with order-statistic intervals, Student's t, paired ratios. */
 #include "base/stats.h"
 
 #include "kernels/error.h"
@@ -331,34 +331,4 @@ struct measured stats_ratio(struct measured x, struct measured y)
     struct measured log_ratio = stats_difference((struct measured){log(x.value), log(x.low), log(x.high)},
                                                  (struct measured){log(y.value), log(y.low), log(y.high)});
     return (struct measured){x.value / y.value, known ? exp(log_ratio.low) : NAN, known ? exp(log_ratio.high) : NAN};
-}
-
-struct ranked {
-    double p; /* p[i] / weight[i]; the first member, where the comparison function of qsort reads it */
-    size_t index;
-};
-
-/* Returns p[i] / weight[i] in increasing order; the caller frees the array. */
-static struct ranked *rank(const double *p, const double *weight, size_t m)
-{
-    struct ranked *ranked = allocate(m, sizeof *ranked);
-    for (size_t i = 0; i < m; i++)
-        ranked[i] = (struct ranked){.p = p[i] / weight[i], .index = i};
-    qsort(ranked, m, sizeof *ranked, compare);
-    return ranked;
-}
-
-void stats_holm(const double *p, const double *weight, size_t m, double level, double *step)
-{
-    struct ranked *ranked = rank(p, weight, m);
-    double left = 0, standing = 0;
-    for (size_t i = m; i-- > 0;) /* step is first the total weight of this and all later hypotheses */
-        step[ranked[i].index] = left += weight[ranked[i].index];
-    for (size_t i = 0, stopped = 0; i < m; i++) {
-        size_t at = ranked[i].index;
-        standing = stopped ? standing : step[at];
-        step[at] = level * weight[at] / standing;
-        stopped = stopped || p[at] > step[at];
-    }
-    free(ranked);
 }

@@ -110,13 +110,6 @@ struct measured {
 struct measured stats_difference(struct measured x, struct measured y);
 struct measured stats_ratio(struct measured x, struct measured y);
 
-/* Holm's step-down test of m hypotheses with weights above 0, at the family-wise level `level`. Hypotheses are tested
- * in the order of p / weight, until one is not rejected. step[i] becomes the level of the test of hypothesis i: `level`
- * x its weight / sum of the weights of all hypotheses not rejected before it. The test rejects i if p[i] <= step[i].
- * Source: Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scand. J. Statist. 6 (1979) 65-70, section
- * 4. */
-void stats_holm(const double *p, const double *weight, size_t m, double level, double *step);
-
 /* Return, for Student's t with df > 0 degrees of freedom, P(T <= t), and the t for which P(T <= t) = p, 0 < p < 1.
  * Computed by the regularised incomplete beta function (continued fraction, NIST DLMF 8.17.22). Error below 1e-10. */
 double stats_t_cdf(double t, double df);

@@ -74,9 +74,9 @@ numbered() {
         rm -r one two
     done
 }
-# others_used CORES RUN: changes how many cores other processes used during a run.
-others_used() { sed -i "/\"other_processes\"/,/}/ s/\(\"cores\":[[:space:]]*\)[^,]*/\1$1/" "$2/summary.json"; }
-others_used 0.5 real
+# others_used SHARE RUN: changes which share of the cores other processes used during a run.
+others_used() { sed -i '/"other_processes"/,/}/ { /"share"/d; s/"other_processes":.*/&\n\t\t"share":\t'"$1"',/; }' "$2/summary.json"; }
+others_used 0.05 real
 numbered real base
 numbered real same
 scaled real slower ddp 1.3
@@ -91,9 +91,9 @@ result "$good" "edited copies are valid and differ"
 # ---- verdicts of a benchmark ----
 
 five=(base1 base2 base3 base4 base5 --candidate)
-expect 0 '^Verdict: ok: no figure is known to be worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five baselines against five equal candidates: ok" \
+expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .* 5 % chance of any false alarm, and of any false ok; 5 against 5 runs\)' "five baselines against five equal candidates: ok" \
     "${five[@]}" same1 same2 same3 same4 same5
-expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]$' "five baselines against five slower candidates: regressed" \
+expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\] +- +-$' "five baselines against five slower candidates: regressed" \
     "${five[@]}" slow1 slow2 slow3 slow4 slow5
 [ "$(grep -c ' ok ' printed)" = 2 ] && grep -q '^Verdict: regressed +30[.]0 % (ddp step): ' printed && good=0 || good=1
 result "$good" "only the slower strategy is regressed, in the table and in the verdict"
@@ -105,57 +105,83 @@ for i in 0 1 2 3 4 5 6 7; do
 done
 expect 3 '^Verdict: regressed +[+]30[.]0 % .*; 8 pairs of runs made in turn\)' "runs made in turn are compared in pairs" \
     turn_a7 turn_a[0-6] --candidate turn_b*
+grep -q '^Warning' printed && good=1 || good=0
+result "$good" "runs made in turn: no warning"
 made_at 05 turn_a3
 expect 3 '^Verdict: regressed +[+]30[.]0 % .*; 8 against 8 runs\)' "runs not made in turn are not compared in pairs" turn_a* --candidate turn_b*
+succeeds "runs not made in turn: a warning without a time, since they overlap" grep -q '^Warning: .* not made in turn[.] What' printed
 for i in 1 2 3 4 5; do
     cp -r "slow$i" "busy$i"
-    others_used 9.5 "busy$i"
+    others_used 0.95 "busy$i"
 done
-expect 4 '^Other processes used 9[.]50 cores during the candidate runs and 0[.]50 during the baseline runs, which may be why figures are worse: ' \
+expect 4 '^Warning: other processes used 5 % of the machine.s cores during the baseline runs and 95 % during the candidate runs, so nothing counts as regressed: ' \
     "slower candidates are ambiguous if other processes used more cores" "${five[@]}" busy1 busy2 busy3 busy4 busy5
-expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate: regressed" "${five[@]}" slow1
+[ "$(grep -n '^Warning: other processes' printed | cut -d : -f 1)" -lt "$(grep -n '^figure ' printed | cut -d : -f 1)" ] && good=0 || good=1
+result "$good" "a busy machine is said before the table"
+expect 4 '^Warning: other processes used 95 % of the machine.s cores during the baseline runs and 5 % .*, so nothing counts as ok or improved: measure again' \
+    "nothing is ok if other processes used more cores during the baseline runs" busy1 busy2 busy3 busy4 busy5 --candidate fast{1..5}
+sed -i '/"other_processes"/,/}/ { /"share"/d; s/"cores":.*/"cores":\t3,/; }' busy1/summary.json
+sed -i 's/"pus":\t[0-9]*/"pus":\t4/' busy1/run.json
+expect 4 'during the baseline runs and 75 % during the candidate runs' "the share of a run that lacks it follows from its cores and those of the host" \
+    base1 busy1 --allow all
+for i in 1 2 3 4 5; do
+    cp -r "slow$i" "tomorrow$i" && sed -i 's/\("time":[[:space:]]*"\)2[^"]*/\12100-01-02T00:30:00+0100/' "tomorrow$i/run.json"
+    cp -r "base$i" "tonight$i" && sed -i 's/\("time":[[:space:]]*"\)2[^"]*/\12100-01-01T22:30:00+0000/' "tonight$i/run.json"
+done
+expect 3 '^Warning: baseline and candidate runs were not made in turn: the last baseline run began (60 min|1 h)[^a-z]*[a-z]* ?before the first candidate run. What changed .*: measure both in turn[.]$' \
+    "runs that were not made in turn: a warning" tonight{1..5} --candidate tomorrow{1..5} --json out.json --junit out.xml
+grep -q '"in_turn":.*false' out.json && grep -q '"Warning: baseline and candidate runs were not made in turn' out.json &&
+    grep -q '^Warning: baseline and candidate runs were not made in turn' out.xml && good=0 || good=1
+result "$good" "--json and --junit have the warning"
+expect 3 '^ddp step .* regressed .*\] +- +-$' "five baselines against one slower candidate: regressed" "${five[@]}" slow1
 expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the tolerance only slightly are ambiguous" \
     "${five[@]}" little1 little2 little3 little4 little5
-expect 0 '^Verdict: ok: no figure is known to be worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
+expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
 expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
-expect 4 '^ddp step .* ambiguous +[+]30[.]0 %$' "one baseline against one slower candidate is never regressed" base1 slow1
-grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance: use more runs .*so what is worse by more than +15[.]5 % is ambiguous; 1 against 1 run)' printed &&
+expect 4 '^ddp step .* ambiguous +[+]30[.]0 % +- +-$' "one baseline against one slower candidate is never regressed" base1 slow1
+grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance or other processes: use more runs, .*so what is worse by more than +15[.]5 % is ambiguous, and the rest unseen; 1 against 1 run)' printed &&
     good=0 || good=1
 result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
-expect 0 '^Verdict: ok: no figure is worse by more than 36[.]5 %' "one baseline against one slower candidate, --floor 30: ok" base1 slow1 --floor 30
-expect 0 '^Verdict: ok: no figure is worse by more than 15[.]5 %' "one baseline against one slightly slower candidate: ok" base1 little1
-expect 0 '^ddp step .* ok +-30[.]0 %$' "one baseline against one faster candidate is never improved" base1 fast1
-expect 3 'fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every run is called regressed; 3 against 3 runs\)' \
+expect 4 '^Verdict: unseen: .*worse by more than [+]36[.]5 % is ambiguous' "one baseline against one slower candidate, --floor 30: unseen" base1 slow1 --floor 30
+expect 4 '^Verdict: unseen: these runs would not have shown that [a-z_]+ step is worse by 5 %, nor by more; it takes at least 4 more runs of each side \(' \
+    "one baseline against one slightly slower candidate: unseen" base1 little1
+expect 4 '^ddp step .* unseen +-30[.]0 % +- +4$' "one baseline against one faster candidate is never improved" base1 fast1
+cp -r base1 noisy1 && cp -r base2 noisy2 && cp -r base3 noisy3 && scaled base4 noisy4 ddp 1.5 && scaled base5 noisy5 ddp 0.6
+expect 4 '^Verdict: unseen: these runs would not have shown that ddp step is worse by 5 %, only from [+][0-9.]+ % on; it takes [0-9]+ more runs of each side, if change' \
+    "runs that vary too much are unseen, with the slowdown that they show and how many more would do" noisy{1..5} --candidate same{1..5}
+from=$(sed -nE 's/.* only from ([+][0-9.]+) % on; it takes ([0-9]+) more .*/\1 % +\2/p' printed)
+succeeds "the row has these numbers, too" grep -qE "^ddp step .* unseen .* ${from/+/[+]}\$" printed
+expect 3 'fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every run is called regressed, and nothing ok; 3 against 3 runs\)' \
     "three baselines against three slower candidates: regressed" base1 base2 base3 --candidate slow1 slow2 slow3
 
 cp -r same1 lacking && edit lacking/summary.json ddp step gone
 expect 5 '^ddp step .* missing in 1 of 2 ' "a figure that one candidate lacks is missing" "${five[@]}" same2 lacking
 expect 5 '^Verdict: missing: ' "a figure that the only candidate lacks is missing" base1 lacking
-expect 0 '^ddp step .* new ' "a figure that only the candidate has is new" lacking base1
+expect 4 '^ddp step .* new ' "a figure that only the candidate has is new" lacking base1
 for i in 1 2 3 4 5; do
     cp -r lacking "lacking$i"
 done
-expect 0 '\(3 judged; tolerance 5 %; 5 % chance of any false alarm; 1 against 5 runs\)' \
+expect 4 '; it takes at least 2 more runs of each side \(3 judged, 1 unseen; tolerance 5 %; 5 % chance of any false alarm, and of any false ok, if nothing else changed between the runs; 1 against 5 runs\)' \
     "a figure that some baselines lack is judged against the other baselines" base1 base2 base3 lacking4 lacking5 --candidate same1
-expect 5 ' more than [+]15[.]5 % is ambiguous; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
+expect 5 ' more than [+]15[.]5 % is ambiguous, and the rest unseen; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
     base1 base2 base3 lacking4 --candidate lacking
 for i in 1 2 3 4 5; do
     edit "lacking$i/summary.json" '.*' step gone
 done
 expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "figures that all five candidates lack are missing" "${five[@]}" lacking{1..5}
 scaled base1 huge ddp 1e300
-expect 0 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* ok +-100[.]0 %$' "a huge value in a baseline is printed and judged" lacking huge --candidate same1
-expect 4 '^ddp step .* ambiguous +[+][0-9]+$' "a huge value in a candidate is ambiguous" same1 huge
+expect 4 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* unseen +-100[.]0 % +- +4$' "a huge value in a baseline is printed and judged" lacking huge --candidate same1
+expect 4 '^ddp step .* ambiguous +[+][0-9]+ +- +-$' "a huge value in a candidate is ambiguous" same1 huge
 scaled lacking lacking_slow ddp_flat 1.3
-expect 3 '^ddp step .* missing in 1 of 1 +-$' "the verdict is regressed if one figure is regressed and another is missing" "${five[@]}" lacking_slow
+expect 3 '^ddp step .* missing in 1 of 1 +- +- +-$' "the verdict is regressed if one figure is regressed and another is missing" "${five[@]}" lacking_slow
 expect 5 '^ddp_flat step .* ambiguous ' "the verdict is missing if one figure is missing and another is ambiguous" base1 lacking_slow
 
 # ---- selection of figures ----
 
-expect 0 '^ddp tokens_per_second .* ok ' "other figures can be judged" base1 slow1 --metrics tokens_per_second
+expect 4 '^ddp tokens_per_second .* unseen ' "other figures can be judged" base1 slow1 --metrics tokens_per_second
 expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step " "a figure in --metrics that the runs lack is refused" base1 slow1 \
     --metrics bandwidth
-expect 0 '^ddp backward_pass +- +[0-9.]+ [mu]?s +[0-9.]+ [mu]?s +1[.]000$' "--label shows all figures side by side" base1 same1 \
+expect 4 '^ddp backward_pass +- +[0-9.]+ [mu]?s +[0-9.]+ [mu]?s +1[.]000$' "--label shows all figures side by side" base1 same1 \
     --label cuda,rocm
 grep -qE '^figure .* cuda \(n=1\) +rocm \(n=1\)' printed && good=0 || good=1
 result "$good" "--label names the columns"
@@ -167,22 +193,23 @@ for tail in none:0 late:0.005; do
 done
 expect 2 '--metrics exposed_tail: has values of 0 or less, so no ratio; --label shows it' "a figure of 0 cannot be judged" \
     tail_none tail_late --metrics step,exposed_tail
-expect 0 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "a figure of 0 is shown with --label" tail_none tail_late --label a,b --metrics \
+expect 4 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "a figure of 0 is shown with --label" tail_none tail_late --label a,b --metrics \
     forward_pass --tolerance 1000
 
 # ---- other kinds of runs ----
 
 cp -r profile profile2
 edit profile2/ddp_bucketed/summary.json none step '*10'
-expect 4 '^none step .* ambiguous +[+]900[.]0 %$' "a slower control of a profile is judged" profile profile2
-grep -q '^ddp_bucketed step .* ok ' printed && grep -q '^after_backward step .* ok ' printed && good=0 || good=1
+expect 4 '^none step .* ambiguous +[+]900[.]0 % +- +-$' "a slower control of a profile is judged" profile profile2
+grep -q '^ddp_bucketed step .* unseen ' printed && grep -q '^after_backward step .* unseen ' printed && good=0 || good=1
 result "$good" "steps of a profile are judged"
 cp -r profile profile_again
-expect 0 '^ddp_bucketed compute_coverage ' "a profile can be named by its strategy's directory" profile/ddp_bucketed profile_again --label a,b
+expect 4 '^ddp_bucketed compute_coverage ' "a profile can be named by its strategy's directory" profile/ddp_bucketed profile_again --label a,b
 expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile and a benchmark are incomparable" profile base1
 
 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
 result "$good" "a run of allreduce to compare is made"
+others_used 0.05 real_sweep
 
 # swept TO FACTOR: copies the allreduce run and multiplies all its times by FACTOR.
 swept() {
@@ -198,8 +225,16 @@ done
 cp -r sweep1 wrong && cp -r sweep1 again1 && cp -r sweep2 again2
 edit wrong/summary.json '.*' wrong_elements 3 '^8$'
 sweeps=(sweep1 sweep2 sweep3 sweep4 sweep5 --candidate)
-expect 0 '^all_reduce float sum in_place time +4 sizes .* ok +[-+][0-9.]+ to [-+][0-9.]+ %$' "sizes that are ok share one line" "${sweeps[@]}" again1 again2
-expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok +[-+][0-9.]+ % ' "--all shows each size" "${sweeps[@]}" again1 --all
+expect 0 '^all_reduce float sum in_place time +4 sizes .* ok +[-+][0-9.]+ to [-+][0-9.]+ % +[+][0-9.]+ % +-$' "sizes that are ok share one line" "${sweeps[@]}" again1 again2
+expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* (ok|unseen) +[-+][0-9.]+ % ' "--all shows each size" "${sweeps[@]}" again1 --all
+expect 0 '^Verdict: ok: no mean over sizes is worse by more than 3 %, though single sizes may be \(8 judged and 2 means over sizes, 8 unseen; ' \
+    "single sizes that are unseen leave the status at 0 if their mean is ok" "${sweeps[@]}" again1 --tolerance 3
+expect 0 '^all_reduce float sum out_of_place time +4 sizes .* unseen +' "sizes that are unseen share one line" "${sweeps[@]}" again1 --tolerance 3
+for i in 1 2 3 4 5; do
+    cp -r "sweep$i" "late$i" && edit "late$i/summary.json" 'all_reduce float sum in_place' time '*1.06' '^8$'
+done
+expect 0 '^all_reduce float sum in_place time +8 B .* ambiguous +[+]6[.]0 % ' "a single size that is ambiguous leaves the status at 0" "${sweeps[@]}" late{1..5}
+expect 4 '^Verdict: unseen: .* all sizes is worse by 0.5 %' "a mean over sizes that is unseen has status 4" "${sweeps[@]}" again1 --tolerance 0.5
 expect 3 '^all_reduce float sum in_place time +all sizes .* regressed +[+]7[.]5 % ' "all sizes slower: one line for all sizes" \
     "${sweeps[@]}" slower_sweep{1..5}
 expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements are a regression" "${sweeps[@]}" again1 wrong
@@ -218,18 +253,18 @@ grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare
 result "$good" "every difference is listed, and how to allow it"
 expect 6 '^  d-model: baseline 32, another baseline 64$' "baselines of different models are incomparable" base1 other --candidate same1
 expect 6 '^  world_size: ' "runs with two different settings are incomparable if --allow names one of them" base1 other --allow d_model
-expect 0 '^Settings differ, as allowed:' "runs with two different settings are compared if --allow names both" base1 other --allow d-model,world_size
-expect 0 'ok' "--allow all compares runs with different settings" base1 other --allow all
+expect 4 '^Settings differ, as allowed:' "runs with two different settings are compared if --allow names both" base1 other --allow d-model,world_size
+expect 4 'unseen' "--allow all compares runs with different settings" base1 other --allow all
 expect 2 "--allow 'width': the runs have no such setting; known: all mode " "an unknown setting in --allow is refused" base1 other \
     --allow width
-expect 0 'ok' "--allow all,threads is accepted" base1 other --allow all,threads
+expect 4 'unseen' "--allow all,threads is accepted" base1 other --allow all,threads
 cp -r base1 older && sed -i '/"warmup-epochs"/d' older/run.json && ! cmp -s base1/run.json older/run.json && good=0 || good=1
 result "$good" "a run without the option warmup-epochs is made"
-expect 0 '^  warmup-epochs: baseline not set, candidate ' "an option that one side lacks is listed, not refused" older base1
+expect 4 '^  warmup-epochs: baseline not set, candidate ' "an option that one side lacks is listed, not refused" older base1
 grep -qx 'Other differences (informational):' printed && good=0 || good=1
 result "$good" "a missing option is listed under other differences"
 cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' watched/run.json
-expect 0 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
+expect 4 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
 expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline listed twice is refused" base1 base2 ./base1/ --candidate same1
 cp -r profile/ddp_bucketed cut_before && sed -i '/"bucket_rule"/d' cut_before/run.json
 expect 6 '^  bucket_rule: baseline at_most, candidate at_least$' "a run that does not tell its rule of buckets has the earlier one" \
@@ -244,7 +279,7 @@ which_differ() {
         inside && match($0, /^\t\t"[^"]*"/) { print substr($0, 4, RLENGTH - 4) }' "$1/run.json" | sort | while read -r key; do
         sed -E 's/^(\t\t"'"$key"'":\t).*[^,](,?)$/\1"another"\2/' "$1/run.json" >changed/run.json
         "$program" compare "$1" changed >printed 2>said || true
-        ! grep -q "^Verdict: ok" printed || ! grep -q "^  $key: baseline .*, candidate another" printed || echo "$key"
+        ! grep -q "^Verdict: unseen" printed || ! grep -q "^  $key: baseline .*, candidate another" printed || echo "$key"
     done | tr '\n' ' '
 }
 is "options in which benchmarks may differ" "$(which_differ base1)" \
@@ -254,22 +289,22 @@ is "options in which profiles may differ" "$(which_differ profile/ddp_bucketed)"
 is "options in which runs of allreduce may differ" "$(which_differ real_sweep)" \
     "check iters max-bytes min-bytes monitor-cpu monitor-gpu nominal run-cycles sizes sizes-from-model step-bytes step-factor "
 cp -r base1 longer && sed -i 's/"rounds":\t2,/"rounds":\t3,/' longer/run.json
-expect 0 '^  rounds: baseline 2, candidate 3$' "more rounds are listed, not refused" base1 longer
+expect 4 '^  rounds: baseline 2, candidate 3$' "more rounds are listed, not refused" base1 longer
 ln -s same1 link
 expect 2 'same1 and link are the same run' "a candidate listed twice, once by a link, is refused" base1 --candidate same1 same2 link
 expect 2 'base1 and link/../base1 are the same run' "a run compared with itself is refused" base1 base2 --candidate link/../base1
 cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
-expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is listed, not refused" base1 elsewhere
+expect 4 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is listed, not refused" base1 elsewhere
 is "another version is listed, not refused" "$(sed -n 's/^  version: baseline //p' printed)" "$("$program" --version | cut -d ' ' -f 2-), candidate old"
 for gpu in 1 2; do
     cp -r base1 "gpu$gpu" && sed -i "s/^\t\"derived\":\t{/&\n\t\t\"gpu_id\":\t\"GPU-$gpu\",/" "gpu$gpu/run.json"
 done
-expect 0 '^  gpu_id: baseline GPU-1, candidate GPU-2$' "another GPU of the same kind is listed, not refused" gpu1 gpu2
+expect 4 '^  gpu_id: baseline GPU-1, candidate GPU-2$' "another GPU of the same kind is listed, not refused" gpu1 gpu2
 if grep -q '^  label' printed; then good=1; else good=0; fi
 result "$good" "a different label is not listed"
 cp -r base1 peer && sed -i '1,9s/"program":\t"ddpbench"/"program":\t"peer.py"/; /"mpi_library"/d; /"comm":/d' peer/run.json
-expect 0 '^  program: baseline ddpbench, candidate peer[.]py$' "a run of another program in the same format is compared, and the program is listed" \
+expect 4 '^  program: baseline ddpbench, candidate peer[.]py$' "a run of another program in the same format is compared, and the program is listed" \
     base1 peer
 
 # ---- JSON ----
@@ -305,6 +340,10 @@ xml_has "--junit: the time of a test case is the candidate's step time" out.xml 
 expect 4 'ambiguous' "--junit keeps an ambiguous verdict" "${five[@]}" little{1..5} --junit out.xml
 xml_has "--junit: an ambiguous figure is skipped" out.xml "$counts" "\['4', '0', '0', '1'\]"
 words out.xml
+expect 4 'unseen' "--junit keeps an unseen verdict" base1 same1 --junit out.xml
+xml_has "--junit: unseen figures are skipped" out.xml "$counts" "\['4', '0', '0', '3'\]"
+xml_has "--junit: an unseen figure names what these runs show" out.xml "$each" ".*; ddp step skipped unseen: unseen: baseline [0-9.]+ [mu]s, candidate [0-9.]+ [mu]s, change [^;]* %, seen from -, 4 more runs;.*"
+words out.xml
 expect 5 'missing in 1 of 1' "--junit keeps a missing verdict" "${five[@]}" lacking --junit out.xml
 xml_has "--junit: a missing figure is a failure" out.xml "$each" ".*; ddp step failure missing: missing in 1 of 1: baseline [0-9.]+ [mu]s, candidate -, change -.*"
 expect 6 'incomparable' "--junit keeps an incomparable verdict" base1 other --junit out.xml
@@ -330,7 +369,7 @@ fails 'half: holds no summary[.]json: the run has not finished' "a run that has 
 cp -r profile/ddp_bucketed early_profile
 sed -i 's/^\t"done":\t2/\t"done":\t0/; s/^\t"planned":\t2/\t"planned":\t0/' early_profile/summary.json
 cp -r early_profile early_again
-expect 0 'ok' "a profile with 0 rounds counts as finished" early_profile early_again
+expect 4 'unseen' "a profile with 0 rounds counts as finished" early_profile early_again
 cp -r base1 listed && sed -i 's/^\t"environment":\t{/\t"environment":\t[{"x":\t[1]}],\t"other":\t{/' listed/run.json
 valid listed/run.json && good=0 || good=1
 result "$good" "a run.json with a list as environment is valid JSON"
@@ -358,7 +397,7 @@ over() {
     md5sum --quiet -c sums
 }
 succeeds "--json and --junit do not overwrite a file of a run" over base1/* same1/*
-for again in 1 2; do expect 0 'ok' "--json and --junit overwrite the file of an earlier call (call $again)" base1 same1 --json again.json --junit again.xml; done
+for again in 1 2; do expect 4 'unseen' "--json and --junit overwrite the file of an earlier call (call $again)" base1 same1 --json again.json --junit again.xml; done
 fails '--json again[.]xml: exists, and is not what' "--json does not overwrite a file of --junit" --json again.xml
 fails '--json and --junit name the same file, both' "--json and --junit with the same file" --json both --junit both
 

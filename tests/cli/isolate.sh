@@ -79,10 +79,10 @@ done
 # a run under load may lack a figure
 others=$(($(grep -oE '"judged":[[:space:]]*true' same/1/summary.json | wc -l) - 2))
 try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3
-is "of many figures, compare shows those that are not ok, and counts the others" \
-    "$status $(grep -c '^rank .* regressed ' printed) $(grep -c ' ok ' printed) $(grep -oE '^[0-9]+ other figures +ok ' printed | tr -s ' ')" "3 2 1 $others other figures ok "
+is "of many figures, compare shows those that are regressed, and counts the others" \
+    "$status $(grep -c '^rank .* regressed ' printed) $(grep -c ' unseen ' printed) $(grep -oE '^[0-9]+ other figures +unseen ' printed | tr -s ' ')" "3 2 1 $others other figures unseen "
 try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3 --all
-is "--all shows all figures" "$(grep -c ' ok ' printed)" "$others"
+is "--all shows all figures" "$(grep -c ' unseen ' printed)" "$others"
 try "$program" report out --output report
 is "report reads a run" "$status" 0
 is "report draws a run's messages, with a number in each cell" "$(grep -cE '>[0-9]+([.][0-9]+)?</text>' report/pictures/messages.svg)" 8

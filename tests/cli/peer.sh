@@ -140,8 +140,8 @@ cp printed said
 succeeds "compare accepts runs of both programs" test "$status" = 0 -o "$status" = 3 -o "$status" = 4
 succeeds "compare names both programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
 succeeds "compare has a row for each strategy" test \
-    "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|ambiguous|regressed|improved) +[-+0-9.]+ %$' printed)" = 6
-succeeds "compare lists PyTorch's own implementations as new" test "$(grep -cE '^torch_[a-z]+ step .* new +-$' printed)" = 3
+    "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|unseen|ambiguous|regressed|improved) +[-+0-9.]+ % ' printed)" = 6
+succeeds "compare lists PyTorch's own implementations as new" test "$(grep -cE '^torch_[a-z]+ step .* new +- +- +-$' printed)" = 3
 try "$program" report theirs2
 cp printed said
 result "$status" "report accepts the peer's run"
@@ -157,7 +157,7 @@ try env CXX=absent "$root/bench/peers/compare.sh" --program "$program" --python 
 cp printed said
 is "compare.sh succeeds" "$status" 0
 for row in ddp torch_{ddp,zero}:0.0{1,2} torch_fsdp; do
-    succeeds "compare.sh compares $row" grep -qE "^$row step .* (ok|ambiguous|regressed|improved) +[-+0-9.]+ %$" printed
+    succeeds "compare.sh compares $row" grep -qE "^$row step .* (ok|unseen|ambiguous|regressed|improved) +[-+0-9.]+ % " printed
 done
 succeeds "compare.sh: losses agree" grep -qE '^Losses of both .* differ by at most [0-9.]+e-0[6-9], relatively' printed
 

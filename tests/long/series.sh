@@ -41,10 +41,10 @@ candidate() {
     esac
 }
 
-# series KIND N: makes N pairs of series and compares them; counts the verdicts in regressed, ambiguous and other.
+# series KIND N: makes N pairs of series and compares them; counts the verdicts in regressed, undecided (ambiguous or unseen) and other.
 series() {
     local pair run status
-    regressed=0 ambiguous=0 other=0
+    regressed=0 undecided=0 other=0
     for ((pair = 1; pair <= $2; pair++)); do
         for ((run = 1; run <= runs; run++)); do
             measure "$1-$pair/base/$run"
@@ -54,11 +54,11 @@ series() {
         "$program" compare "$1-$pair"/base/* --candidate "$1-$pair"/candidate/* --tolerance 1 --allow inject-delay >printed 2>&1 || status=$?
         case $status in
         3) regressed=$((regressed + 1)) ;;
-        4) ambiguous=$((ambiguous + 1)) ;;
+        4) undecided=$((undecided + 1)) ;;
         0) other=$((other + 1)) ;;
         *) die "$(cat printed)" ;;
         esac
-        echo "$1 $pair: $(sed -nE 's/^ddp_flat step +//p; s/^(Other processes .*), so .*/(\1)/p' printed | tr '\n' ' ')"
+        echo "$1 $pair: $(sed -nE 's/^ddp_flat step +//p; s/^Warning: (other processes .*): measure .*/(\1)/p' printed | tr '\n' ' ')"
     done
 }
 
@@ -77,6 +77,6 @@ fi
 if [ "${only:-slower}" = slower ]; then
     series slower "$pairs"
     [ $((10 * regressed)) -ge $((9 * pairs)) ] && [ "$other" = 0 ] && good=0 || good=1
-    result "$good" "a delay of $percent % is regressed in $regressed of $pairs comparisons and ambiguous in $ambiguous (aim: 18 of 20, and the rest ambiguous)"
+    result "$good" "a delay of $percent % is regressed in $regressed of $pairs comparisons and undecided in $undecided (aim: 18 of 20, and the rest undecided)"
 fi
 exit "$failed"

@@ -30,57 +30,62 @@ static int check_twice(const struct compare_run *run, size_t n)
     return 0;
 }
 
-static const char *time_of(const struct compare_run *run)
-{
-    return json_string(run->saved.run, "time");
-}
-
 static int by_time(const void *a, const void *b)
 {
     const struct compare_run *x = a, *y = b;
-    int order = strcmp(time_of(x), time_of(y));
-    return order ? order : strcmp(x->saved.directory, y->saved.directory);
+    return x->began < y->began ? -1 : x->began > y->began ? 1 : strcmp(x->saved.directory, y->saved.directory);
 }
 
-/* Sorts the runs of each side by time. Returns the number of pairs if the sides were measured in turn, so that baseline
- * i and candidate i began before any later run, and there are enough pairs; otherwise 0. */
-static size_t find_pairs(struct compare_run *run, size_t baselines, size_t candidates)
+/* Sorts the runs of each side by time. Returns whether the sides were measured in turn: their numbers differ by at most
+ * one, and baseline i and candidate i began before any later run. */
+static int made_in_turn(struct compare_run *run, size_t baselines, size_t candidates)
 {
-    struct compare_run *candidate = run + baselines;
-    qsort(run, baselines, sizeof *run, by_time);
-    qsort(candidate, candidates, sizeof *run, by_time);
-    for (size_t i = 0; i + 1 < baselines && baselines == candidates; i++)
-        for (int side = 0; side < 4; side++)
-            if (strcmp(time_of(side & 1 ? &run[i] : &candidate[i]),
-                       time_of(side & 2 ? &run[i + 1] : &candidate[i + 1])) >= 0)
-                return 0;
-    return baselines == candidates && baselines >= VERDICT_PAIRS ? baselines : 0;
+    const size_t n[2] = {baselines, candidates};
+    struct compare_run *of[2] = {run, run + baselines};
+    for (int side = 0; side < 2; side++)
+        qsort(of[side], n[side], sizeof *run, by_time);
+    for (size_t i = 0; i + 1 < baselines || i + 1 < candidates; i++)
+        for (int a = 0; a < 2; a++)
+            for (int b = 0; b < 2; b++)
+                if (i < n[a] && i + 1 < n[b] && of[a][i].began > of[b][i + 1].began)
+                    return 0;
+    return baselines <= candidates + 1 && candidates <= baselines + 1;
 }
 
-/* ---- the outcome as JSON ---- */
+/* Returns the share of the machine's cores that other processes used during a run; of several machines, on the one
+ * where they used most. An older run has only cores: then of the machine with the fewest. NAN: not recorded. */
+static double other_share_of(const struct saved_run *run)
+{
+    const cJSON *others = cJSON_GetObjectItemCaseSensitive(run->summary, "other_processes"), *host;
+    double share = json_number(others, "share"), least = INFINITY;
+    cJSON_ArrayForEach(host, cJSON_GetObjectItemCaseSensitive(run->run, "hosts")) least =
+        fmin(least, json_number(host, "pus"));
+    return isfinite(share) ? share : json_number(others, "cores") / least;
+}
 
-/* Returns the mean number of cores that other processes used during those of run[n] that recorded it; NAN: none did. */
-static double other_cores(const struct compare_run *run, size_t n)
+/* Returns the mean share during those of run[n] that recorded it; NAN: none did. */
+static double other_share(const struct compare_run *run, size_t n)
 {
     double sum = 0, known = 0;
     for (size_t i = 0; i < n; i++) {
-        const cJSON *others = cJSON_GetObjectItemCaseSensitive(run[i].saved.summary, "other_processes");
-        double cores = json_number(others, "cores");
-        sum += isfinite(cores) ? cores : 0;
-        known += isfinite(cores);
+        double share = other_share_of(&run[i].saved);
+        sum += isfinite(share) ? share : 0;
+        known += isfinite(share);
     }
     return sum / known;
 }
 
+/* ---- the outcome as JSON ---- */
+
 static void add_runs(cJSON *json, const char *name, const char *label, const struct compare_run *run, size_t n,
-                     double cores)
+                     double share)
 {
     cJSON *runs = cJSON_AddObjectToObject(json, name);
     json_add_text(runs, "label", label);
     cJSON *list = cJSON_AddArrayToObject(runs, "directories");
     for (size_t i = 0; i < n; i++)
         cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
-    json_add_number(runs, "other_processes_cores", cores);
+    json_add_number(runs, "other_processes_share", share);
 }
 
 /* Adds to the JSON of the outcome the versions, rules and runs, and empty lists for the results. */
@@ -95,9 +100,11 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     json_add_number(json, "floor_percent", o->floor);
     json_add_number(json, "level", rules->level);
     json_add_number(json, "pairs", (double)rules->pairs);
+    cJSON_AddBoolToObject(json, "in_turn", rules->in_turn);
     cJSON_AddBoolToObject(json, "judged_by_spread", 0);
-    add_runs(json, "baseline", o->name[0], run, o->baselines, rules->other_cores[0]);
-    add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates, rules->other_cores[1]);
+    add_runs(json, "baseline", o->name[0], run, o->baselines, rules->other[0]);
+    add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates, rules->other[1]);
+    cJSON_AddArrayToObject(json, "warnings");
     cJSON_AddArrayToObject(json, "differences");
     cJSON_AddArrayToObject(json, "judged");
     cJSON_AddArrayToObject(json, "figures");
@@ -149,6 +156,10 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
         json_add_number(item, "ratio", row->ratio);
         json_add_number(item, "ci_low", row->low);
         json_add_number(item, "ci_high", row->high);
+        json_add_number(item, "level", row->level);
+        json_add_number(item, "seen_from", row->seen_from);
+        json_add_number(item, "more_runs", row->more_runs);
+        cJSON_AddBoolToObject(item, "summary", row->summary);
         cJSON_AddBoolToObject(item, "wrong_elements", row->sizes == 1 && row->figure->wrong);
         json_add_text(item, "verdict", verdict_name[row->verdict]);
         if (isfinite(row->low))
@@ -159,6 +170,42 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
+}
+
+/* Warns of other processes if the machine was busy. */
+static void warn_of_others(cJSON *json, const struct verdict_rules *rules)
+{
+    static const char *const effect[2][2] = {
+        {"", ", so nothing counts as regressed"},
+        {", so nothing counts as ok or improved", ", so nothing counts as regressed, ok or improved"}};
+    char share[2][CELL];
+    for (int side = 0; side < 2; side++)
+        snprintf(share[side], CELL, isfinite(rules->other[side]) ? "%.0f %%" : "an unknown share",
+                 100 * rules->other[side]);
+    if (rules->other[0] > VERDICT_BUSY_SHARE || rules->other[1] > VERDICT_BUSY_SHARE)
+        results_add_sentence(json, "warnings",
+                             "Warning: other processes used %s of the machine's cores during the baseline runs and %s "
+                             "during the candidate runs%s: measure again on a quiet machine%s.",
+                             share[0], share[1], effect[verdict_is_slowed(rules, 0)][verdict_is_slowed(rules, 1)],
+                             rules->in_turn ? "" : ", baseline and candidate in turn");
+}
+
+/* Warns if the runs were not made in turn: then they are not independent. The sides are sorted by time. */
+static void warn_of_time(cJSON *json, const struct compare_options *o, const struct compare_run *run)
+{
+    const struct compare_run *candidate = run + o->baselines;
+    double after = candidate->began - run[o->baselines - 1].began,
+           before = run->began - candidate[o->candidates - 1].began;
+    char apart[CELL], where[160] = "";
+    text_duration(apart, fmax(after, before));
+    if (fmax(after, before) > 0)
+        snprintf(where, sizeof where, ": the last %s run began %s before the first %s run",
+                 after > 0 ? "baseline" : "candidate", apart, after > 0 ? "candidate" : "baseline");
+    results_add_sentence(json, "warnings",
+                         "Warning: baseline and candidate runs were not made in turn%s. What changed on the machine "
+                         "between them counts as a change of the candidate, and the chance of a false alarm is not "
+                         "limited: measure both in turn.",
+                         where);
 }
 
 /* ---- the command ---- */
@@ -176,11 +223,19 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
     } else {
         verdicts_create(&verdicts, rules, lines.item, lines.judged, o->baselines, o->candidates);
         add_rows(json, &lines, &verdicts, o);
-        json_add_number(json, "doubtful", verdicts.doubtful);
-        status = verdicts.count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
-                 : verdicts.count[VERDICT_MISSING]   ? COMPARE_MISSING
-                 : verdicts.count[VERDICT_AMBIGUOUS] ? COMPARE_AMBIGUOUS
-                                                     : COMPARE_OK;
+        warn_of_others(json, rules);
+        if (!rules->in_turn)
+            warn_of_time(json, o, run);
+        status = verdicts.count[VERDICT_REGRESSED]                                        ? COMPARE_REGRESSED
+                 : verdicts.count[VERDICT_MISSING]                                        ? COMPARE_MISSING
+                 : verdicts.summary[VERDICT_AMBIGUOUS] + verdicts.summary[VERDICT_UNSEEN] ? COMPARE_UNDECIDED
+                                                                                          : COMPARE_OK;
+        json_add_text(json, "verdict",
+                      status == COMPARE_REGRESSED           ? verdict_name[VERDICT_REGRESSED]
+                      : status == COMPARE_MISSING           ? verdict_name[VERDICT_MISSING]
+                      : verdicts.summary[VERDICT_AMBIGUOUS] ? verdict_name[VERDICT_AMBIGUOUS]
+                      : verdicts.summary[VERDICT_UNSEEN]    ? verdict_name[VERDICT_UNSEEN]
+                                                            : verdict_name[VERDICT_OK]);
     }
     compare_lines_destroy(&lines);
     verdicts_destroy(&verdicts);
@@ -225,7 +280,7 @@ static const struct form forms[] = {[COMPARE_JSON] = {"json", "\"mode\":\t\"comp
 
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
-    struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE, 0, {NAN, NAN}};
+    struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE, 0, 0, {NAN, NAN}};
     size_t runs = o->baselines + o->candidates;
     if (forms_check_printed(forms, o->form, COMPARE_FORMS))
         return COMPARE_USAGE;
@@ -236,9 +291,11 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
             return COMPARE_FAILED;
     if (check_twice(run, runs))
         return COMPARE_USAGE;
-    rules.pairs = find_pairs(run, o->baselines, o->candidates);
-    rules.other_cores[0] = other_cores(run, o->baselines);
-    rules.other_cores[1] = other_cores(run + o->baselines, o->candidates);
+    rules.in_turn = made_in_turn(run, o->baselines, o->candidates);
+    if (rules.in_turn && o->baselines == o->candidates && o->baselines >= VERDICT_PAIRS)
+        rules.pairs = o->baselines;
+    rules.other[0] = other_share(run, o->baselines);
+    rules.other[1] = other_share(run + o->baselines, o->candidates);
     add_heading(json, o, run, &rules);
     cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
     for (size_t i = 1; i < runs; i++)
@@ -253,16 +310,12 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
 
 static enum compare_status compare_and_print(const struct compare_options *o)
 {
-    static const char *const verdict[] = {[COMPARE_OK] = "ok",
-                                          [COMPARE_REGRESSED] = "regressed",
-                                          [COMPARE_AMBIGUOUS] = "ambiguous",
-                                          [COMPARE_MISSING] = "missing",
-                                          [COMPARE_INCOMPARABLE] = "incomparable"};
     struct compare_run *run = allocate(o->baselines + o->candidates, sizeof *run);
     cJSON *json = cJSON_CreateObject();
     enum compare_status status = compare_runs(json, o, run);
     if (status != COMPARE_FAILED && status != COMPARE_USAGE) {
-        json_add_text(json, "verdict", verdict[status]);
+        if (status == COMPARE_INCOMPARABLE)
+            json_add_text(json, "verdict", "incomparable");
         json_add_number(json, "exit_status", status);
         const struct outcome outcome = {json, o};
         if (forms_write(forms, o->form, COMPARE_FORMS, &outcome) ||

@@ -49,7 +49,7 @@ static const struct option rows[] = {
      .help = "settings in which the runs may differ, such as threads,data; all: every one"},
     {.name = "label", .common = 1, .kind = &option_text, .offset = FIELD(label), .initial = "",
      .help = "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too"},
-    {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size and figure, also those that are ok"},
+    {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size and figure, also those that are ok or unseen"},
     {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JSON]), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JUNIT]), .initial = "",
@@ -99,11 +99,12 @@ void compare_options_help(FILE *out, const struct compare_options *options)
 {
     fprintf(out, "Usage: " COMPARE_SYNOPSIS " [OPTION VALUE]...\n"
                  "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
-                 "Judges whether runs of any mode got slower, from their result directories. Run the same command 5\n"
-                 "times or more for the baseline, and some times for the candidate: a difference counts as a\n"
-                 "regression when it is significant, given the variation from run to run.\n");
+                 "Judges whether runs of any mode got slower, from their result directories. Run baseline and\n"
+                 "candidate in turn, 5 times or more each: a difference counts as a regression when it is\n"
+                 "significant, given the variation from run to run, and a figure is ok only if a slowdown of more\n"
+                 "than the tolerance would have been seen.\n");
     option_table_help(out, &options->table, options->table.help);
     fprintf(out, "\nExit status, the first that holds:\n"
                  "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
-                 "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
+                 "  3 regressed    5 missing    4 ambiguous or unseen    0 ok\n");
 }

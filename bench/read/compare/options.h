@@ -17,7 +17,7 @@ struct compare_options {
     const char *allow, *metrics, *label;
     const char *form[COMPARE_FORMS]; /* file to write in each format; "": none, "-": standard output */
     char name[2][101];               /* headings of the columns of baseline and candidate */
-    int all;                         /* 1: show every size, also those that are ok */
+    int all;                         /* 1: show every size, also those that are ok or unseen */
 };
 
 /* Parses argv[1..]. A request for help or the version sets table.help or table.version. Returns 0; or -1, reported.

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- the settings of a run ---- */
 
@@ -120,6 +121,10 @@ int compare_run_read(struct compare_run *run, const char *directory)
         return -1;
     const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts");
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(json, "configuration");
+    struct tm tm = {0};
+    const int has_time = strptime(json_string(json, "time"), "%Y-%m-%dT%H:%M:%S%z", &tm) != NULL;
+    const long east = tm.tm_gmtoff; /* timegm overwrites it */
+    run->began = has_time ? (double)(timegm(&tm) - east) : 0;
     for (int kind = 0; kind < SETTING_KINDS; kind++)
         run->setting[kind] = cJSON_CreateObject();
     settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));

@@ -13,6 +13,7 @@ enum { SETTING, LISTED, SETTING_KINDS };
 /* A run, and its settings of each kind as a JSON object of strings; the first SETTING is the mode. */
 struct compare_run {
     struct saved_run saved;
+    double began; /* seconds since 1970; 0: not known */
     cJSON *setting[SETTING_KINDS];
 };
 

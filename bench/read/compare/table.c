@@ -63,7 +63,8 @@ static void print_kind(FILE *out, const char *heading, const cJSON *differences,
 
 /* A row of a table: a figure, judged or not. The cells are text, since units differ from row to row. */
 struct cells {
-    char name[240], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], ratio[CELL];
+    char name[240], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], seen[CELL],
+        more[CELL], ratio[CELL];
 };
 
 #define CELLS(field) COLUMN_CHARS, offsetof(struct cells, field)
@@ -71,9 +72,16 @@ static const struct column columns[] = {
     {"name", "figure", CELLS(name), .width = -1},        {"size", "size", CELLS(size), .width = 9},
     {"baseline", NULL, CELLS(baseline), .width = 16},    {"candidate", NULL, CELLS(candidate), .width = 16},
     {"verdict", "verdict", CELLS(verdict), .width = -9}, {"change", "change", CELLS(change), .width = -1},
+    {"seen_from", "seen from", CELLS(seen), .width = 9}, {"more_runs", "more runs", CELLS(more), .width = 9},
     {"ratio", "ratio", CELLS(ratio), .width = 7}};
 #undef CELLS
-enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 6, COLUMNS };
+enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 8, COLUMNS };
+
+/* Whether a row, or the whole comparison, has this verdict. */
+static int is(const cJSON *row, int v)
+{
+    return !strcmp(json_string(row, "verdict"), verdict_name[v]);
+}
 
 /* Returns a table without rows: for the figures that get a verdict (judged 1), or for the others (judged 0). */
 static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
@@ -88,7 +96,11 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
     if (!judged)
         column[COLUMN_VERDICT] = column[COLUMN_RATIO];
     size_t n = judged ? COLUMN_RATIO : COLUMN_VERDICT + 1;
-    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = n});
+    const char *note = judged ? "Seen from: the smallest slowdown that these runs would have shown. More runs: of each "
+                                "side, so that this is the tolerance, if change and spread stay as they are."
+                              : NULL;
+    return table_json(
+        &(struct table){.key = "compare", .title = title, .column = column, .columns = n, .note = {note}});
 }
 
 /* Writes a side's mean (of figures that are not judged, median), in a unit that suits both sides, and the number of
@@ -100,6 +112,12 @@ static void print_typical(char text[CELL + 16], const cJSON *figure, const char 
     size_t length = strlen(text_value_like(text, value, json_string(figure, "unit"), like));
     if (n < (double)runs && isfinite(value))
         snprintf(text + length, CELL + 16 - length, " (n=%.0f)", n);
+}
+
+static void fill_unseen(struct cells *cells, double seen_from, double more_runs)
+{
+    text_change(cells->seen, seen_from, NAN, NAN);
+    snprintf(cells->more, CELL, isfinite(more_runs) ? "%.0f" : "-", more_runs);
 }
 
 static void fill_cells(struct cells *cells, const cJSON *figure, const struct compare_options *o)
@@ -116,7 +134,8 @@ static void fill_cells(struct cells *cells, const cJSON *figure, const struct co
     text_ratio(cells->ratio, json_number(figure, "candidate_to_baseline"));
     text_change(cells->change, json_number(figure, "ratio"), json_number(figure, "ci_low"),
                 json_number(figure, "ci_high"));
-    if (!strcmp(verdict, verdict_name[VERDICT_MISSING]))
+    fill_unseen(cells, json_number(figure, "seen_from"), json_number(figure, "more_runs"));
+    if (is(figure, VERDICT_MISSING))
         snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - candidates, o->candidates);
     snprintf(cells->verdict, sizeof cells->verdict, "%.20s%s%s", verdict, missing,
              cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(figure, "wrong_elements")) ? ": wrong elements" : "");
@@ -129,34 +148,55 @@ static void add_row(cJSON *table, const cJSON *figure, const struct compare_opti
     table_add_row(table, columns, COLUMNS, &cells);
 }
 
-/* Rows that are ok and share a row of the printed table; their ratios are between least and most. */
+/* Rows with the same verdict, ok or unseen, that share a row of the printed table; ratios are between least and most.
+ */
 struct shared {
     size_t n;
-    double least, most;
+    double least, most, seen_from, more_runs; /* the last two: the largest, NAN if any is NAN */
 };
 
-static void share(struct shared *shared, const cJSON *figure)
+static double larger(double a, double b)
 {
-    double ratio = json_number(figure, "ratio");
-    shared->least = shared->n++ ? fmin(shared->least, ratio) : ratio;
-    shared->most = fmax(shared->most, ratio);
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
-/* Adds the row of all that share it, unless there are none: so many sizes of a figure or, if figure is NULL, figures.
- */
-static void add_shared(cJSON *table, const cJSON *figure, const struct shared *shared)
+/* Adds a row to those that share one if it is ok or unseen. Returns whether it is. */
+static int share(struct shared shared[VERDICTS], const cJSON *figure)
 {
-    struct cells cells = {.verdict = "ok"};
-    if (!shared->n)
-        return;
-    if (figure) {
-        snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
-        snprintf(cells.size, sizeof cells.size, "%zu size%s", shared->n, text_plural(shared->n));
-    } else
-        snprintf(cells.name, sizeof cells.name, "%zu other figure%s", shared->n, text_plural(shared->n));
-    snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (shared->least - 1),
-             100 * (shared->most - 1));
-    table_add_row(table, columns, COLUMNS, &cells);
+    int v = is(figure, VERDICT_OK) ? VERDICT_OK : VERDICT_UNSEEN;
+    struct shared *with = &shared[v];
+    double ratio = json_number(figure, "ratio"), from = json_number(figure, "seen_from");
+    double more = json_number(figure, "more_runs");
+    if (!is(figure, v))
+        return 0;
+    if (!with->n++)
+        *with = (struct shared){1, ratio, ratio, from, more};
+    with->least = fmin(with->least, ratio);
+    with->most = fmax(with->most, ratio);
+    with->seen_from = larger(with->seen_from, from);
+    with->more_runs = larger(with->more_runs, more);
+    return 1;
+}
+
+/* Adds the rows of all that share them: so many sizes of a figure or, if figure is NULL, figures. */
+static void add_shared(cJSON *table, const cJSON *figure, const struct shared shared[VERDICTS])
+{
+    for (int v = 0; v < VERDICTS; v++) {
+        const struct shared *of = &shared[v];
+        struct cells cells = {0};
+        if (!of->n)
+            continue;
+        strcpy(cells.verdict, verdict_name[v]);
+        if (figure) {
+            snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"),
+                     json_string(figure, "name"));
+            snprintf(cells.size, sizeof cells.size, "%zu size%s", of->n, text_plural(of->n));
+        } else
+            snprintf(cells.name, sizeof cells.name, "%zu other figure%s", of->n, text_plural(of->n));
+        snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (of->least - 1), 100 * (of->most - 1));
+        fill_unseen(&cells, of->seen_from, of->more_runs);
+        table_add_row(table, columns, COLUMNS, &cells);
+    }
 }
 
 static int same_figure(const cJSON *a, const cJSON *b)
@@ -174,30 +214,28 @@ static const cJSON *first_mean(const cJSON *judged)
     return row;
 }
 
-/* Prints the sizes of each figure and the mean over them. Unless --all is given, sizes that are ok share a row; of more
- * than MANY rows, so do all figures that are ok and have a single size or none. */
+/* Prints the sizes of each figure and the mean over them. Unless --all is given, sizes that are ok share a row, and so
+ * do those that are unseen; of more than MANY rows, also all such figures that have a single size or none. */
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     enum { MANY = 60 };
     const cJSON *means = first_mean(judged), *mean = means;
     const int is_long = !o->all && cJSON_GetArraySize(judged) > MANY;
-    struct shared figures = {0};
+    struct shared figures[VERDICTS] = {0};
     cJSON *table = begin_table(o, "Geometric means over the runs, and their change; + is worse.", 1);
     for (const cJSON *row = judged->child, *first = row; row != means; first = row) {
         int whole = o->all || row->next == means || !same_figure(row, row->next);
-        struct shared sizes = {0};
+        struct shared sizes[VERDICTS] = {0};
         for (; row != means && same_figure(row, first); row = row->next)
-            if ((whole && !is_long) || strcmp(json_string(row, "verdict"), verdict_name[VERDICT_OK]) != 0)
+            if ((whole && !is_long) || !share(whole ? figures : sizes, row))
                 add_row(table, row, o);
-            else
-                share(whole ? &figures : &sizes, row);
-        add_shared(table, first, &sizes);
+        add_shared(table, first, sizes);
         if (same_figure(mean, first)) {
             add_row(table, mean, o);
             mean = mean->next;
         }
     }
-    add_shared(table, NULL, &figures);
+    add_shared(table, NULL, figures);
     table_print(out, "", table);
     cJSON_Delete(table);
 }
@@ -216,24 +254,57 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
 
 /* ---- the verdict ---- */
 
-/* Prints the largest change among rows with this verdict but without wrong elements, and that row's name. */
-static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
+static int is_true(const cJSON *row, const char *member)
+{
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, member));
+}
+
+/* Writes the name of a row: subject, figure and size. */
+static void name_row(char name[300], const cJSON *row)
+{
+    char size[CELL] = "";
+    int whole = json_number(row, "sizes") > 1;
+    if (json_number(row, "bytes") > 0)
+        text_bytes(size, json_number(row, "bytes"));
+    snprintf(name, 300, "%.120s %.100s%s%s", json_string(row, "subject"), json_string(row, "name"),
+             whole || *size ? " " : "", whole ? "all sizes" : size);
+}
+
+/* Returns the row with the largest `member` (missing: larger than any) among those with this verdict but without wrong
+ * elements; of verdicts other than regressed, among the summaries. NULL: none. */
+static const cJSON *worst_row(const cJSON *judged, enum figure_verdict v, const char *member)
 {
     const cJSON *worst = NULL;
-    char change[CELL], size[CELL] = "";
-    for (const cJSON *row = judged->child; row; row = row->next)
-        if (!strcmp(json_string(row, "verdict"), verdict) &&
-            !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "wrong_elements")) &&
-            (!worst || json_number(row, "ratio") > json_number(worst, "ratio")))
-            worst = row;
-    if (!worst)
-        return;
-    int whole = json_number(worst, "sizes") > 1;
-    if (json_number(worst, "bytes") > 0)
-        text_bytes(size, json_number(worst, "bytes"));
-    fprintf(out, " %s (%s %s%s%s)", text_change(change, json_number(worst, "ratio"), NAN, NAN),
-            json_string(worst, "subject"), json_string(worst, "name"), whole || *size ? " " : "",
-            whole ? "all sizes" : size);
+    double most = -INFINITY;
+    for (const cJSON *row = judged->child; row; row = row->next) {
+        double value = json_number(row, member);
+        if (!is(row, v) || is_true(row, "wrong_elements") || (v != VERDICT_REGRESSED && !is_true(row, "summary")) ||
+            value <= most)
+            continue;
+        worst = row;
+        most = isnan(value) ? INFINITY : value;
+    }
+    return worst;
+}
+
+/* Prints what the runs cannot show, and how many more would. */
+static void print_unseen(FILE *out, const cJSON *judged, const struct compare_options *o)
+{
+    const cJSON *row = worst_row(judged, VERDICT_UNSEEN, "seen_from");
+    double from = json_number(row, "seen_from"), more = json_number(row, "more_runs");
+    const int few = json_number(row, "n_baseline") < VERDICT_RUNS;
+    char name[300], change[CELL];
+    name_row(name, row);
+    fprintf(out, "these runs would not have shown that %s is worse by %g %%, ", name, o->tolerance);
+    if (isfinite(from))
+        fprintf(out, "only from %s on", text_change(change, from, NAN, NAN));
+    else
+        fprintf(out, "nor by more");
+    if (isfinite(more))
+        fprintf(out, "; it takes %s%.0f more run%s of each side%s", few ? "at least " : "", more,
+                text_plural((size_t)more), few ? "" : ", if change and spread stay as they are");
+    else
+        fprintf(out, "; it takes a quieter machine");
 }
 
 /* Prints how certain the verdict is: the chance of a false alarm or, with few runs, the ratio `far` that counts. */
@@ -242,11 +313,15 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
     char change[CELL];
     text_change(change, far, NAN, NAN);
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
-        fprintf(out, "%g %% chance of any false alarm; ", 100 * json_number(json, "level"));
+        fprintf(out, "%g %% chance of any false alarm, and of any false ok%s; ", 100 * json_number(json, "level"),
+                is_true(json, "in_turn") ? "" : ", if nothing else changed between the runs");
     if (!possible)
-        fprintf(out, "too few runs to rule out chance, so what is worse by more than %s is ambiguous; ", change);
+        fprintf(out,
+                "too few runs to rule out chance, so what is worse by more than %s is ambiguous, and the rest unseen; ",
+                change);
     else if (o->baselines < VERDICT_RUNS)
-        fprintf(out, "fewer than %d baselines, so only what is beyond %s in every run is called regressed; ",
+        fprintf(out,
+                "fewer than %d baselines, so only what is beyond %s in every run is called regressed, and nothing ok; ",
                 VERDICT_RUNS, change);
     if (json_number(json, "pairs") > 0)
         fprintf(out, "%zu pairs of runs made in turn", o->baselines);
@@ -255,38 +330,43 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
 }
 
 static const char *const claim[] = {
-    [COMPARE_OK] = "no figure is worse by more than %g %%",
-    [COMPARE_REGRESSED] = "the figures called regressed are worse by more than %g %%, or have wrong elements",
-    [COMPARE_AMBIGUOUS] = "figures are worse by more than %g %%, which may be %s",
-    [COMPARE_MISSING] = "the baseline has figures that a candidate run lacks",
+    [VERDICT_OK] = "no figure is worse by more than %g %%",
+    [VERDICT_REGRESSED] = "the figures called regressed are worse by more than %g %%, or have wrong elements",
+    [VERDICT_AMBIGUOUS] =
+        "figures are worse by more than %g %%, which may be chance or other processes: use more runs, "
+        "on a quiet machine",
+    [VERDICT_MISSING] = "the baseline has figures that a candidate run lacks",
 };
 
 static void print_verdict(FILE *out, const cJSON *json, const struct compare_options *o)
 {
-    const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
+    const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged"), *worst;
     size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
-    int status = (int)json_number(json, "exit_status");
-    double level = json_number(json, "level"), bar = o->tolerance;
     double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* ratios above this count if there is no interval */
-    int possible = o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level);
+    int possible =
+        o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, json_number(json, "level"));
+    int verdict = 0;
+    char change[CELL], name[300];
+    while (!is(json, verdict))
+        verdict++;
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
-    for (const cJSON *row = judged->child; row; row = row->next) {
+    for (const cJSON *row = judged->child; row; row = row->next)
         for (int v = 0; v < VERDICTS; v++)
-            n[v] += !strcmp(json_string(row, "verdict"), verdict_name[v]);
-        size_t baselines = json_count(row, "n_baseline"); /* baselines that have the figure */
-        if (status == COMPARE_OK && baselines < VERDICT_RUNS && !verdict_is_possible(baselines, o->candidates, level))
-            bar = 100 * (far - 1);
+            n[v] += (size_t)is(row, v);
+    fprintf(out, "\nVerdict: %s", verdict_name[verdict]);
+    worst = verdict == VERDICT_REGRESSED || verdict == VERDICT_AMBIGUOUS ? worst_row(judged, verdict, "ratio") : NULL;
+    if (worst) {
+        name_row(name, worst);
+        fprintf(out, " %s (%s)", text_change(change, json_number(worst, "ratio"), NAN, NAN), name);
     }
-    fprintf(out, "\nVerdict: %s", json_string(json, "verdict"));
-    if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)
-        print_worst(out, judged, json_string(json, "verdict"));
     fprintf(out, ": ");
-    if (status == COMPARE_OK && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
-        fprintf(out, "no figure is known to be worse by more than %g %%", bar);
+    if (verdict == VERDICT_UNSEEN)
+        print_unseen(out, judged, o);
+    else if (verdict == VERDICT_OK && n[VERDICT_UNSEEN] + n[VERDICT_AMBIGUOUS])
+        fprintf(out, "no mean over sizes is worse by more than %g %%, though single sizes may be", o->tolerance);
     else
-        fprintf(out, claim[status], bar,
-                json_number(json, "doubtful") > 0 ? "due to other processes" : "chance: use more runs");
+        fprintf(out, claim[verdict], o->tolerance);
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
@@ -296,21 +376,6 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     fprintf(out, "; tolerance %g %%; ", o->tolerance);
     print_confidence(out, json, o, far, possible);
     fprintf(out, ").\n");
-}
-
-/* Prints a sentence if other processes are why figures are not called regressed or improved. */
-static void print_doubt(FILE *out, const cJSON *json)
-{
-    int doubtful = (int)json_number(json, "doubtful");
-    if (doubtful)
-        fprintf(
-            out,
-            "Other processes used %.2f cores during the candidate runs and %.2f during the baseline runs, which may be "
-            "why figures are %s: measure again on a quiet machine%s.\n",
-            json_number(cJSON_GetObjectItemCaseSensitive(json, "candidate"), "other_processes_cores"),
-            json_number(cJSON_GetObjectItemCaseSensitive(json, "baseline"), "other_processes_cores"),
-            doubtful > 0 ? "worse" : "better",
-            json_number(json, "pairs") > 0 ? "" : ", baseline and candidate in turn");
 }
 
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *o)
@@ -326,11 +391,13 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
                      "Verdict: incomparable: the runs were made with different settings.\n");
         return;
     }
+    for (const cJSON *warning = cJSON_GetObjectItemCaseSensitive(json, "warnings")->child; warning;
+         warning = warning->next)
+        fprintf(out, "%s\n", warning->valuestring);
     print_judged(out, cJSON_GetObjectItemCaseSensitive(json, "judged"), o);
     if (*o->label)
         print_others(out, cJSON_GetObjectItemCaseSensitive(json, "figures"), o);
     print_verdict(out, json, o);
-    print_doubt(out, json);
 }
 
 /* ---- test cases ---- */
@@ -346,12 +413,11 @@ static void add_settings(struct junit *junit, const cJSON *json)
                                           .message = "the settings of the runs differ; see the output"});
 }
 
-static enum junit_outcome outcome_of(const char *verdict)
+static enum junit_outcome outcome_of(const cJSON *figure)
 {
-    return !strcmp(verdict, verdict_name[VERDICT_REGRESSED]) || !strcmp(verdict, verdict_name[VERDICT_MISSING])
-               ? JUNIT_FAILED
-           : !strcmp(verdict, verdict_name[VERDICT_AMBIGUOUS]) ? JUNIT_SKIPPED
-                                                               : JUNIT_PASSED;
+    return is(figure, VERDICT_REGRESSED) || is(figure, VERDICT_MISSING)  ? JUNIT_FAILED
+           : is(figure, VERDICT_AMBIGUOUS) || is(figure, VERDICT_UNSEEN) ? JUNIT_SKIPPED
+                                                                         : JUNIT_PASSED;
 }
 
 static void add_case(struct junit *junit, const cJSON *figure, const struct compare_options *o)
@@ -368,11 +434,14 @@ static void add_case(struct junit *junit, const cJSON *figure, const struct comp
     else
         snprintf(message, sizeof message, "%s: %s %s, %s %s, change %s", cells.verdict, o->name[0], cells.baseline,
                  o->name[1], cells.candidate, cells.change);
+    if (is(figure, VERDICT_UNSEEN))
+        snprintf(message + strlen(message), sizeof message - strlen(message), ", seen from %s, %s more runs",
+                 cells.seen, cells.more);
     junit_add(junit, &(struct junit_case){
                          .class = "ddpbench.compare",
                          .name = name,
                          .seconds = strcmp(json_string(figure, "unit"), "s") ? NAN : json_number(figure, "candidate"),
-                         .outcome = outcome_of(verdict),
+                         .outcome = outcome_of(figure),
                          .type = verdict,
                          .message = message});
 }

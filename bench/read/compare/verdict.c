@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", "ambiguous", "regressed"};
+const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "unseen", "missing", "ambiguous", "regressed"};
 
 /* A row, and the values of its runs. Values are inverted if higher is better, so that greater is always worse. */
 struct hypothesis {
@@ -32,7 +32,7 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
 static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
                       const size_t runs[2])
 {
-    *mean->row = (struct figure_verdict_row){.n = {runs[0], runs[1]}};
+    *mean->row = (struct figure_verdict_row){.n = {runs[0], runs[1]}, .summary = 1};
     for (int side = 0; side < 2; side++)
         mean->run[side] = allocate(runs[side], sizeof *mean->run[side]);
     for (const struct hypothesis *h = single; h < single + figures; h++) {
@@ -70,14 +70,16 @@ int verdict_is_possible(size_t baselines, size_t candidates, double level)
     return orders * level > 1 - 1e-9;
 }
 
-static enum figure_verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
+static void judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
 {
+    struct figure_verdict_row *row = h->row;
     double far = (1 + rules->tolerance) * (1 + rules->floor);
-    int possible = verdict_is_possible(h->row->n[0], h->row->n[1], rules->level);
-    return possible && ratio_at(h, 0) > far                          ? VERDICT_REGRESSED
-           : possible && ratio_at(h, 1) < 1 / far                    ? VERDICT_IMPROVED
-           : h->row->ratio > (possible ? 1 + rules->tolerance : far) ? VERDICT_AMBIGUOUS
-                                                                     : VERDICT_OK;
+    int possible = verdict_is_possible(row->n[0], row->n[1], rules->level);
+    row->seen_from = possible ? far * row->ratio / ratio_at(h, 0) : NAN;
+    row->verdict = possible && ratio_at(h, 0) > far                       ? VERDICT_REGRESSED
+                   : possible && ratio_at(h, 1) < 1 / far                 ? VERDICT_IMPROVED
+                   : row->ratio > (possible ? 1 + rules->tolerance : far) ? VERDICT_AMBIGUOUS
+                                                                          : VERDICT_UNSEEN;
 }
 
 /* ---- enough runs: tests that use the variance of the runs ---- */
@@ -90,82 +92,110 @@ static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
+static int is_paired(const struct hypothesis *h, size_t pairs)
+{
+    return pairs && h->row->n[0] == pairs && h->row->n[1] == pairs;
+}
+
 /* Returns how much worse candidates are: by paired differences if all runs have the figure and were made in turn. */
 static struct unpaired difference_of(const struct hypothesis *h, size_t pairs)
 {
-    const size_t *n = h->row->n;
-    if (!pairs || n[0] != pairs || n[1] != pairs)
-        return stats_unpaired(h->run[1], n[1], h->run[0], n[0], VERDICT_LEAST_SD);
+    if (!is_paired(h, pairs))
+        return stats_unpaired(h->run[1], h->row->n[1], h->run[0], h->row->n[0], VERDICT_LEAST_SD);
     struct unpaired difference = stats_log_ratio(h->run[1], h->run[0], pairs);
     difference.error = fmax(difference.error, VERDICT_LEAST_SD * sqrt(2 / (double)pairs));
     return difference;
 }
 
-/* Judges each row by two one-sided tests: is the ratio above 1 + tolerance, and is it below 1 / (1 + tolerance)? Rows
- * that are means over sizes evenly share VERDICT_SIZES_PART of the weight in Holm's test; all others share the rest. */
-static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_rules *rules)
+/* Whether the upper end of the interval would be at most 1 + tolerance with `more` runs of each side. */
+static int would_do(const struct hypothesis *h, double more, const struct verdict_rules *rules)
 {
-    double *weight = allocate(5 * m, sizeof *weight), edge = log1p(rules->tolerance);
-    double *p[2] = {weight + m, weight + 2 * m};         /* p-values of the hypotheses "not worse" and "not better" */
-    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* levels of the tests of p[0] and p[1] */
-    size_t means = 0;
-    for (size_t i = 0; i < m; i++)
-        means += h[i].row->sizes > 1;
-    double part = means ? VERDICT_SIZES_PART : 0;
-    for (size_t i = 0; i < m; i++) {
-        struct unpaired *d = &h[i].difference;
-        *d = difference_of(&h[i], rules->pairs);
-        weight[i] = h[i].row->sizes > 1 ? part / (double)means : (1 - part) / (double)(m - means);
-        p[0][i] = stats_t_cdf((edge - d->difference) / d->error, d->df);
-        p[1][i] = stats_t_cdf((edge + d->difference) / d->error, d->df);
+    double a = (double)h->row->n[0], b = (double)h->row->n[1];
+    double error = h->difference.error * sqrt((1 / (a + more) + 1 / (b + more)) / (1 / a + 1 / b));
+    double df = h->difference.df + (is_paired(h, rules->pairs) ? 1 : 2) * more;
+    return stats_t_cdf((h->difference.difference - log1p(rules->tolerance)) / error, df) <= h->row->level;
+}
+
+static double more_runs(const struct hypothesis *h, const struct verdict_rules *rules)
+{
+    size_t least = h->row->n[0] < VERDICT_RUNS ? VERDICT_RUNS - h->row->n[0] : 1, low = least - 1, high = 10000;
+    if (!(h->difference.df > 0))
+        return (double)least;
+    if (!would_do(h, (double)high, rules))
+        return NAN;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (would_do(h, (double)middle, rules))
+            high = middle;
+        else
+            low = middle;
     }
-    for (int side = 0; side < 2; side++)
-        stats_holm(p[side], weight, m, rules->level, level[side]);
-    for (size_t i = 0; i < m; i++) {
-        struct figure_verdict_row *row = h[i].row;
-        const struct unpaired *d = &h[i].difference;
-        row->low = exp(d->difference + stats_t_quantile(level[0][i], d->df) * d->error);
-        row->high = exp(d->difference - stats_t_quantile(level[1][i], d->df) * d->error);
-        row->verdict = p[0][i] <= level[0][i]       ? VERDICT_REGRESSED
-                       : p[1][i] <= level[1][i]     ? VERDICT_IMPROVED
-                       : may_be_worse(&h[i], rules) ? VERDICT_AMBIGUOUS
-                                                    : VERDICT_OK;
-    }
-    free(weight);
+    return (double)high;
+}
+
+static void judge_spread(const struct hypothesis *h, const struct verdict_rules *rules)
+{
+    struct figure_verdict_row *row = h->row;
+    double reach = -stats_t_quantile(row->level, h->difference.df) * h->difference.error, edge = 1 + rules->tolerance;
+    row->low = exp(h->difference.difference - reach);
+    row->seen_from = row->high = exp(h->difference.difference + reach);
+    row->verdict = row->low > edge          ? VERDICT_REGRESSED
+                   : row->high < 1 / edge   ? VERDICT_IMPROVED
+                   : may_be_worse(h, rules) ? VERDICT_AMBIGUOUS
+                   : row->high <= edge      ? VERDICT_OK
+                                            : VERDICT_UNSEEN;
 }
 
 /* ---- all figures ---- */
 
-/* Replaces a verdict that other processes may explain. Returns 1 if it was regressed, -1 if improved, 0 if neither. */
-static int doubt(struct figure_verdict_row *row, const double other_cores[2])
+int verdict_is_slowed(const struct verdict_rules *rules, int side)
 {
-    double more = other_cores[1] - other_cores[0];
-    int regressed = row->verdict == VERDICT_REGRESSED && more >= VERDICT_BUSIER_CORES;
-    int improved = row->verdict == VERDICT_IMPROVED && more <= -VERDICT_BUSIER_CORES;
-    row->verdict = regressed ? VERDICT_AMBIGUOUS : improved ? VERDICT_OK : row->verdict;
-    return regressed - improved;
+    double share = rules->other[side];
+    return share > VERDICT_BUSY_SHARE && !(rules->in_turn && share - rules->other[!side] < VERDICT_BUSY_SHARE);
 }
 
-static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
+/* Judges a row that baselines and candidates have. */
+static void judge(struct hypothesis *h, const struct verdict_rules *rules)
 {
-    struct hypothesis *spread = allocate(verdicts->n, sizeof *spread);
-    size_t m = 0;
+    struct figure_verdict_row *row = h->row;
+    h->difference = difference_of(h, rules->pairs);
+    row->ratio = exp(h->difference.difference);
+    if (row->n[0] >= VERDICT_RUNS && isfinite(row->ratio))
+        judge_spread(h, rules);
+    else
+        judge_extremes(h, rules);
+    int is_good = row->verdict == VERDICT_IMPROVED || row->verdict == VERDICT_OK;
+    if (row->verdict == VERDICT_UNSEEN)
+        row->more_runs = more_runs(h, rules);
+    if (row->verdict == VERDICT_REGRESSED && verdict_is_slowed(rules, 1))
+        row->verdict = VERDICT_AMBIGUOUS;
+    if (is_good && verdict_is_slowed(rules, 0))
+        row->verdict = VERDICT_UNSEEN;
+    if (row->verdict != VERDICT_OK && (row->verdict != VERDICT_UNSEEN || is_good))
+        row->seen_from = NAN;
+}
+
+/* Judges all rows. Means over sizes evenly share VERDICT_SIZES_PART of the level, all other judged rows the rest. */
+static void judge_all(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules,
+                      size_t candidates)
+{
+    size_t judged[2] = {0, 0}; /* single figures, means over sizes */
     for (size_t i = 0; i < verdicts->n; i++) {
         struct figure_verdict_row *row = h[i].row;
-        row->low = row->high = row->ratio = NAN;
+        row->low = row->high = row->ratio = row->level = row->seen_from = row->more_runs = NAN;
+        row->verdict = !row->n[0] ? VERDICT_NEW : row->n[1] < candidates ? VERDICT_MISSING : VERDICT_OK;
         if (row->n[0] && row->n[1])
             row->ratio = exp(stats_unpaired(h[i].run[1], row->n[1], h[i].run[0], row->n[0], 0).difference);
-        if (!row->n[0])
-            row->verdict = VERDICT_NEW;
-        else if (row->n[1] < candidates)
-            row->verdict = VERDICT_MISSING;
-        else if (row->n[0] >= VERDICT_RUNS && isfinite(row->ratio))
-            spread[m++] = h[i];
-        else
-            row->verdict = judge_extremes(&h[i], rules);
+        judged[row->sizes > 1] += row->verdict == VERDICT_OK;
     }
-    judge_spread(spread, m, rules);
-    free(spread);
+    const double means = judged[1] ? VERDICT_SIZES_PART : 0, part[2] = {1 - means, means};
+    for (size_t i = 0; i < verdicts->n; i++) {
+        struct figure_verdict_row *row = h[i].row;
+        if (row->verdict != VERDICT_OK)
+            continue;
+        row->level = rules->level * part[row->sizes > 1] / (double)judged[row->sizes > 1];
+        judge(&h[i], rules);
+    }
 }
 
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
@@ -185,6 +215,7 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
         *h[g].row = (struct figure_verdict_row){
             .figure = f,
             .sizes = 1,
+            .summary = 1,
             .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
                   keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
     }
@@ -192,16 +223,20 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
         if (sizes[group] < 2)
             continue;
         h[verdicts->n].row = &verdicts->row[verdicts->n];
-        verdicts->n += (size_t)take_sizes(&h[verdicts->n], group, h, figures, runs);
+        int has_mean = take_sizes(&h[verdicts->n], group, h, figures, runs);
+        verdicts->n += (size_t)has_mean;
+        for (size_t i = 0; i < figures && has_mean; i++)
+            h[i].row->summary &= figure[i].size_group != group;
     }
-    judge(verdicts, h, rules, candidates);
+    judge_all(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
         struct figure_verdict_row *row = h[i].row;
-        int doubtful = doubt(row, rules->other_cores);
-        verdicts->doubtful = doubtful ? doubtful : verdicts->doubtful;
-        if (row->sizes == 1 && row->figure->wrong)
+        if (row->sizes == 1 && row->figure->wrong) {
             row->verdict = VERDICT_REGRESSED;
+            row->seen_from = row->more_runs = NAN;
+        }
         verdicts->count[row->verdict]++;
+        verdicts->summary[row->verdict] += (size_t)row->summary;
         free(h[i].run[0]);
         free(h[i].run[1]);
     }

@@ -1,13 +1,15 @@
 /* verdict.h - judges whether candidate runs are slower than baseline runs: figures of several runs in, verdicts out.
  *
  * A sample is a run: each run gives one number per figure. Tests work on logarithms of ratios; a ratio above 1 is
- * worse. With at least VERDICT_RUNS baseline runs, a figure is judged by Student's t test of two groups with a common
- * standard deviation (a single candidate run by a prediction interval from the baselines), or of paired differences.
- * The probability that any figure is called regressed although none is slower than the tolerance is at most `level`
- * over the whole call (weighted Holm, one-sided); the same holds separately for improved. With fewer baseline runs, a
- * figure is called regressed if even the best candidate run is worse than the worst baseline run by more than tolerance
- * and floor, provided there are enough runs for this rule (verdict_is_possible). With too few, such as 1 + 1, a figure
- * that is worse by more than tolerance and floor is called ambiguous. Pure functions. */
+ * worse. With at least VERDICT_RUNS baseline runs, a figure has an interval by Student's t of two groups with a common
+ * standard deviation (a single candidate run: a prediction interval from the baselines), or of paired differences. Each
+ * end of it is one-sided at the row's part of `level`; the parts of all judged rows add up to `level` (Bonferroni,
+ * weighted). So in one call the probability is at most `level` that any row is regressed although it is not slower than
+ * the tolerance, or improved although it is not faster, or ok although it is slower: `level` for each of the three.
+ * With fewer baseline runs, a figure is regressed if even the best candidate run is worse than the worst baseline run
+ * by more than tolerance and floor, provided there are enough runs for this rule (verdict_is_possible). With too few,
+ * such as 1 + 1, a figure that is worse by more than tolerance and floor is ambiguous, and all others are unseen. Pure
+ * functions. */
 #ifndef BENCH_READ_COMPARE_VERDICT_H
 #define BENCH_READ_COMPARE_VERDICT_H
 
@@ -36,27 +38,34 @@ int verdict_is_possible(size_t baselines, size_t candidates, double level);
 #define VERDICT_SIZES_PART 0.8
 
 enum figure_verdict {
-    VERDICT_OK,
-    VERDICT_NEW,       /* no baseline run has the figure */
-    VERDICT_IMPROVED,  /* better by more than the tolerance, and other processes did not use more cores during the
-                          baseline runs */
-    VERDICT_MISSING,   /* a baseline run has the figure, a candidate run lacks it */
+    VERDICT_OK,  /* a slowdown of more than the tolerance would have been seen: seen_from is at most 1 + tolerance */
+    VERDICT_NEW, /* no baseline run has the figure */
+    VERDICT_IMPROVED, /* better by more than the tolerance */
+    VERDICT_UNSEEN,  /* none of the others: a slowdown of more than the tolerance may be there, and would not be seen */
+    VERDICT_MISSING, /* a baseline run has the figure, a candidate run lacks it */
     VERDICT_AMBIGUOUS, /* not significant, but mean and median of the runs are worse by more than the tolerance, or the
                           mean by more than tolerance and floor; with few runs, see the top of this file; or it would be
-                          regressed, but other processes used more cores during the candidate runs */
+                          regressed, but other processes may be why */
     VERDICT_REGRESSED, /* worse by more than the tolerance, or a candidate run found wrong data */
     VERDICTS
 };
 extern const char *const verdict_name[VERDICTS];
 
-/* If other processes used this many cores more during the runs of one side, they may be why that side is worse. */
-#define VERDICT_BUSIER_CORES 0.25
+/* A machine is busy if other processes use more than this share of its cores. What would be regressed is ambiguous if
+ * the machine was busy during the candidate runs, and what would be ok or improved is unseen if it was busy during the
+ * baseline runs, which may hide a slowdown; unless runs were made in turn, and the share was larger by less than this
+ * than on the other side: then both sides had the same load, and their ratio holds. */
+#define VERDICT_BUSY_SHARE 0.1
 
 struct verdict_rules {
     double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
-    size_t pairs;          /* > 0: baseline i and candidate i, of so many each, were made one after the other */
-    double other_cores[2]; /* cores that other processes used during baseline and candidate runs; NAN: unknown */
+    size_t pairs;    /* > 0: baseline i and candidate i, of so many each, were made one after the other */
+    int in_turn;     /* 1: baseline i and candidate i were made before any later run */
+    double other[2]; /* share of the cores that other processes used during baseline and candidate runs; NAN: unknown */
 };
+
+/* Whether the machine was busy during the runs of a side (0: baseline, 1: candidate) in a way that changes verdicts. */
+int verdict_is_slowed(const struct verdict_rules *rules, int side);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {
@@ -74,9 +83,20 @@ struct figure_verdict_row {
     size_t sizes;                        /* 1, or the number of sizes whose mean the row is */
     size_t n[2];                         /* numbers of baseline runs and of candidate runs that have the figure */
     double ratio;                        /* ratio of geometric means, above 1 is worse; NAN: a side has no values */
-    double low, high; /* interval of the ratio, each end at the one-sided level of the figure's test; NAN with fewer
-                         than VERDICT_RUNS baseline runs. A row is improved if high < 1 / (1 + tolerance), and regressed
-                         if low > 1 + tolerance (or the data was wrong) */
+    double level;     /* the row's part of rules.level, for each end of the interval; NAN: not judged */
+    double low, high; /* interval of the ratio: exp(d -+ t e), with difference d, error e and df of stats_unpaired or
+                         (pairs) stats_log_ratio, and t = quantile 1 - level of Student's t; NAN with fewer than
+                         VERDICT_RUNS baseline runs. A row is improved if high < 1 / (1 + tolerance), regressed if
+                         low > 1 + tolerance (or the data was wrong) */
+    double seen_from; /* of a row that is ok or unseen, the smallest slowdown that these runs would have shown, as a
+                         ratio: `high`, since a slowdown of that or more would have made d larger than it is with
+                         probability 1 - level. With fewer baselines, the ratio from which every candidate would be
+                         worse than every baseline by tolerance and floor, if each side varies as it does. NAN: none */
+    double more_runs; /* of an unseen row, how many more runs of each side give seen_from <= 1 + tolerance by Student's
+                         t if d and the standard deviation stay as they are; at least so many that there are
+                         VERDICT_RUNS baselines. With 1 + 1 runs, where the deviation is unknown, just these. NAN: of
+                         10,000 not enough */
+    int summary;      /* 1: a mean over sizes, or a figure that is part of no such mean, such as a step */
 };
 
 /* The rows: first one row for each figure, in the order of the figures, then one row for each group with two or more
@@ -84,8 +104,8 @@ struct figure_verdict_row {
 struct verdicts {
     struct figure_verdict_row *row;
     size_t n;
-    size_t count[VERDICTS]; /* number of rows with each verdict */
-    int doubtful;           /* 1: rows would be regressed, -1: improved, but for other processes; 0: no such row */
+    size_t count[VERDICTS];   /* number of rows with each verdict */
+    size_t summary[VERDICTS]; /* number of those that are summaries */
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates);

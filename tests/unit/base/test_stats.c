@@ -261,19 +261,6 @@ TEST(unpaired_known)
     ck_assert(ratio.n == 6 && isnan(stats_unpaired_ratio(c, 7, d, 5).median));
 }
 
-/* Holm's weighted procedure by hand at level 0.05, in the order of p / weight (0.005, 0.02, 0.0625, 0.25). The first
- * hypothesis is rejected: p = 0.01 <= 0.05 x 2 / 10. The second is kept: p = 0.02 > 0.05 x 1 / 8 (weight 8 is left). */
-TEST(holm_known)
-{
-    const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};
-    const double expected[] = {0.05 / 8, 0.05 * 2 / 10, 0.05 * 4 / 8, 0.05 * 3 / 8};
-    double step[4];
-    stats_holm(p, weight, 4, 0.05, step);
-    for (int i = 0; i < 4; i++)
-        ck_assert_double_eq_tol(step[i], expected[i], 1e-15);
-    stats_holm(p, weight, 0, 0.05, step);
-}
-
 /* ---- coverage and error rates ---- */
 
 /* The samples are lognormal with median 1: skewed to the right, as step times are. The binomial distribution gives the
@@ -400,27 +387,6 @@ TEST(unpaired_error)
         }
         ck_assert_double_eq_tol((double)beyond / repetitions, 0.05, noise_three_errors(0.05, repetitions));
     }
-}
-
-/* For 15 true and independent null hypotheses the family-wise error is 1 - (1 - 0.05 / 15)^15 = 4.88 %. */
-TEST(holm_family_error)
-{
-    enum { PAIRS = 15 };
-    int repetitions = noise_repetitions(20000), wrong = 0;
-    double p[PAIRS], weight[PAIRS], step[PAIRS];
-    for (int i = 0; i < PAIRS; i++)
-        weight[i] = 1;
-    noise_start(4);
-    for (int r = 0; r < repetitions; r++) {
-        for (int i = 0; i < PAIRS; i++)
-            p[i] = noise_uniform();
-        stats_holm(p, weight, PAIRS, 0.05, step);
-        int any = 0;
-        for (int i = 0; i < PAIRS; i++)
-            any |= p[i] <= step[i];
-        wrong += any;
-    }
-    ck_assert_double_eq_tol((double)wrong / repetitions, 0.0488, noise_three_errors(0.0488, repetitions));
 }
 
 /* Intervals by hand from right triangles (3-4-5, 5-12-13): of a difference, and of a ratio from logarithms. */

@@ -7,11 +7,12 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SIZES = 24, PLACEMENTS = 2, GROUPS = SIZES * PLACEMENTS, RUNS = 5 };
 
-static const struct verdict_rules rules = {0.05, 0.10, 0.05, 0, {NAN, NAN}};
+static const struct verdict_rules rules = {0.05, 0.10, 0.05, 0, 1, {NAN, NAN}};
 
 static struct verdicts verdicts;
 
@@ -70,33 +71,96 @@ TEST(an_interval_has_known_ends)
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
 }
 
-/* What is worse while other processes used more cores is ambiguous, and what is better while they used fewer is ok;
- * wrong elements are regressed. */
+/* On a machine that was busy during the candidate runs what is worse is ambiguous, and on one that was busy during the
+ * baseline runs what is better or equal is unseen, unless runs in turn had about the same load; wrong elements are
+ * regressed. */
 TEST(other_processes_may_explain_a_difference)
 {
-    enum { SLOWER, FASTER, WRONG, FIGURES_HERE };
+    enum { SLOWER, FASTER, EQUAL, WRONG, FIGURES_HERE };
+    enum { BAD = VERDICT_REGRESSED, GOOD = VERDICT_IMPROVED, OK = VERDICT_OK };
+    enum { MAYBE = VERDICT_AMBIGUOUS, UNSEEN = VERDICT_UNSEEN };
     static const struct {
-        double other_cores[2];
-        enum figure_verdict verdict[FIGURES_HERE];
-    } known[] = {{{NAN, 3}, {VERDICT_REGRESSED, VERDICT_IMPROVED, VERDICT_REGRESSED}},
-                 {{0.1, 0.34}, {VERDICT_REGRESSED, VERDICT_IMPROVED, VERDICT_REGRESSED}},
-                 {{0.1, 0.36}, {VERDICT_AMBIGUOUS, VERDICT_IMPROVED, VERDICT_REGRESSED}},
-                 {{2, 1}, {VERDICT_REGRESSED, VERDICT_OK, VERDICT_REGRESSED}}};
+        double other[2];
+        int in_turn;
+        int verdict[FIGURES_HERE], slowed[2];
+    } known[] = {
+        {{NAN, NAN}, 0, {BAD, GOOD, OK, BAD}, {0, 0}},         {{0.09, 0.09}, 0, {BAD, GOOD, OK, BAD}, {0, 0}},
+        {{NAN, 0.5}, 1, {MAYBE, GOOD, OK, BAD}, {0, 1}},       {{0.05, 0.11}, 1, {BAD, GOOD, OK, BAD}, {0, 0}},
+        {{0.05, 0.16}, 1, {MAYBE, GOOD, OK, BAD}, {0, 1}},     {{0.05, 0.11}, 0, {MAYBE, GOOD, OK, BAD}, {0, 1}},
+        {{0.9, 0.5}, 1, {BAD, UNSEEN, UNSEEN, BAD}, {1, 0}},   {{0.5, 0.52}, 1, {BAD, GOOD, OK, BAD}, {0, 0}},
+        {{0.5, 0.52}, 0, {MAYBE, UNSEEN, UNSEEN, BAD}, {1, 1}}};
     double slower[5], faster[5];
     for (int i = 0; i < 5; i++) {
         slower[i] = 1.2 * spread[i];
         faster[i] = 0.8 * spread[i];
     }
     const struct verdict_figure figure[] = {figure_of(0, 0, 0, spread, slower), figure_of(1, 0, 0, spread, faster),
-                                            figure_of(2, 0, 1, spread, spread)};
+                                            figure_of(2, 0, 0, spread, spread), figure_of(3, 0, 1, spread, spread)};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct verdict_rules busy = rules;
-        memcpy(busy.other_cores, known[i].other_cores, sizeof busy.other_cores);
+        memcpy(busy.other, known[i].other, sizeof busy.other);
+        busy.in_turn = known[i].in_turn;
         verdicts_destroy(&verdicts);
         verdicts_create(&verdicts, &busy, figure, FIGURES_HERE, RUNS, RUNS);
         for (size_t f = 0; f < FIGURES_HERE; f++)
             ck_assert_int_eq(verdicts.row[f].verdict, known[i].verdict[f]);
+        for (int side = 0; side < 2; side++)
+            ck_assert_int_eq(verdict_is_slowed(&busy, side), known[i].slowed[side]);
+        ck_assert_int_eq(isnan(verdicts.row[EQUAL].seen_from), known[i].verdict[EQUAL] == UNSEEN);
     }
+}
+
+/* A figure is ok as long as the upper end of its interval is at most 1.05, and unseen above. */
+TEST(unseen_is_what_the_interval_does_not_rule_out)
+{
+    double reach = 1.8595480375 * VERDICT_LEAST_SD * sqrt(2.0 / 5);
+    for (int above = 0; above < 2; above++) {
+        double at = 100 * 1.05 * exp(-reach) * (above ? 1.00001 : 0.99999);
+        const double equal[] = {100, 100, 100, 100, 100}, candidate[] = {at, at, at, at, at};
+        struct figure_verdict_row row = judged(RUNS_OF(equal), RUNS_OF(candidate));
+        ck_assert_int_eq(row.verdict, above ? VERDICT_UNSEEN : VERDICT_OK);
+        ck_assert_double_eq_tol(row.seen_from, 1.05, 2e-5);
+        ck_assert(row.seen_from == row.high && row.summary && row.level == 0.05);
+        ck_assert(above ? row.more_runs == 1 : isnan(row.more_runs));
+    }
+    const double wild[] = {100, 200, 50, 150, 75};
+    struct figure_verdict_row row = judged(RUNS_OF(wild), RUNS_OF(wild));
+    ck_assert_int_eq(row.verdict, VERDICT_UNSEEN);
+    ck_assert(row.seen_from == row.high && row.high > 1.5);
+    row = judged(RUNS_OF(spread), RUNS_OF(wild));
+    ck_assert(row.ratio < 1.05 && row.verdict == VERDICT_UNSEEN && row.more_runs > 20);
+}
+
+/* So many more runs do, and one less does not, if the spread stays: the runs are repeated until they do. The repeated
+ * runs have a standard deviation that is smaller by sqrt((n - 2) / (n - 2 / repeats)), which the factor undoes. */
+TEST(more_runs_of_each_side_would_do)
+{
+    enum { BLOCK = 5, MOST = 400 };
+    static const double unit[BLOCK] = {0, 1, -1, 0.5, -0.5};
+    double baseline[MOST], candidate[MOST], last = 0;
+    for (double sd = 0.01; sd < 0.13; sd += 0.01) {
+        for (int i = 0; i < BLOCK; i++)
+            baseline[i] = candidate[i] = exp(sd * unit[i]);
+        struct figure_verdict_row row = judged(baseline, BLOCK, candidate, BLOCK);
+        ck_assert_int_eq(row.verdict == VERDICT_OK, row.high <= 1.05);
+        if (row.verdict == VERDICT_OK)
+            continue;
+        ck_assert_double_ge(row.more_runs, last); /* noisier runs need more */
+        last = row.more_runs;
+        for (int less = 0; less < 2; less++) {
+            size_t n = BLOCK + (size_t)row.more_runs - (size_t)less;
+            double squares = 0, mean = 0, wanted = 2.5 * sd * sd / (BLOCK - 1) * (double)(n - 1);
+            ck_assert_uint_le(n, MOST);
+            for (size_t i = 0; i < n; i++)
+                mean += unit[i % BLOCK] / (double)n;
+            for (size_t i = 0; i < n; i++)
+                squares += pow(unit[i % BLOCK] - mean, 2);
+            for (size_t i = 0; i < n; i++)
+                baseline[i] = candidate[i] = exp((unit[i % BLOCK] - mean) * sqrt(wanted / squares));
+            ck_assert_int_eq(judged(baseline, n, candidate, n).verdict, less ? VERDICT_UNSEEN : VERDICT_OK);
+        }
+    }
+    ck_assert_double_ge(last, 20);
 }
 
 /* Runs that were made in turn are compared in pairs, which removes a drift that both sides have. The interval by hand:
@@ -137,7 +201,7 @@ TEST(one_candidate_has_a_prediction_interval)
     ck_assert_double_eq_tol(row.high, 110 / exp(mean) * exp(reach), 1e-9);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){106}, 1).verdict, VERDICT_AMBIGUOUS);
-    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){104}, 1).verdict, VERDICT_OK);
+    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){104}, 1).verdict, VERDICT_UNSEEN);
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){94}, 1).verdict, VERDICT_OK); /* maybe better by chance */
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){91}, 1).verdict, VERDICT_IMPROVED);
 }
@@ -157,14 +221,16 @@ TEST(equal_runs_have_the_least_spread)
     ck_assert_int_eq(judged(RUNS_OF(equal), RUNS_OF(equal)).verdict, VERDICT_OK);
 }
 
-/* If only a few candidate runs are slow, the verdict is OK; if many are, or a few are very slow, it is ambiguous. */
+/* If only a few candidate runs are slow, the verdict is unseen; if many are, or a few are very slow, it is ambiguous.
+ */
 TEST(late_runs_alone_prove_nothing)
 {
     static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
     static const double often[] = {100, 125, 124, 124, 100}, far[] = {100, 190, 99, 190, 100};
     struct figure_verdict_row row = judged(RUNS_OF(clean), RUNS_OF(late));
     ck_assert(row.ratio > 1.08 && row.ratio < 1.10 && row.low < 1.05);
-    ck_assert_int_eq(row.verdict, VERDICT_OK);
+    ck_assert_int_eq(row.verdict, VERDICT_UNSEEN);
+    ck_assert(isnan(row.more_runs)); /* a change of 9 % is no 5 %, however many runs show it */
     row = judged(RUNS_OF(clean), RUNS_OF(often));
     ck_assert(row.ratio < 1.15 && row.low < 1.05);
     ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
@@ -184,9 +250,12 @@ TEST(few_runs_are_judged_by_their_extremes)
     ck_assert(isnan(row.low) && isnan(row.high) && row.ratio > 1.3);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(near)).verdict, VERDICT_AMBIGUOUS);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(worse)).verdict, VERDICT_AMBIGUOUS);
-    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(inside)).verdict, VERDICT_OK);
+    row = judged(RUNS_OF(four), RUNS_OF(inside));
+    ck_assert_int_eq(row.verdict, VERDICT_UNSEEN);
+    ck_assert_double_ge(row.more_runs, 1);
+    ck_assert_double_eq_tol(row.seen_from, 1.155 * (104 * row.ratio) / 101, 1e-9);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(fast)).verdict, VERDICT_IMPROVED);
-    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_OK);
+    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_UNSEEN);
 }
 
 /* With so few runs that by chance one side is above the other in over 5 % of cases, no change is ever significant. */
@@ -210,8 +279,13 @@ TEST(too_few_runs_decide_nothing)
         int possible = known[k].possible;
         ck_assert_int_eq(verdict_is_possible(n[0], n[1], 0.05), possible);
         ck_assert_int_eq(judged(base, n[0], slow, n[1]).verdict, possible ? VERDICT_REGRESSED : VERDICT_AMBIGUOUS);
-        ck_assert_int_eq(judged(base, n[0], little, n[1]).verdict, possible ? VERDICT_AMBIGUOUS : VERDICT_OK);
-        ck_assert_int_eq(judged(base, n[0], fast, n[1]).verdict, possible ? VERDICT_IMPROVED : VERDICT_OK);
+        ck_assert_int_eq(judged(base, n[0], little, n[1]).verdict, possible ? VERDICT_AMBIGUOUS : VERDICT_UNSEEN);
+        ck_assert_int_eq(judged(base, n[0], fast, n[1]).verdict, possible ? VERDICT_IMPROVED : VERDICT_UNSEEN);
+        struct figure_verdict_row row = judged(base, n[0], base, n[0]); /* without any spread */
+        ck_assert_int_eq(row.verdict, VERDICT_UNSEEN);
+        ck_assert_double_eq(row.more_runs, (double)(VERDICT_RUNS - n[0]));
+        possible = verdict_is_possible(n[0], n[0], 0.05);
+        ck_assert(possible ? fabs(row.seen_from - 1.155) < 1e-9 : isnan(row.seen_from));
     }
 }
 
@@ -225,7 +299,7 @@ TEST(missing_and_new_figures_are_named)
     ck_assert_int_eq(judged(RUNS_OF(one), RUNS_OF(none)).verdict, VERDICT_MISSING);
     ck_assert_int_eq(judged(RUNS_OF(none), RUNS_OF(hole)).verdict, VERDICT_NEW);
     struct figure_verdict_row row = judged(RUNS_OF(hole), RUNS_OF(spread)); /* four baselines have values */
-    ck_assert_int_eq(row.verdict, VERDICT_OK);
+    ck_assert_int_eq(row.verdict, VERDICT_UNSEEN);
     ck_assert(row.n[0] == 4 && isnan(row.low));
 }
 
@@ -269,6 +343,11 @@ TEST(size_groups)
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert_int_eq(verdicts.row[1].verdict, VERDICT_MISSING);
     ck_assert_int_eq(verdicts.row[3].verdict, VERDICT_OK);
+    ck_assert(!verdicts.row[0].summary && !verdicts.row[3].summary && verdicts.row[2].summary && row.summary);
+    ck_assert(verdicts.summary[VERDICT_OK] == 1 && verdicts.summary[VERDICT_REGRESSED] == 1);
+    ck_assert_double_eq_tol(row.level, 0.04,
+                            1e-12); /* a mean's part; three single figures are judged, one is missing */
+    ck_assert_double_eq_tol(verdicts.row[3].level, 0.01 / 3, 1e-12);
     verdicts_destroy(&verdicts);
     verdicts_create(&verdicts, &rules, group, 0, 5, 5);
     ck_assert_uint_eq(verdicts.n, 0);
@@ -304,8 +383,9 @@ static void call(size_t baselines, size_t candidates, int common, double slower,
     for (size_t i = 0; i < verdicts.n; i++) {
         const struct figure_verdict_row *row = &verdicts.row[i];
         agree += (row->verdict == VERDICT_REGRESSED) == (row->low > 1.05) &&
-                 (row->verdict == VERDICT_IMPROVED) == (row->high < 1 / 1.05) && row->low < row->ratio &&
-                 row->ratio < row->high;
+                 (row->verdict == VERDICT_IMPROVED) == (row->high < 1 / 1.05) &&
+                 (row->verdict == VERDICT_OK) == (row->high <= 1.05 && row->high >= 1 / 1.05) &&
+                 row->low < row->ratio && row->ratio < row->high;
     }
     ck_assert_uint_eq(agree, GROUPS + PLACEMENTS);
 }
@@ -335,6 +415,72 @@ TEST(false_regressed)
                 /* the test is not too strict: with independent noise and a truth of 1.05, errors are close to 5 % */
                 ck_assert(common || truths[t] == 1 || wrong > fmax(0, 0.04 - noise_three_errors(0.04, n)));
             }
+}
+
+/* If all figures are slower by just more than the tolerance, few comparisons call any of them ok; if none is, most call
+ * the means and nearly all sizes ok. */
+TEST(false_ok)
+{
+    int n = noise_repetitions(2000), seen = 0;
+    noise_start(4);
+    for (int common = 0; common < 2; common++) {
+        double wrong = share(VERDICT_OK, n, RUNS, common, 1.05001, -1);
+        ck_assert_msg(wrong <= 0.05 + noise_three_errors(0.05, n), "common %d: %g wrong", common, wrong);
+        ck_assert(common || wrong > fmax(0, 0.04 - noise_three_errors(0.04, n))); /* nor too strict */
+    }
+    for (int r = 0; r < n; r++) {
+        call(RUNS, RUNS, 1, 1, -1);
+        seen += verdicts.summary[VERDICT_OK] == PLACEMENTS;
+    }
+    ck_assert_msg(seen >= 0.95 * n, "quiet runs are ok in %d of %d comparisons", seen, n);
+}
+
+/* Returns the share of comparisons in which any of two unchanged figures is regressed, if a night multiplies each by a
+ * factor whose logarithm has this standard deviation, and a run by one of 1 %. in_turn 0: 5 runs of the first night are
+ * the baseline of 30 other nights, in turn 1: 8 pairs of one night. */
+static double false_share(double between_nights, int in_turn, int users)
+{
+    enum { PAIRS = 8, NIGHTS = 30, TWO = 2 };
+    const size_t n = in_turn ? PAIRS : RUNS;
+    struct verdict_rules night_rules = rules;
+    double run[2][TWO][PAIRS], level[TWO];
+    struct verdict_figure figure[TWO];
+    int wrong = 0;
+    night_rules.pairs = in_turn ? PAIRS : 0;
+    for (int f = 0; f < TWO; f++)
+        figure[f] = figure_of((size_t)f, 0, 0, run[0][f], run[1][f]);
+    for (int call = 0; call < users * NIGHTS; call++) {
+        for (int side = call % NIGHTS && !in_turn; side < 2; side++)
+            for (int f = 0; f < TWO; f++) {
+                level[f] = side && in_turn ? level[f] : between_nights * noise_normal();
+                for (size_t i = 0; i < n; i++)
+                    run[side][f][i] = exp(level[f] + 0.01 * noise_normal());
+            }
+        verdicts_destroy(&verdicts);
+        verdicts_create(&verdicts, &night_rules, figure, TWO, n, n);
+        wrong += verdicts.count[VERDICT_REGRESSED] > 0;
+    }
+    return (double)wrong / (users * NIGHTS);
+}
+
+/* Nights differ, so runs of different nights are not independent, and 5 % do not hold for a baseline that was measured
+ * once; they do for pairs of one night. The page of compare has these numbers. */
+TEST(a_baseline_of_another_night_raises_false_alarms)
+{
+    static const struct {
+        double between_nights, least, most;
+    } known[] = {{0, 0, 0.001}, {0.02, 0.005, 0.05}, {0.03, 0.08, 0.19}, {0.05, 0.26, 0.42}};
+    int users = noise_repetitions(1000);
+    noise_start(5);
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        double once = false_share(known[k].between_nights, 0, users);
+        double in_turn = false_share(known[k].between_nights, 1, users / 10);
+        printf("%g between nights: %.4f with a baseline measured once, %.4f in turn\n", known[k].between_nights, once,
+               in_turn);
+        ck_assert_msg(once >= known[k].least && once <= known[k].most, "%g: a share %g is wrong",
+                      known[k].between_nights, once);
+        ck_assert_double_le(in_turn, 0.001);
+    }
 }
 
 /* With few runs, 10 % of independent noise and no slower size, a regression is rarely reported. */
