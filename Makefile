@@ -83,7 +83,7 @@ CHECK_LIBS = -Wl,--wrap=_mark_point $(shell pkg-config --libs check 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 # Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; BENCH_HELP lists the objects that they share.
-SELFBENCH = step kernels allreduce isolate coverage
+SELFBENCH = step kernels allreduce isolate
 BENCH_HELP_SOURCES = kernels/device_null.c $(filter-out $(SELFBENCH:%=bench/selfbench/%.c),$(wildcard bench/selfbench/*.c))
 BENCH_HELP = $(BENCH_HELP_SOURCES:%.c=$(OUT)/obj/%.o)
 SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/main.c bench/selfbench/%, \
@@ -160,7 +160,7 @@ bench-profile: all
 	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(TEXT) --profile \
 		--profile-implementation ddp_bucketed --bucket-size-mb 4 --rounds 60 --profile-output-dir $(OUT)/bench-profile $(ARGS)
 
-bench-kernels bench-step bench-isolate bench-coverage: bench-%: all
+bench-kernels bench-step bench-isolate: bench-%: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
@@ -210,7 +210,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all tests bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-coverage bench-gpu bench-peer pack install uninstall format lint sanitize fuzz clean"
+	@echo "Targets: all tests bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-gpu bench-peer pack install uninstall format lint sanitize fuzz clean"
 
 clean:
 	rm -rf build
@@ -338,6 +338,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-coverage bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize fuzz program tests
+.PHONY: FORCE all bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize fuzz program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

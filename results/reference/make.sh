@@ -5,7 +5,7 @@ set -Eeuo pipefail
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
     slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict
-    predict-apart chakra)
+    predict-apart chakra coverage)
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
@@ -165,6 +165,10 @@ make_bench-kernels() { bench bench-kernels; }
 make_bench-profile() { bench bench-profile; }
 make_bench-allreduce() { bench bench-allreduce; }
 make_isolate-simulated() { bench bench-isolate; }
+make_coverage() {
+    make --no-print-directory tests >&2
+    run 'build/tests/support/programs/coverage 1000' && keep_printed
+}
 
 # check_predictions OPTION...: the table of errors, and every prediction.
 check_predictions() {
