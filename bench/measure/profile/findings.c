@@ -326,10 +326,12 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     check_busy(findings, thresholds->busy, figures);
     check_data(findings, thresholds->data_loading, facts->has_synthetic_data, figures);
     check_communication(findings, thresholds->exposed, facts, figures, collectives, controls);
-    check_memory(findings, thresholds->memory, facts);
     check_stragglers(findings, facts, figures, collectives);
     check_cores(findings, facts, figures);
     if (links)
         check_links(findings, links, facts->hosts);
+    for (int i = 0; facts->busy && i < findings->n; i++)
+        finding_lower(&findings->finding[i]);
+    check_memory(findings, thresholds->memory, facts); /* others' use of the CPUs does not change it */
     qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, finding_compare);
 }

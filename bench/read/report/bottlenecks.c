@@ -132,6 +132,14 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
     }
 }
 
+/* Lowers the findings from number `first` on whose run's machine was busy. */
+static void lower_busy(struct bottlenecks *found, size_t first)
+{
+    for (size_t i = first; i < found->n; i++)
+        if (busy_is(busy_of(found->item[i].run->summary)))
+            finding_lower(&found->item[i].finding);
+}
+
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
                       size_t scalings)
 {
@@ -142,14 +150,18 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
         {
             finding_read(append_bottleneck(found, run), finding);
         }
+        size_t computed = found->n; /* a profile has lowered its own findings */
         if (run_compares(run)) {
             add_communication(found, runs, run);
             add_data_loading(found, runs, run);
             add_checkpoints(found, run);
         }
+        lower_busy(found, computed);
     }
+    size_t computed = found->n;
     for (size_t i = 0; i < scalings; i++)
         add_slower_computation(found, runs, &scaling[i]);
+    lower_busy(found, computed);
     if (found->n)
         qsort(found->item, found->n, sizeof *found->item, finding_compare);
     for (size_t i = 0; i < found->n; i++)

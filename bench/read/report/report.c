@@ -199,6 +199,24 @@ static void add_needed_links(cJSON *document, const struct report_runs *runs)
     }
 }
 
+/* Adds one sentence on the busiest run if other processes used its machine, and on how many runs were like that. */
+static void add_busy(cJSON *document, const struct report_runs *runs)
+{
+    const struct report_run *most = runs->item;
+    char text[BUSY_WORDS], where[250] = "";
+    size_t n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        const struct busy busy = busy_of(run->summary);
+        n += (size_t)busy_is(busy);
+        most = busy_is(busy) && !(busy_of(most->summary).share >= busy.share) ? run : most;
+    }
+    if (runs->n > 1)
+        snprintf(where, sizeof where, " in %s, the busiest of %zu such run%s among %zu", most->label, n, text_plural(n),
+                 runs->n);
+    if (*busy_sentence(text, busy_of(most->summary), where))
+        document_add_paragraph(document, "%s", text);
+}
+
 /* Creates the report on runs; at least one of them can be read. */
 static cJSON *create_report(const struct report_runs *runs)
 {
@@ -206,6 +224,7 @@ static cJSON *create_report(const struct report_runs *runs)
     cJSON *document = !single ? document_create(FORMS_TITLE "%zu runs", runs->n)
                               : document_create(*single->unfinished ? FORMS_TITLE "%s (%s)" : FORMS_TITLE "%s",
                                                 single->label, single->unfinished);
+    add_busy(document, runs);
     add_analyses(document, runs);
     add_needed_links(document, runs);
     section_add_members(document, runs);
@@ -228,6 +247,7 @@ static cJSON *create_sweep(const char *directory, const struct report_runs *runs
     if (!status) {
         grid_judge(&grid);
         document = document_create(FORMS_TITLE "%s, a sweep of %zu run%s", directory, runs->n, text_plural(runs->n));
+        add_busy(document, runs);
         section_add_grid(document, &grid);
     }
     grid_destroy(&grid);

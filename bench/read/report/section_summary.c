@@ -81,18 +81,6 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
             text_plural(place->cpus), run->hosts);
 }
 
-/* Warns if other processes used the CPUs during a run. */
-static void warn_of_others(cJSON *document, const struct report_run *run)
-{
-    const cJSON *others = cJSON_GetObjectItemCaseSensitive(run->summary, "other_processes");
-    double cores = json_number(others, "cores");
-    if (cores >= 0.25)
-        document_add_item(document,
-                          "Warning: other processes used %.1f cores during %s%s%s, on average: its times may be longer "
-                          "than on a quiet machine.",
-                          cores, run->label, *run->label ? ", " : "", run->mode);
-}
-
 /* Adds a sentence on the efficiency on the most ranks, and on the part of a step that loses the most time. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
@@ -152,8 +140,6 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
         unfinished += *run->unfinished != 0;
         if (is_first(runs, run))
             warn_of_sharing(document, run);
-        if (!*run->problem)
-            warn_of_others(document, run);
     }
     if (unread)
         document_add_item(document, "Left out: %zu of %zu runs, which could not be read (see Runs).", unread, runs->n);
@@ -205,7 +191,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
                     "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
                     "the step, "
-                    "warning above 5 %, note below."}});
+                    "warning above 5 %, note below. On a busy machine every level is a note."}});
     size_t described = found->n && finding_is_significant(&found->item->finding); /* by the section Summary */
     for (size_t i = described; i < found->n && i < EXPLAINED; i++) {
         const struct finding *b = &found->item[i].finding;
