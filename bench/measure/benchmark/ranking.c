@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Returns the rate of `amount` in seconds that were estimated. */
 static struct estimate rate(double amount, const struct estimate *seconds)
@@ -36,6 +37,32 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     row->sync_cost = stats_excess(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
                                   none < 0 || !communicates ? 0 : m->rounds, medians);
     free(wait);
+}
+
+/* Sets shows_data, and `other` of each row: what its step has beyond the phases that the table shows. */
+static void find_other(struct ranking *c, const struct measurements *m)
+{
+    static const enum step_phase shown[] = {PHASE_FORWARD,       PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
+                                            PHASE_GRADIENT_SYNC, PHASE_OPTIMIZER,        PHASE_CHECKPOINT,
+                                            PHASE_DATA_LOADING};
+    double *rest = allocate(m->rounds + 1, sizeof *rest);
+    for (int i = 0; i < m->n; i++)
+        c->shows_data |=
+            c->row[i].seconds[PHASE_DATA_LOADING].median > RANKING_SHOWN * c->row[i].seconds[FIGURE_STEP].median;
+    size_t n = sizeof shown / sizeof *shown - !c->shows_data; /* data loading is the last */
+    for (int i = 0; i < m->n; i++) {
+        struct ranking_row *row = &c->row[i];
+        row->other = row->seconds[FIGURE_STEP].median;
+        memcpy(rest, measurements_of(m, i, FIGURE_STEP), m->rounds * sizeof *rest);
+        for (size_t p = 0; p < n; p++) {
+            row->other -= row->seconds[shown[p]].median;
+            for (size_t r = 0; r < m->rounds; r++)
+                rest[r] -= measurements_of(m, i, shown[p])[r];
+        }
+        if (c->resolve > 0)
+            row->other = stats_median(rest, m->rounds);
+    }
+    free(rest);
 }
 
 /* Returns a copy of the samples and of attainable[n, rounds] (or NULL) for the figures: with medians, each is divided
@@ -121,6 +148,7 @@ void ranking_create(struct ranking *c, const struct measurements *measured, cons
         row->attainable = stats_typical(bound, bounded, medians);
         row->step_to_attainable = stats_ratios(step, bound, bounded, medians);
     }
+    find_other(c, m);
     measurements_destroy(&samples);
     free(attainable);
 }

@@ -14,6 +14,7 @@ struct ranking_row {
     const struct implementation *implementation; /* must outlive the ranking */
     int reduces, compared;                       /* compared 1: strategy_is_compared */
     struct estimate seconds[FIGURES];
+    double other; /* step - the phases of the table; with --resolve the median of that over the rounds */
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
                                             not communicate */
@@ -28,7 +29,10 @@ struct ranking_row {
     const char *mark;                   /* "*": the fastest; "=": a tie with the fastest; or "" */
 };
 
+#define RANKING_SHOWN 0.05 /* share of a step above which data loading, and what no column has, get columns */
+
 struct ranking {
+    int shows_data;  /* 1: data loading is a column, since it takes more than RANKING_SHOWN of a step */
     int n, compared; /* n rows; `compared` of them are no controls (strategy_is_compared) */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */
