@@ -20,7 +20,8 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
     return &b->finding;
 }
 
-/* Adds a finding without a text. Advises more CPUs, in place of `advice`, if ranks have fewer CPUs than threads. */
+/* Adds a finding without a text. step: the step of which the loss is a part. Advises more CPUs, in place of `advice`,
+ * if ranks have fewer CPUs than threads. */
 static struct finding *add_finding(struct bottlenecks *found, const struct report_run *run, const char *name,
                                    struct measured loss, double step, const char *advice)
 {
@@ -55,6 +56,15 @@ static int profile_found(const struct report_runs *runs, const struct report_run
     return 0;
 }
 
+/* Returns the step of `none` in a run that compares implementations; NAN if the run lacks it. */
+static double step_of_none(const struct report_run *run)
+{
+    for (const struct run_implementation *i = run->implementation; i < run->implementation + run->implementations; i++)
+        if (!strcmp(i->strategy, "none"))
+            return run_figure(run, i->subject, "step").value;
+    return NAN;
+}
+
 static void add_communication(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct measured cost = run_figure(run, run->subject, "sync_cost"), step = run_figure(run, run->subject, "step");
@@ -77,7 +87,10 @@ static void add_communication(struct bottlenecks *found, const struct report_run
             run->subject, text_milliseconds(ms, exposed.value, exposed.low, exposed.high));
     if (!(cost.value > 0) || !isfinite(cost.low)) /* no interval: too few rounds for a verdict */
         return;
-    struct finding *finding = add_finding(found, run, "communication", cost, step.value, advice);
+    double none =
+        step_of_none(run); /* medians of costs and steps need not fit together: a cost is of none's step + it */
+    struct finding *finding =
+        add_finding(found, run, "communication", cost, isfinite(none) ? none + cost.value : step.value, advice);
     if (!finding_is_significant(finding))
         finding->level = LEVEL_NOTE;
     finding_append(finding, "%s is %s a step slower than without communication%s", run->subject,
@@ -104,12 +117,12 @@ static void add_checkpoints(struct bottlenecks *found, const struct report_run *
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * b.step.value &&
+    if (!run_breakdown(&b, run, subject_of(run)) && breakdown_share(&b, PART_DATA) > 0.1 &&
         !profile_found(runs, run, "data loading"))
         finding_append(add_finding(found, run, "data loading", run_figure(run, subject_of(run), "data_loading"),
-                                   b.step.value,
+                                   b.part[PART_DATA] / breakdown_share(&b, PART_DATA),
                                    "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk"),
-                       "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.step.value);
+                       "waiting for data takes %.1f %% of a step", 100 * breakdown_share(&b, PART_DATA));
 }
 
 static void add_slower_computation(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *s)
@@ -123,12 +136,14 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
         lost.value = row->lost_part_s[PART_COMPUTE];
         if (lost.value > 0.05 * row->work * base->breakdown.step.value && !(lost.low <= 0) &&
             !profile_found(runs, row->run, "CPU contention"))
-            finding_append(add_finding(found, row->run, "slower computation", lost, row->breakdown.step.value,
-                                       "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`"),
-                           "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
-                           text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks,
-                           base->run->ranks, text_plural(base->run->ranks),
-                           text_milliseconds(then, row->work * base->breakdown.part[PART_COMPUTE], NAN, NAN));
+            finding_append(
+                add_finding(found, row->run, "slower computation", lost,
+                            row->breakdown.part[PART_COMPUTE] / breakdown_share(&row->breakdown, PART_COMPUTE),
+                            "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`"),
+                "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
+                text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks, base->run->ranks,
+                text_plural(base->run->ranks),
+                text_milliseconds(then, row->work * base->breakdown.part[PART_COMPUTE], NAN, NAN));
     }
 }
 

@@ -297,6 +297,14 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
     return check_breakdown(b);
 }
 
+double breakdown_share(const struct breakdown *b, enum step_part part)
+{
+    double sum = 0;
+    for (int p = 0; p < PARTS; p++)
+        sum += b->part[p];
+    return b->part[part] / sum;
+}
+
 enum step_part breakdown_largest_part(const struct breakdown *b)
 {
     enum step_part largest = PART_COMPUTE;

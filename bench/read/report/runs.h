@@ -91,4 +91,7 @@ struct breakdown {
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 enum step_part breakdown_largest_part(const struct breakdown *breakdown);
 
+/* Returns a part / the sum of all parts, which is the step, unless the parts are medians. */
+double breakdown_share(const struct breakdown *breakdown, enum step_part part);
+
 #endif

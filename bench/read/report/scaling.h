@@ -10,6 +10,7 @@ struct scaling_row {
     const char *label, *subject; /* label: of the run; subject: the implementation */
     size_t ranks, hosts;
     struct breakdown breakdown;
+    double sequences;           /* of a rank in a step */
     double tokens_s;            /* tokens per second of all ranks */
     double speedup;             /* tokens_s / tokens_s of the base */
     struct measured efficiency; /* speedup / (ranks / ranks of the base); assumes independent runs (stats_ratio) */
@@ -30,6 +31,12 @@ struct scaling {
 /* Makes one scaling for each workload, from runs of the benchmark or, if these give none, from profiles. Returns the
  * number of scalings; the caller frees *scaling with scaling_destroy. */
 size_t scaling_find(struct scaling **scaling, const struct report_runs *runs);
+
+/* scaling_batch writes into text, and returns, the batch of a row, such as " (2 sequences a rank)"; "" if all rows have
+ * the same. scaling_batch_first returns the first row with the batch of a row. */
+enum { SCALING_BATCH = 64 };
+const char *scaling_batch(char text[SCALING_BATCH], const struct scaling *scaling, const struct scaling_row *row);
+const struct scaling_row *scaling_batch_first(const struct scaling *scaling, const struct scaling_row *row);
 
 void scaling_destroy(struct scaling *scaling, size_t n); /* frees scaling[n] and all rows */
 

@@ -81,25 +81,26 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
             text_plural(place->cpus), run->hosts);
 }
 
-/* Adds a sentence on the efficiency on the most ranks, and on the part of a step that loses the most time. */
+/* Adds a sentence on the efficiency on the most ranks, and on which parts of a step got longer or shorter. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *last = &s->row[s->n - 1];
-    char interval[80] = "", lost[CELL], part_lost[CELL], why[200] = "";
-    int most = 0;
-    for (int p = 1; p < PARTS; p++)
-        most = last->lost_part_s[p] > last->lost_part_s[most] ? p : most;
+    char interval[80] = "", lost[CELL], why[300] = "", from[SCALING_BATCH], to[SCALING_BATCH];
     if (isfinite(last->efficiency.low))
         snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->efficiency.low, 100 * last->efficiency.high);
-    if (last->lost_s.value > 0)
-        snprintf(why, sizeof why, " Of the %s that a step loses, %s are %s.",
-                 text_milliseconds(lost, last->lost_s.value, NAN, NAN),
-                 text_milliseconds(part_lost, last->lost_part_s[most], NAN, NAN),
-                 most == PART_COMPUTE ? "slower computation" : part_name[most]);
-    document_add_item(
-        document, "From %zu to %zu ranks the throughput %s %.2f: an efficiency of %.1f %%%s.%s", s->row->run->ranks,
-        last->run->ranks, last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
-        last->speedup < 1 ? 1 / last->speedup : last->speedup, 100 * last->efficiency.value, interval, why);
+    if (last->lost_s.value > 0) {
+        int at = snprintf(why, sizeof why, " A step takes %s longer for as many tokens of a rank:",
+                          text_milliseconds(lost, last->lost_s.value, NAN, NAN));
+        for (int p = 0; p < PARTS; p++)
+            at += snprintf(why + at, sizeof why - (size_t)at, "%s %s %+.2f ms", p ? "," : "", part_name[p],
+                           1e3 * last->lost_part_s[p]);
+        snprintf(why + at, sizeof why - (size_t)at, ".");
+    }
+    document_add_item(document, "From %zu%s to %zu ranks%s the throughput %s %.2f: an efficiency of %.1f %%%s.%s",
+                      s->row->run->ranks, scaling_batch(from, s, s->row), last->run->ranks, scaling_batch(to, s, last),
+                      last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
+                      last->speedup < 1 ? 1 / last->speedup : last->speedup, 100 * last->efficiency.value, interval,
+                      why);
     if (s->row->run->threads != last->run->threads)
         document_add_item(
             document,
