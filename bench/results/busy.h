@@ -11,8 +11,10 @@ struct busy {
     double share, cores; /* mean cores that they used / cores of that machine; its number of cores */
 };
 
-struct busy busy_of(const cJSON *summary); /* reads the member other_processes of summary.json */
-int busy_is(struct busy busy);             /* whether the machine was busy; 0 if that is unknown */
+struct busy busy_of(const cJSON *summary);             /* reads the member other_processes of summary.json */
+#define BUSY_ADVICE "measure again on an idle machine" /* in place of any advice from a busy machine's times */
+
+int busy_is(struct busy busy); /* whether the machine was busy; 0 if that is unknown */
 
 /* Writes into text, and returns, the sentence that comes before every verdict; "" if the machine was not busy. where:
  * words after "on average", such as " in 2node"; or "". */

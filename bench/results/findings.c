@@ -37,13 +37,6 @@ void finding_append(struct finding *finding, const char *format, ...)
     va_end(arguments);
 }
 
-void finding_lower(struct finding *finding)
-{
-    finding->level = LEVEL_NOTE;
-    finding_append(finding, "; a note, since the machine was busy");
-    snprintf(finding->advice, sizeof finding->advice, "measure again on an idle machine");
-}
-
 void finding_write(cJSON *list, const struct finding *finding)
 {
     cJSON *json = json_add_row(list);

@@ -30,10 +30,6 @@ int finding_compare(const void *a, const void *b);
 /* Appends to the finding's text; formatted as by printf. */
 void finding_append(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Makes a finding from times that were measured on a busy machine (results/busy.h) a note, with words on why, and no
- * other advice than to measure again. Call it when the text is complete. */
-void finding_lower(struct finding *finding);
-
 /* finding_write appends a finding to a JSON array, as an object; finding_read reads the object back, and cuts off texts
  * that are longer than the structure's members. */
 void finding_write(cJSON *list, const struct finding *finding);

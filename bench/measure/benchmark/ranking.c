@@ -39,30 +39,21 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     free(wait);
 }
 
-/* Sets shows_data, and `other` of each row: what its step has beyond the phases that the table shows. */
-static void find_other(struct ranking *c, const struct measurements *m)
+/* Returns what the step of row i has beyond the phases that the table shows, by the statistic of the row. */
+static double other_of(const struct ranking *c, const struct measurements *m, int i)
 {
-    static const enum step_phase shown[] = {PHASE_FORWARD,       PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
-                                            PHASE_GRADIENT_SYNC, PHASE_OPTIMIZER,        PHASE_CHECKPOINT,
-                                            PHASE_DATA_LOADING};
-    double *rest = allocate(m->rounds + 1, sizeof *rest);
-    for (int i = 0; i < m->n; i++)
-        c->shows_data |=
-            c->row[i].seconds[PHASE_DATA_LOADING].median > RANKING_SHOWN * c->row[i].seconds[FIGURE_STEP].median;
-    size_t n = sizeof shown / sizeof *shown - !c->shows_data; /* data loading is the last */
-    for (int i = 0; i < m->n; i++) {
-        struct ranking_row *row = &c->row[i];
-        row->other = row->seconds[FIGURE_STEP].median;
-        memcpy(rest, measurements_of(m, i, FIGURE_STEP), m->rounds * sizeof *rest);
-        for (size_t p = 0; p < n; p++) {
-            row->other -= row->seconds[shown[p]].median;
-            for (size_t r = 0; r < m->rounds; r++)
-                rest[r] -= measurements_of(m, i, shown[p])[r];
-        }
-        if (c->resolve > 0)
-            row->other = stats_median(rest, m->rounds);
+    static const int shown[] = {PHASE_DATA_LOADING,  PHASE_FORWARD,   PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
+                                PHASE_GRADIENT_SYNC, PHASE_OPTIMIZER, PHASE_CHECKPOINT};
+    double *rest = allocate(m->rounds + 1, sizeof *rest), other = c->row[i].seconds[FIGURE_STEP].median;
+    memcpy(rest, measurements_of(m, i, FIGURE_STEP), m->rounds * sizeof *rest);
+    for (size_t p = 0; p < sizeof shown / sizeof *shown; p++) {
+        other -= c->row[i].seconds[shown[p]].median;
+        for (size_t r = 0; r < m->rounds; r++)
+            rest[r] -= measurements_of(m, i, shown[p])[r];
     }
+    other = c->resolve > 0 ? stats_median(rest, m->rounds) : other;
     free(rest);
+    return other;
 }
 
 /* Returns a copy of the samples and of attainable[n, rounds] (or NULL) for the figures: with medians, each is divided
@@ -142,13 +133,13 @@ void ranking_create(struct ranking *c, const struct measurements *measured, cons
         struct ranking_row *row = &c->row[i];
         row->mark = ranks > 1 ? row->mark : ""; /* one rank has nothing to choose */
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
+        row->other = other_of(c, m, i);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
         const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if `bounded` is 0 */
         row->attainable = stats_typical(bound, bounded, medians);
         row->step_to_attainable = stats_ratios(step, bound, bounded, medians);
     }
-    find_other(c, m);
     measurements_destroy(&samples);
     free(attainable);
 }

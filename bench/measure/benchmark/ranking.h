@@ -29,10 +29,7 @@ struct ranking_row {
     const char *mark;                   /* "*": the fastest; "=": a tie with the fastest; or "" */
 };
 
-#define RANKING_SHOWN 0.05 /* share of a step above which data loading, and what no column has, get columns */
-
 struct ranking {
-    int shows_data;  /* 1: data loading is a column, since it takes more than RANKING_SHOWN of a step */
     int n, compared; /* n rows; `compared` of them are no controls (strategy_is_compared) */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */

@@ -41,7 +41,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 
 /* clang-format off */
 /* A column with `optional` 1 is shown only if one of its figures is above 0; with 2, only if there are rows with other
- * arithmetic; with 3, only if one of its figures is above RANKING_SHOWN of the row's step. */
+ * arithmetic; with 3, only if data loading, or what no column has, takes more than 5 % of a step. */
 static const struct {
     struct column column;
     int optional;
@@ -69,16 +69,13 @@ static const struct {
 };
 /* clang-format on */
 
-/* Whether any row has a value above this share of its step in the column; NAN does not count. */
-static int has_figure(const struct ranking *c, const struct column *column, double share)
+/* Whether any row has a value above 0 in the column; NAN does not count. */
+static int has_figure(const struct ranking *c, const struct column *column)
 {
-    int has = 0;
-    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
-        double value;
+    double value = 0;
+    for (const struct ranking_row *row = c->row; row < c->row + c->n && !(value > 0); row++)
         memcpy(&value, (const char *)row + column->offset, sizeof value);
-        has |= value > (share > 0 ? share * row->seconds[FIGURE_STEP].median : 0);
-    }
-    return has;
+    return value > 0;
 }
 
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
@@ -94,16 +91,15 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         gathers |= c->row[i].implementation->strategy->shards;
         releases |= c->row[i].implementation->strategy->releases;
         errors |= c->row[i].gradient_error > 0;
+        rest |= fmax(c->row[i].other, c->row[i].seconds[PHASE_DATA_LOADING].median) >
+                0.05 * c->row[i].seconds[FIGURE_STEP].median;
         other |= c->row[i].implementation->strategy->approximates;
     }
     for (size_t i = 0; i < COLUMNS; i++)
-        if (row_columns[i].optional == 2
-                ? other
-                : !row_columns[i].optional ||
-                      has_figure(c, &row_columns[i].column, row_columns[i].optional == 3 ? RANKING_SHOWN : 0)) {
-            rest |= !strcmp(row_columns[i].column.key, "other");
+        if (row_columns[i].optional == 2   ? other
+            : row_columns[i].optional == 3 ? rest
+                                           : !row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
-        }
     snprintf(
         note, sizeof note,
         "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
@@ -111,8 +107,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
         text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
         releases ? ", and in it for a free buffer" : "",
-        rest ? " other: the rest of the step, of which the slowest rank counts, while phases are means over ranks."
-             : "",
+        rest ? " other: the rest of the step, of which the slowest rank counts; of phases the mean." : "",
         gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
                   "all-gathers counts as optimizer."
                 : "",

@@ -180,10 +180,6 @@ void harness_add_findings(const struct harness *h, cJSON *summary)
     char busy[BUSY_WORDS];
     if (*busy_sentence(busy, busy_of(summary), "")) /* before every verdict */
         cJSON_InsertItemInArray(cJSON_GetObjectItemCaseSensitive(summary, "answers"), 0, json_text(busy));
-    else if (o->busy_seconds > 0 && !h->options->monitor.cpu)
-        results_add_sentence(summary, "notes",
-                             "Note: other processes used %g cores or more in %.1f of %.1f s, %.1f at most.",
-                             MONITOR_OTHER_CORES, o->busy_seconds, o->seconds, o->most_cores);
     const cJSON *found = monitor_findings(h->monitor), *finding;
     int n = 0;
     cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))

@@ -222,10 +222,7 @@ static double most_late_in(const struct rank_figure *rank)
 /* Returns the mean step of all ranks but one: those that this one can stall. */
 static double step_of_others(const struct profile_figures *figures, const struct rank_figure *one)
 {
-    double sum = 0;
-    for (int r = 0; r < figures->ranks; r++)
-        sum += &figures->rank[r] == one ? 0 : figures->rank[r].mean.step;
-    return sum / (figures->ranks - 1);
+    return (figures->ranks * figures->phase[PHASES].mean - one->mean.step) / (figures->ranks - 1);
 }
 
 /* Appends the delays that --inject-delay makes on the rank. */
@@ -350,6 +347,14 @@ static void check_links(struct findings *f, const struct link_rates *link, int h
                    1e-6 * reached, value, 1e-6 * others, threshold);
 }
 
+/* Makes a finding from times on a busy machine a note, whose only advice is to measure again. */
+static void lower_finding(struct finding *finding)
+{
+    finding->level = LEVEL_NOTE;
+    finding_append(finding, "; a note, since the machine was busy");
+    snprintf(finding->advice, sizeof finding->advice, BUSY_ADVICE);
+}
+
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
                      const struct profile_figures *figures, const struct collectives *collectives,
                      const struct link_rates *links, const struct controls *controls)
@@ -363,7 +368,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     if (links)
         check_links(findings, links, facts->hosts);
     for (int i = 0; facts->busy && i < findings->n; i++)
-        finding_lower(&findings->finding[i]);
+        lower_finding(&findings->finding[i]);
     check_memory(findings, thresholds->memory, facts); /* others' use of the CPUs does not change it */
     qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, finding_compare);
 }

@@ -212,7 +212,6 @@ int link_read(struct link *link, const char *option, const char *directories)
     while (!failed && (r.directory = strsep(&next, ","))) {
         struct saved_run run = {0};
         failed = !*r.directory || saved_run_read(&run, r.directory, 0) || add_run(&r, &run);
-        link->busy = busy_of(run.summary).share > link->busy.share ? busy_of(run.summary) : link->busy;
         saved_run_destroy(&run);
         if (!*r.directory)
             error_report("--%s '%s': expected directories, separated by commas", option, directories);

@@ -4,7 +4,6 @@
 #define BENCH_READ_PREDICT_LINK_H
 
 #include "ddp/comm.h"
-#include "results/busy.h"
 
 #include <stddef.h>
 
@@ -29,7 +28,6 @@ struct link {
     double latency;   /* seconds of a message between two ranks: least time of an all-reduce / stages of the smallest */
     double bandwidth; /* bytes / second that a rank sends: volume of the largest all-reduce / its time less latency */
     double error;     /* relative standard deviation of a time, by intervals and interpolation; 0: no sweeps */
-    struct busy busy; /* what other processes used during the busiest of these runs */
     double latency_scale, bandwidth_scale; /* factors of the link's latency and bandwidth; 1: as measured */
 };
 

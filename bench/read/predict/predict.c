@@ -245,23 +245,15 @@ static void prediction_destroy(struct prediction *all)
     link_destroy(&all->model.intra);
 }
 
-/* Says if other processes used the machine while the run or a sweep was measured. */
-static void add_busy(const struct prediction *all)
-{
-    const struct busy *run = &all->model.trained.busy, *sweep = &all->model.link.busy;
-    int of_sweep = busy_is(*sweep) && !(run->share >= sweep->share);
-    char text[BUSY_WORDS];
-    if (*busy_sentence(text, of_sweep ? *sweep : *run, of_sweep ? " during --link's sweep" : " during the run"))
-        document_add_paragraph(all->document, "%s", text);
-}
-
 static int predict(const struct predict_options *o)
 {
     struct prediction all;
+    char busy[BUSY_WORDS];
     int status = prediction_create(&all, o);
     if (!status) {
         all.document = document_create(TITLE "%s", o->run);
-        add_busy(&all);
+        if (*busy_sentence(busy, all.model.trained.busy, " during the run"))
+            document_add_paragraph(all.document, "%s", busy);
         prediction_add_replay(&all);
         prediction_add_steps(&all);
         prediction_add_answers(&all);

@@ -21,13 +21,15 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
 }
 
 /* Adds a finding without a text. step: the step of which the loss is a part. Advises more CPUs, in place of `advice`,
- * if ranks have fewer CPUs than threads. */
+ * if ranks have fewer CPUs than threads. On a busy machine it is a note, whose only advice is to measure again. */
 static struct finding *add_finding(struct bottlenecks *found, const struct report_run *run, const char *name,
                                    struct measured loss, double step, const char *advice)
 {
     struct finding *finding = append_bottleneck(found, run);
     double share = loss.value / step;
-    *finding = (struct finding){.level = share > 0.2    ? LEVEL_HIGH
+    int busy = busy_is(busy_of(run->summary));
+    *finding = (struct finding){.level = busy           ? LEVEL_NOTE
+                                         : share > 0.2  ? LEVEL_HIGH
                                          : share > 0.05 ? LEVEL_WARNING
                                                         : LEVEL_NOTE,
                                 .percent = NAN,
@@ -36,7 +38,8 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
                                 .share = share};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     snprintf(finding->advice, sizeof finding->advice, "%s",
-             run->cpus_per_rank < (double)run->threads
+             busy ? BUSY_ADVICE
+             : run->cpus_per_rank < (double)run->threads
                  ? "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, or more machines"
                  : advice);
     return finding;
@@ -45,24 +48,10 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
 /* Whether a profile with the same label and number of ranks as `like` has a finding named `name`. */
 static int profile_found(const struct report_runs *runs, const struct report_run *like, const char *name)
 {
-    const cJSON *finding;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (run->ranks == like->ranks && !strcmp(run->label, like->label))
-            cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
-            {
-                if (!strcmp(json_string(finding, "name"), name))
-                    return 1;
-            }
+        if (run->ranks == like->ranks && !strcmp(run->label, like->label) && run_has_finding(run, name))
+            return 1;
     return 0;
-}
-
-/* Returns the step of `none` in a run that compares implementations; NAN if the run lacks it. */
-static double step_of_none(const struct report_run *run)
-{
-    for (const struct run_implementation *i = run->implementation; i < run->implementation + run->implementations; i++)
-        if (!strcmp(i->strategy, "none"))
-            return run_figure(run, i->subject, "step").value;
-    return NAN;
 }
 
 static void add_communication(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
@@ -87,8 +76,7 @@ static void add_communication(struct bottlenecks *found, const struct report_run
             run->subject, text_milliseconds(ms, exposed.value, exposed.low, exposed.high));
     if (!(cost.value > 0) || !isfinite(cost.low)) /* no interval: too few rounds for a verdict */
         return;
-    double none =
-        step_of_none(run); /* medians of costs and steps need not fit together: a cost is of none's step + it */
+    double none = run_figure(run, "none", "step").value; /* medians of steps and costs need not fit: of this + cost */
     struct finding *finding =
         add_finding(found, run, "communication", cost, isfinite(none) ? none + cost.value : step.value, advice);
     if (!finding_is_significant(finding))
@@ -117,12 +105,12 @@ static void add_checkpoints(struct bottlenecks *found, const struct report_run *
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (!run_breakdown(&b, run, subject_of(run)) && breakdown_share(&b, PART_DATA) > 0.1 &&
+    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * breakdown_sum(&b) &&
         !profile_found(runs, run, "data loading"))
         finding_append(add_finding(found, run, "data loading", run_figure(run, subject_of(run), "data_loading"),
-                                   b.part[PART_DATA] / breakdown_share(&b, PART_DATA),
+                                   breakdown_sum(&b),
                                    "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk"),
-                       "waiting for data takes %.1f %% of a step", 100 * breakdown_share(&b, PART_DATA));
+                       "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / breakdown_sum(&b));
 }
 
 static void add_slower_computation(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *s)
@@ -136,23 +124,13 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
         lost.value = row->lost_part_s[PART_COMPUTE];
         if (lost.value > 0.05 * row->work * base->breakdown.step.value && !(lost.low <= 0) &&
             !profile_found(runs, row->run, "CPU contention"))
-            finding_append(
-                add_finding(found, row->run, "slower computation", lost,
-                            row->breakdown.part[PART_COMPUTE] / breakdown_share(&row->breakdown, PART_COMPUTE),
-                            "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`"),
-                "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
-                text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks, base->run->ranks,
-                text_plural(base->run->ranks),
-                text_milliseconds(then, row->work * base->breakdown.part[PART_COMPUTE], NAN, NAN));
+            finding_append(add_finding(found, row->run, "slower computation", lost, breakdown_sum(&row->breakdown),
+                                       "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`"),
+                           "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
+                           text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks,
+                           base->run->ranks, text_plural(base->run->ranks),
+                           text_milliseconds(then, row->work * base->breakdown.part[PART_COMPUTE], NAN, NAN));
     }
-}
-
-/* Lowers the findings from number `first` on whose run's machine was busy. */
-static void lower_busy(struct bottlenecks *found, size_t first)
-{
-    for (size_t i = first; i < found->n; i++)
-        if (busy_is(busy_of(found->item[i].run->summary)))
-            finding_lower(&found->item[i].finding);
 }
 
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
@@ -165,18 +143,14 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
         {
             finding_read(append_bottleneck(found, run), finding);
         }
-        size_t computed = found->n; /* a profile has lowered its own findings */
         if (run_compares(run)) {
             add_communication(found, runs, run);
             add_data_loading(found, runs, run);
             add_checkpoints(found, run);
         }
-        lower_busy(found, computed);
     }
-    size_t computed = found->n;
     for (size_t i = 0; i < scalings; i++)
         add_slower_computation(found, runs, &scaling[i]);
-    lower_busy(found, computed);
     if (found->n)
         qsort(found->item, found->n, sizeof *found->item, finding_compare);
     for (size_t i = 0; i < found->n; i++)

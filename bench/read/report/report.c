@@ -199,21 +199,17 @@ static void add_needed_links(cJSON *document, const struct report_runs *runs)
     }
 }
 
-/* Adds one sentence on the busiest run if other processes used its machine, and on how many runs were like that. */
+/* Says if other processes used the machine of a run: one sentence, on the run where they used most. */
 static void add_busy(cJSON *document, const struct report_runs *runs)
 {
-    const struct report_run *most = runs->item;
-    char text[BUSY_WORDS], where[250] = "";
-    size_t n = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        const struct busy busy = busy_of(run->summary);
-        n += (size_t)busy_is(busy);
-        most = busy_is(busy) && !(busy_of(most->summary).share >= busy.share) ? run : most;
-    }
-    if (runs->n > 1)
-        snprintf(where, sizeof where, " in %s, the busiest of %zu such run%s among %zu", most->label, n, text_plural(n),
-                 runs->n);
-    if (*busy_sentence(text, busy_of(most->summary), where))
+    struct busy most = {0};
+    char text[BUSY_WORDS], where[BUSY_WORDS] = "";
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (busy_of(run->summary).share > most.share) {
+            most = busy_of(run->summary);
+            snprintf(where, sizeof where, runs->n > 1 ? " in %s, the busiest run" : "", run->label);
+        }
+    if (*busy_sentence(text, most, where))
         document_add_paragraph(document, "%s", text);
 }
 

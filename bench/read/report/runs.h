@@ -74,6 +74,8 @@ void run_words(char *text, size_t size, const char *label, const char *subject, 
 /* Returns a figure of a subject, with its interval; all NAN if the run lacks the figure. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
+int run_has_finding(const struct report_run *run, const char *name); /* whether a profile has this finding */
+
 /* ---- where the time of a step goes ---- */
 
 struct breakdown {
@@ -91,7 +93,7 @@ struct breakdown {
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 enum step_part breakdown_largest_part(const struct breakdown *breakdown);
 
-/* Returns a part / the sum of all parts, which is the step, unless the parts are medians. */
-double breakdown_share(const struct breakdown *breakdown, enum step_part part);
+/* Returns the sum of all parts, of which each is a share: the step, unless the parts are medians. */
+double breakdown_sum(const struct breakdown *breakdown);
 
 #endif

@@ -5,7 +5,6 @@
 #include "kernels/error.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,24 +110,6 @@ size_t scaling_find(struct scaling **scaling, const struct report_runs *runs)
                 free(one.row);
         }
     return n;
-}
-
-const struct scaling_row *scaling_batch_first(const struct scaling *scaling, const struct scaling_row *row)
-{
-    const struct scaling_row *first = scaling->row;
-    while (first->sequences < row->sequences || first->sequences > row->sequences)
-        first++;
-    return first;
-}
-
-const char *scaling_batch(char text[SCALING_BATCH], const struct scaling *scaling, const struct scaling_row *row)
-{
-    int batches = 0;
-    for (size_t i = 0; i < scaling->n; i++)
-        batches |= scaling_batch_first(scaling, &scaling->row[i]) != scaling->row;
-    snprintf(text, SCALING_BATCH, batches ? " (%.4g sequence%s a rank)" : "", row->sequences,
-             row->sequences == 1 ? "" : "s");
-    return text;
 }
 
 void scaling_destroy(struct scaling *scaling, size_t n)

@@ -32,12 +32,6 @@ struct scaling {
  * number of scalings; the caller frees *scaling with scaling_destroy. */
 size_t scaling_find(struct scaling **scaling, const struct report_runs *runs);
 
-/* scaling_batch writes into text, and returns, the batch of a row, such as " (2 sequences a rank)"; "" if all rows have
- * the same. scaling_batch_first returns the first row with the batch of a row. */
-enum { SCALING_BATCH = 64 };
-const char *scaling_batch(char text[SCALING_BATCH], const struct scaling *scaling, const struct scaling_row *row);
-const struct scaling_row *scaling_batch_first(const struct scaling *scaling, const struct scaling_row *row);
-
 void scaling_destroy(struct scaling *scaling, size_t n); /* frees scaling[n] and all rows */
 
 #endif

@@ -85,9 +85,11 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *last = &s->row[s->n - 1];
-    char interval[80] = "", lost[CELL], why[300] = "", from[SCALING_BATCH], to[SCALING_BATCH];
+    char interval[80] = "", lost[CELL], why[300] = "", batch[80] = "";
     if (isfinite(last->efficiency.low))
         snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->efficiency.low, 100 * last->efficiency.high);
+    if (fabs(last->sequences - s->row->sequences) > 0)
+        snprintf(batch, sizeof batch, " (%.4g and %.4g sequences a rank)", s->row->sequences, last->sequences);
     if (last->lost_s.value > 0) {
         int at = snprintf(why, sizeof why, " A step takes %s longer for as many tokens of a rank:",
                           text_milliseconds(lost, last->lost_s.value, NAN, NAN));
@@ -96,11 +98,10 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
                            1e3 * last->lost_part_s[p]);
         snprintf(why + at, sizeof why - (size_t)at, ".");
     }
-    document_add_item(document, "From %zu%s to %zu ranks%s the throughput %s %.2f: an efficiency of %.1f %%%s.%s",
-                      s->row->run->ranks, scaling_batch(from, s, s->row), last->run->ranks, scaling_batch(to, s, last),
-                      last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
-                      last->speedup < 1 ? 1 / last->speedup : last->speedup, 100 * last->efficiency.value, interval,
-                      why);
+    document_add_item(
+        document, "From %zu to %zu ranks%s the throughput %s %.2f: an efficiency of %.1f %%%s.%s", s->row->run->ranks,
+        last->run->ranks, batch, last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
+        last->speedup < 1 ? 1 / last->speedup : last->speedup, 100 * last->efficiency.value, interval, why);
     if (s->row->run->threads != last->run->threads)
         document_add_item(
             document,

@@ -1,7 +1,6 @@
 /* section_time.c - writes the sections on where a step's time goes and how it scales with the number of ranks. */
 #include "report/sections.h"
 
-#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -45,25 +44,19 @@ static const struct column time_columns[] = {
 /* Fills the row of an implementation. Returns 1; or 0 if the run has no breakdown of this implementation. */
 static size_t take_time(struct time_row *row, const struct report_run *run, const char *subject)
 {
-    *row =
-        (struct time_row){.run = run, .label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
+    *row = (struct time_row){run, run->label, run->mode, subject, run->ranks, {.n = 0}, {0}};
     if (run_breakdown(&row->breakdown, run, subject))
         return 0;
     for (int p = 0; p < PARTS; p++)
-        row->share[p] = breakdown_share(&row->breakdown, (enum step_part)p);
+        row->share[p] = row->breakdown.part[p] / breakdown_sum(&row->breakdown);
     return 1;
 }
 
 /* Whether ranks of the run waited for cores, so that what is called compute is also waiting. */
 static int waits_for_cores(const struct report_run *run)
 {
-    const cJSON *finding;
-    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
-    {
-        if (!strcmp(json_string(finding, "name"), "CPU contention"))
-            return 1;
-    }
-    return run->cpus_per_rank < (double)run->threads || busy_is(busy_of(run->summary));
+    return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads ||
+           busy_is(busy_of(run->summary));
 }
 
 /* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step.
@@ -90,9 +83,9 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
         }
     }
     int largest = breakdown_largest_part(&row[titled].breakdown);
+    int waits = largest == PART_COMPUTE && waits_for_cores(row[titled].run);
     snprintf(title, sizeof title, "%.0f %% of a step is %s%s (%.150s)", 100 * row[titled].share[largest],
-             part_name[largest],
-             largest == PART_COMPUTE && waits_for_cores(row[titled].run) ? " or waiting for a core" : "", name[titled]);
+             part_name[largest], waits ? " or waiting for a core" : "", name[titled]);
     document_add_picture(
         document, "step-breakdown", title,
         chart_rows(
@@ -122,9 +115,8 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .shown = 40,
                 .note = {
                     "compute: zero_grad, forward, backward, clipping and optimizer, with waits for a core. exposed: "
-                    "waiting for communication "
-                    "after backward, and of ddp_sharded in forward. other: the rest of the step. %: of the sum of "
-                    "these four.",
+                    "waiting for communication after backward, and of ddp_sharded in forward. other: the rest of the "
+                    "step. %: of the sum of these four.",
                     "A benchmark has geometric means over n rounds, and the step of the slowest rank; with --resolve, "
                     "and "
                     "in tune except for a short final, medians, which need not add up to the step. A profile has means "
@@ -185,41 +177,35 @@ static void add_scaling_tables(cJSON *document, const struct scaling_row *row, s
                                "communication of the other ranks."}});
 }
 
-/* Draws the speed-up, with a line for each batch of a rank. */
+/* Draws the rows that have the batch of the last row, on each rank or in all, and the first row. */
 static void draw_scaling(cJSON *document, const struct scaling *s)
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
-    struct chart_series series[SVG_COLOURS] = {{"ideal", ideal, s->n, SVG_INK, .is_dashed = 1}};
-    char title[300], subtitle[300], name[SVG_COLOURS][SCALING_BATCH + 8], batch[SCALING_BATCH];
+    char title[160], subtitle[400];
     const struct scaling_row *last = &s->row[s->n - 1];
-    size_t lines = 1, points = 0;
+    size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
-        double ranks = (double)row->ranks;
-        ideal[i] = (struct chart_point){ranks, ranks / (double)s->row->ranks, NAN, NAN, CHART_PLAIN};
-        if (lines == SVG_COLOURS || scaling_batch_first(s, row) != row)
+        double ranks = (double)row->ranks, factor = ranks / (double)s->row->ranks,
+               more = row->sequences - last->sequences;
+        if (i && fabs(more) > 0 && fabs(row->sequences * ranks - last->sequences * (double)last->ranks) > 0)
             continue;
-        const char *of = scaling_batch(batch, s, row);
-        snprintf(name[lines], sizeof name[lines], "measured%s", of);
-        series[lines] = (struct chart_series){name[lines], &measured[points], 0, *of ? (int)lines - 1 : SVG_INK, 0, 0};
-        for (const struct scaling_row *r = row; r < s->row + s->n; r++) {
-            double factor = (double)r->ranks / (double)s->row->ranks;
-            if (scaling_batch_first(s, r) == row)
-                measured[points + series[lines].n++] = (struct chart_point){
-                    (double)r->ranks, r->speedup, r->efficiency.low * factor, r->efficiency.high * factor, CHART_PLAIN};
-        }
-        points += series[lines++].n;
+        measured[n] = (struct chart_point){ranks, row->speedup, row->efficiency.low * factor,
+                                           row->efficiency.high * factor, CHART_PLAIN};
+        ideal[n++] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
     }
-    snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks%s", 100 * last->efficiency.value, last->ranks,
-             scaling_batch(batch, s, last));
-    snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->ranks,
-             text_plural(s->row->ranks), s->workload);
+    const struct chart_series series[] = {{"ideal", ideal, n, SVG_INK, .is_dashed = 1},
+                                          {"measured", measured, n, SVG_INK, 0, 0}};
+    snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
+    snprintf(subtitle, sizeof subtitle,
+             "Tokens per second, with %.4g sequences a rank / those of %zu rank%s with %.4g; %s", last->sequences,
+             s->row->ranks, text_plural(s->row->ranks), s->row->sequences, s->workload);
     document_add_picture(document, "scaling", title,
                          chart_xy(title, subtitle,
                                   &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
                                                      .y = {.title = "speed-up", .is_log = 1},
                                                      .series = series,
-                                                     .n_series = lines}));
+                                                     .n_series = 2}));
     free(measured);
     free(ideal);
 }
