@@ -31,6 +31,21 @@ result "$good" "a profile to report is made"
 "${run[@]}" allreduce --sizes 8,1K --iters 20 --output collectives >said 2>&1 && good=0 || good=1
 result "$good" "a run of allreduce to report is made"
 
+# others_used SHARE RUN...: sets the share of the cores that other processes used during the runs.
+others_used() {
+    local run
+    for run in "${@:2}"; do
+        sed -i "/\"other_processes\"/,/}/ s/\(\"share\":[[:space:]]*\)[^,]*/\1$1/; /\"other_processes\"/,/}/ s/\(\"machine_cores\":[[:space:]]*\)[^,]*/\12/" "$run/summary.json"
+    done
+}
+cp -r "a benchmark" busy
+cp -r profile/ddp busier
+others_used 0.3 busy
+others_used 0.4 busier
+try "$program" report busy busier
+is "a busy machine is said once, before the summary" \
+    "$status $(sed '/^Summary/q' printed | grep -c '^Busy machine: other processes used 0[.]8 of 2 cores') $(grep -c '^Busy machine' printed)" "0 1 1"
+
 # again DIRECTORY MODE COMMAND SUMMARY: checks that the report contains date, command and output of the run. Output
 # lines of allreduce that begin with # are wrapped differently.
 again() {

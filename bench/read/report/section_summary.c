@@ -85,14 +85,14 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *last = &s->row[s->n - 1];
-    char interval[80] = "", lost[CELL], why[300] = "", batch[80] = "";
+    char interval[80] = "", why[300] = "", batch[80] = "";
     if (isfinite(last->efficiency.low))
         snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->efficiency.low, 100 * last->efficiency.high);
     if (fabs(last->sequences - s->row->sequences) > 0)
         snprintf(batch, sizeof batch, " (%.4g and %.4g sequences a rank)", s->row->sequences, last->sequences);
     if (last->lost_s.value > 0) {
-        int at = snprintf(why, sizeof why, " A step takes %s longer for as many tokens of a rank:",
-                          text_milliseconds(lost, last->lost_s.value, NAN, NAN));
+        int at = snprintf(why, sizeof why,
+                          " A step takes %.2f ms longer for as many tokens of a rank:", 1e3 * last->lost_s.value);
         for (int p = 0; p < PARTS; p++)
             at += snprintf(why + at, sizeof why - (size_t)at, "%s %s %+.2f ms", p ? "," : "", part_name[p],
                            1e3 * last->lost_part_s[p]);
