@@ -43,7 +43,7 @@ series() {
         measure "$name" "$2" --seed "$run" --resolve 1% --max-minutes "$minutes"
         ! slower "$name" b || found=$((found + 1))
         ! slower "$name" a || wrong=$((wrong + 1))
-        echo "$name: $(sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
+        echo "$name: $(sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Busy machine: (other processes.*), so.*/\1./p' \
             "$name/summary.txt" | tr '\n' ' ')"
     done
 }
