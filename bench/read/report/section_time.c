@@ -135,7 +135,7 @@ static const struct column scaling_columns[] = {
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
-    {"sequences", "sequences\na rank", COLUMN_REAL, FIELD(sequences), "1", 1, 9, -4},
+    {"sequences", "sequences\na rank", COLUMN_REAL, FIELD(sequences), "1", 1, 9, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step.value), "s", 1e3, 8, 2},
     {"step_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_row, breakdown.step.low, breakdown.step.high), "s", 1e3, -16, 2},
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_s), "1/s", 1, 9, 0},
@@ -177,7 +177,7 @@ static void add_scaling_tables(cJSON *document, const struct scaling_row *row, s
                                "communication of the other ranks."}});
 }
 
-/* Draws the rows that have the batch of the last row, on each rank or in all, and the first row. */
+/* Draws the rows that have the batch of the last row, on each rank or in all. */
 static void draw_scaling(cJSON *document, const struct scaling *s)
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
@@ -188,7 +188,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s)
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->ranks, factor = ranks / (double)s->row->ranks,
                more = row->sequences - last->sequences;
-        if (i && fabs(more) > 0 && fabs(row->sequences * ranks - last->sequences * (double)last->ranks) > 0)
+        if (fabs(more) > 0 && fabs(row->sequences * ranks - last->sequences * (double)last->ranks) > 0)
             continue;
         measured[n] = (struct chart_point){ranks, row->speedup, row->efficiency.low * factor,
                                            row->efficiency.high * factor, CHART_PLAIN};
