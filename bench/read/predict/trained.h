@@ -5,7 +5,7 @@
 #include "ddp/plan.h"
 #include "ddp/strategy.h"
 #include "predict/replay.h"
-#include "results/busy.h"
+#include "results/results.h"
 
 #include <stddef.h>
 
