@@ -32,8 +32,10 @@ succeeds "summary.txt equals the printed result" cmp printed found/summary.txt
 try "$program" report found
 succeeds "report repeats the recommended options" grep -qxF "$use" printed
 try "$program" report found --output drawn
-is "report draws the curve and marks the best size" \
-    "$status $(grep -oE '>(best|0[.]354)<' drawn/pictures/bucket-sizes.svg | sort -u | paste -sd ' ')" "0 >0.354< >best<"
+is "report draws the curve" "$status $(grep -oE '>0[.]354<' drawn/pictures/bucket-sizes.svg | sort -u)" "0 >0.354<"
+# On busy cores the best may be undecided; then nothing is marked as the best.
+best() { grep -q '>best<' drawn/pictures/bucket-sizes.svg; }
+succeeds "report marks the best size, unless it is undecided" eval "best || grep -q '^Undecided' found/summary.txt"
 
 # ---- a known best plan: only its last bucket has another size ----
 
