@@ -89,7 +89,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
         enum verdict_kind kind = i == best ? VERDICT_BEST : compare_sizes(&row[i], &row[best]);
         row[i].mark = i == best ? "*" : kind == VERDICT_TIE ? "=" : "";
         row[i].ring = kind == VERDICT_TIE ? CHART_TIE : CHART_PLAIN;
-        shortest = kind == VERDICT_UNDECIDED || kind == VERDICT_KINDS ? CHART_PLAIN : shortest;
+        shortest = kind == VERDICT_UNDECIDED ? CHART_PLAIN : shortest; /* a search drops what is slower */
     }
     row[best].ring = n > 1 ? shortest : CHART_PLAIN;
     return n;
