@@ -166,7 +166,8 @@ PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version). The paper's
 
 END
     "$program" report "$@" --csv "$output/paper.csv" || return
-    [ ! -e "$output/latency" ] || overlap=$(grep -m 1 -i '^[a-z ]*overlap.*[.:]' "$output/latency/ddp_bucketed_summary.txt")
+    # the whole sentence, which lines of summary.txt cut
+    [ ! -e "$output/latency" ] || overlap=$(sed -nE '/^\t"answers":/ s/.*"(Overlap([^"\\]|\\.)*)".*/\1/p' "$(results_of latency)/summary.json")
     cat <<END
 
 The paper's figures

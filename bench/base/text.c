@@ -108,8 +108,10 @@ const char *text_memory(char text[CELL], size_t bytes)
 
 const char *text_duration(char text[CELL], double seconds)
 {
-    if (seconds < 59.5)
-        snprintf(text, CELL, "%.0f s", seconds < 1 ? 1 : seconds);
+    if (seconds < 0.095)
+        snprintf(text, CELL, "%.2g ms", 1e3 * seconds);
+    else if (seconds < 59.5)
+        snprintf(text, CELL, seconds < 0.95 ? "%.2g s" : "%.0f s", seconds);
     else if (seconds < 3599.5)
         snprintf(text, CELL, "%d min %02d s", (int)(seconds + 0.5) / 60, (int)(seconds + 0.5) % 60);
     else if (seconds < 48 * 3600)

@@ -8,6 +8,7 @@
 #include "base/option_table.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
+#include "results/busy.h"
 #include "results/findings.h"
 #include "results/saved_run.h"
 #include "results/summary.h"

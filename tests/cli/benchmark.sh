@@ -104,7 +104,7 @@ first
 succeeds "without options (status $status) the heading comes before the first step" said_in_order '^ddpbench ' \
     '^From the preset laptop: num-layers 4, d-model 256, num-heads 4, context-length 128, d-ff 1024,$' '^Model: 4 layers, d_model 256, .* vocabulary 256,' \
     '^Batch: 1 sequence a step = 1 rank x ' '^Buckets: 4[.]127 MiB [(]auto: ' \
-    '^Memory: [0-9]+ MiB on each rank [(]estimated[)]: weights 33.0 MiB, gradients 16.5 MiB, optimizer 33.0 MiB,$' '^The first step took .*; the other [0-9]+ will take about [0-9]+ s[.]$'
+    '^Memory: [0-9]+ MiB on each rank [(]estimated[)]: weights 33.0 MiB, gradients 16.5 MiB, optimizer 33.0 MiB,$' '^The first step took .*; the other [0-9]+ will take about ([0-9.]+ m?s|[0-9]+ min [0-9]+ s)[.]$'
 grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&
     grep -q '"bucket_bytes":.*4327680' "$out/run.json" && grep -q '"d-model":.*256' "$out/run.json" && good=$status || good=1
 result "$good" "run.json contains the sizes from the preset"
@@ -112,7 +112,7 @@ status=0
 "${mpirun[@]}" -n 2 "$program" --device cpu --rounds 1 --steps-per-block 1 --resolve 50% --max-minutes 0.01 --d-model 64 \
     --implementations ddp,ddp_flat --output "$temporary/limited" >said 2>&1 </dev/null || status=$?
 succeeds "an option overrides one size of the preset; the heading gives --max-minutes" said_in_order '^From the preset laptop: ' \
-    '^Model: 4 layers, d_model 64,' '^The first step took .*, for 1 s at most[.]'
+    '^Model: 4 layers, d_model 64,' '^The first step took .*, for 0.6 s at most[.]'
 ! grep -q '^Buckets: ' said && good=0 || good=1
 result "$good" "the heading has no line on buckets for strategies without buckets"
 # renaming PLACE K COMMAND...: runs the command so that the K-th rename to PLACE, such as out1/run.json, fails.
@@ -259,7 +259,7 @@ launch 2 --implementations none --rounds 1 --checkpoint-every 2
 [ -s "$out/checkpoint.bin" ] && [ -z "$(find "$out" -name '*.tmp')" ] && texts "$out/summary.json" | grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' &&
     [ "$(grep -c '"checkpoint_ms": ' "$out/rank_1_metrics.jsonl")" = 2 ] && good=$status || good=1
 result "$good" "--checkpoint-every 2: rank 0 writes 3 checkpoints, two of them in the block of 4 steps (status $status)"
-grep -qx ' *ms  *ms  *ms  *ms  *ms  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
+grep -qEx '( *ms){5,7}  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
 result "$good" "--checkpoint-every 2: the table contains the time of checkpoints"
 launch 2 --implementations none --rounds 1
 ! grep -q checkpoint printed "$out"/summary.* "$out"/*.jsonl && good=$status || good=1

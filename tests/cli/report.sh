@@ -31,6 +31,21 @@ result "$good" "a profile to report is made"
 "${run[@]}" allreduce --sizes 8,1K --iters 20 --output collectives >said 2>&1 && good=0 || good=1
 result "$good" "a run of allreduce to report is made"
 
+# others_used SHARE RUN...: sets the share of the cores that other processes used during the runs.
+others_used() {
+    local run
+    for run in "${@:2}"; do
+        sed -i "/\"other_processes\"/,/}/ s/\(\"share\":[[:space:]]*\)[^,]*/\1$1/; /\"other_processes\"/,/}/ s/\(\"machine_cores\":[[:space:]]*\)[^,]*/\12/" "$run/summary.json"
+    done
+}
+cp -r "a benchmark" busy
+cp -r profile/ddp busier
+others_used 0.3 busy
+others_used 0.4 busier
+try "$program" report busy busier
+is "a busy machine is said once, before the summary" \
+    "$status $(sed '/^Summary/q' printed | grep -c '^Busy machine: other processes used 0[.]8 of 2 cores') $(grep -c '^Busy machine' printed)" "0 1 1"
+
 # again DIRECTORY MODE COMMAND SUMMARY: checks that the report contains date, command and output of the run. Output
 # lines of allreduce that begin with # are wrapped differently.
 again() {
@@ -78,6 +93,7 @@ is "--csv - prints CSV instead of text" "$status $(cmp printed all.csv && echo s
 "${run[@]}" "${tiny[@]}" --profile --profile-implementation ddp --profile-output-dir late/profile --num-epochs 5 \
     --inject-delay rank=1,ms=150,phase=backward_pass >said 2>&1 && good=0 || good=1
 result "$good" "a profile with a straggler is made"
+sed -i 's/\("level":[[:space:]]*\)"note"/\1"high"/' late/profile/ddp/summary.json # as on a quiet machine
 "${mpirun[@]}" -n 1 "$program" "${tiny[@]}" --implementations none,ddp --output alone >said 2>&1 && good=0 || good=1
 result "$good" "a benchmark on one rank is made"
 try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole

@@ -44,7 +44,7 @@ series() {
         ! slower "$name" b || found=$((found + 1))
         ! slower "$name" a || wrong=$((wrong + 1))
         echo "$name: $(texts "$name/summary.json" |
-            sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' | tr '\n' ' ')"
+            sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Busy machine: (other processes.*), so.*/\1./p' | tr '\n' ' ')"
     done
 }
 

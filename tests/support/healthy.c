@@ -34,7 +34,9 @@ void healthy_create(struct healthy *h)
     h->figures.phase[PHASE_DATA_LOADING] = (struct phase_figure){.mean = 0.005, .share = 0.05};
     for (int r = 0; r < HEALTHY_RANKS; r++) {
         h->rank[r].rank = r;
-        h->rank[r].mean = (struct overlap){.step = 1, .utilisation = 0.8, .exposed = 0.02, .exposed_tail = 1e-3};
+        h->rank[r].mean = (struct overlap){.step = 0.1, .utilisation = 0.8, .exposed = 0.002, .exposed_tail = 1e-3};
+        h->rank[r].step = 0.1;
+        h->rank[r].backward = 0.05;
     }
 }
 

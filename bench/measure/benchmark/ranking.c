@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Returns the rate of `amount` in seconds that were estimated. */
 static struct estimate rate(double amount, const struct estimate *seconds)
@@ -36,6 +37,23 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     row->sync_cost = stats_excess(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
                                   none < 0 || !communicates ? 0 : m->rounds, anytime);
     free(wait);
+}
+
+/* Returns what the step of row i has beyond the phases that the table shows, by the statistic of the row. */
+static double other_of(const struct ranking *c, const struct measurements *m, int i)
+{
+    static const int shown[] = {PHASE_DATA_LOADING,  PHASE_FORWARD,   PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
+                                PHASE_GRADIENT_SYNC, PHASE_OPTIMIZER, PHASE_CHECKPOINT};
+    double *rest = allocate(m->rounds + 1, sizeof *rest), other = c->row[i].seconds[FIGURE_STEP].median;
+    memcpy(rest, measurements_of(m, i, FIGURE_STEP), m->rounds * sizeof *rest);
+    for (size_t p = 0; p < sizeof shown / sizeof *shown; p++) {
+        other -= c->row[i].seconds[shown[p]].median;
+        for (size_t r = 0; r < m->rounds; r++)
+            rest[r] -= measurements_of(m, i, shown[p])[r];
+    }
+    other = c->resolve > 0 ? stats_median(rest, m->rounds) : other;
+    free(rest);
+    return other;
 }
 
 /* Compares the rows that are no controls: finds the fastest, and the ratio of each other row to the fastest. */
@@ -88,6 +106,7 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
         struct ranking_row *row = &c->row[i];
         row->mark = ranks > 1 ? row->mark : ""; /* one rank has nothing to choose */
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
+        row->other = other_of(c, m, i);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
         const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if `bounded` is 0 */

@@ -14,6 +14,7 @@ struct ranking_row {
     const struct implementation *implementation; /* must outlive the ranking */
     int reduces, compared;                       /* compared 1: implementation_is_compared */
     struct estimate seconds[FIGURES];
+    double other; /* step - the phases of the table; with --resolve the median of that over the rounds */
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
                                             not communicate */

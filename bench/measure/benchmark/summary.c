@@ -41,17 +41,19 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 
 /* clang-format off */
 /* A column with `optional` 1 is shown only if one of its figures is above 0; with 2, only if there are rows with other
- * arithmetic. */
+ * arithmetic; with 3, only if data loading, or what no column has, takes more than 5 % of a step. */
 static const struct {
     struct column column;
     int optional;
 } row_columns[] = {
     {{"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0}, 0},
+    {{"data_loading", "data\nms", COLUMN_REAL, FIELD(seconds[PHASE_DATA_LOADING].median), "s", 1e3, 7, 2}, 3},
     {{"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 8, 2}, 0},
     {{"parameter_gather", "gather\nms", COLUMN_REAL, FIELD(seconds[PHASE_PARAMETER_GATHER].median), "s", 1e3, 8, 2}, 1},
     {{"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 8, 2}, 0},
     {{"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 8, 2}, 0},
     {{"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2}, 0},
+    {{"other", "other\nms", COLUMN_REAL, FIELD(other), "s", 1e3, 7, 2}, 3},
     {{"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 8, 2}, 0},
     {{"best", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0}, 0},
     {{"step_to_ddp", "vs\nddp", COLUMN_REAL, FIELD(to_ddp.median), "1", 1, 5, 3}, 1},
@@ -82,22 +84,26 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     struct column column[COLUMNS];
     char note[1000];
     size_t columns = 0;
-    int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0, other = 0;
+    int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0, other = 0, rest = 0;
     for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
         to_none |= c->row[i].sync_cost.n > 0;
         gathers |= c->row[i].implementation->strategy->shards;
         releases |= c->row[i].implementation->strategy->releases;
         errors |= c->row[i].gradient_error > 0;
+        rest |= fmax(c->row[i].other, c->row[i].seconds[PHASE_DATA_LOADING].median) >
+                0.05 * c->row[i].seconds[FIGURE_STEP].median;
         other |= c->row[i].implementation->strategy->approximates;
     }
     for (size_t i = 0; i < COLUMNS; i++)
-        if (row_columns[i].optional == 2 ? other : !row_columns[i].optional || has_figure(c, &row_columns[i].column))
+        if (row_columns[i].optional == 2   ? other
+            : row_columns[i].optional == 3 ? rest
+                                           : !row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
     snprintf(
         note, sizeof note,
         "%s over %zu round%s; a sample is the mean of %zu timed step%s. Intervals: 95 %%.%s%s "
-        "sync: time spent waiting for communication after backward%s.%s%s%s%s",
+        "sync: time spent waiting for communication after backward%s.%s%s%s%s%s",
         c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
         text_plural(block_steps),
         c->resolve > 0
@@ -106,6 +112,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
             : "",
         to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
         releases ? ", and in it for a free buffer" : "",
+        rest ? " other: the rest of the step, of which the slowest rank counts; of phases the mean." : "",
         gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
                   "all-gathers counts as optimizer."
                 : "",

@@ -169,15 +169,17 @@ void harness_add_findings(const struct harness *h, cJSON *summary)
                              "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
                              "include scheduling delays, which differ between ranks.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
-    if (o->busy_seconds > 0 && !h->options->monitor.cpu)
-        results_add_sentence(summary, "notes",
-                             "Note: other processes used %g cores or more in %.1f of %.1f s, %.1f at most.",
-                             MONITOR_OTHER_CORES, o->busy_seconds, o->seconds, o->most_cores);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
-    json_add_number(others, "cores", o->used / o->seconds);
+    double share = o->seconds > 0 ? o->share : NAN, cores = o->seconds > 0 ? o->machine_cores : NAN;
+    json_add_number(others, "cores", share * cores);
+    json_add_number(others, "machine_cores", cores);
+    json_add_number(others, "share", share);
     json_add_number(others, "most_cores", o->seconds > 0 ? o->most_cores : NAN);
     json_add_number(others, "busy_seconds", o->busy_seconds);
     json_add_number(others, "seconds", o->seconds);
+    char busy[BUSY_WORDS];
+    if (*busy_sentence(busy, busy_of(summary), "")) /* before every verdict */
+        cJSON_InsertItemInArray(cJSON_GetObjectItemCaseSensitive(summary, "answers"), 0, json_text(busy));
     const cJSON *found = monitor_findings(h->monitor), *finding;
     int n = 0;
     cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))

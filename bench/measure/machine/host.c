@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 
 #include "base/json.h"
+#include "kernels/clock.h"
 #include "kernels/error.h"
 
 #include <hwloc.h>
@@ -158,13 +159,18 @@ double host_process_cpu_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-double host_machine_cpu_seconds(void)
+struct host_cpu_time host_cpu_time(void)
 {
     unsigned long long user, nice_, system, idle, wait, irq, soft, steal;
+    double tick = 1 / (double)sysconf(_SC_CLK_TCK);
+    struct host_cpu_time now = {clock_now_ns(), host_process_cpu_seconds(), NAN, NAN,
+                                (double)sysconf(_SC_NPROCESSORS_ONLN)};
     if (scan_line("/proc/stat", "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_, &system, &idle, &wait,
-                  &irq, &soft, &steal) != 8)
-        return NAN;
-    return (double)(user + nice_ + system + steal) / (double)sysconf(_SC_CLK_TCK);
+                  &irq, &soft, &steal) == 8) {
+        now.used = tick * (double)(user + nice_ + system + steal);
+        now.all = now.used + tick * (double)(idle + wait + irq + soft);
+    }
+    return now;
 }
 
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json)

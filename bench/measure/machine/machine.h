@@ -47,10 +47,17 @@ size_t host_resident_memory(void);
 size_t host_peak_memory(void);
 int host_reset_peak_memory(void); /* resets that peak by clear_refs (proc(5)); returns 0, or -1 if not allowed */
 
-/* Return the CPU seconds of this process; and of all processes of the machine since boot, with what the hypervisor gave
- * to other machines, without interrupts, which serve this job's messages, too (resolution 10 ms; NAN: unknown). */
-double host_process_cpu_seconds(void);
-double host_machine_cpu_seconds(void);
+/* CPU seconds, read at one moment. The machine's have a resolution of 10 ms; NAN: the kernel does not count them. */
+struct host_cpu_time {
+    int64_t at_ns;  /* clock_now_ns */
+    double process; /* of this process */
+    double used;    /* of all processes of the machine since boot, with what the hypervisor gave to other machines,
+                       without interrupts, which serve this job's messages, too */
+    double all;     /* that all CPUs of the machine had to give since boot */
+    double cores;   /* number of CPUs of the machine */
+};
+struct host_cpu_time host_cpu_time(void);
+double host_process_cpu_seconds(void); /* returns the CPU seconds of this process */
 
 /* ---- the device ---- */
 
@@ -131,13 +138,14 @@ struct option_section comm_options_section(struct comm_options *options);
 #define MONITOR_OTHER_CORES 0.25
 
 /* What other processes used so far. Zeroed at first. A window is the time between two calls of other_processes_watch,
- * or between more calls if it would be shorter than 0.2 s. Cores are those of the machine on which they used most. */
+ * or between more calls if it would be shorter than 0.2 s. Cores in use are a share of the CPU time that the machine's
+ * CPUs had to give, by the same reading, so that they are never more than the machine has. */
 struct other_processes {
-    int64_t start_ns;                /* when the window began; 0: no window has begun yet */
-    double process_cpu, machine_cpu; /* CPU seconds of this process and of the whole machine, at start_ns */
-    double seconds, busy_seconds;    /* all windows; those in which other processes used MONITOR_OTHER_CORES or more */
-    double used_here, used;          /* CPU seconds that they used on this machine; on the machine with the most */
-    double most_cores;               /* most cores that they used in a window */
+    struct host_cpu_time last;    /* when the window began; last.at_ns 0: no window has begun yet */
+    double seconds, busy_seconds; /* all windows; those in which other processes used MONITOR_OTHER_CORES or more */
+    double used_here, all_here;   /* CPU seconds of this machine: that they used; that its CPUs had to give */
+    double share, machine_cores;  /* used_here / all_here on the machine where that is largest; its number of CPUs */
+    double most_cores;            /* most cores that they used in a window, on any machine */
 };
 
 /* The first call begins the first window. Each later call ends a window, and begins the next, if it is long enough;

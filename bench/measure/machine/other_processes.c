@@ -7,28 +7,26 @@
 /* The kernel counts CPU time in hundredths of a second. */
 static const double shortest_window_s = 0.2;
 
-static void begin_window(struct other_processes *o)
-{
-    o->start_ns = clock_now_ns();
-    o->process_cpu = host_process_cpu_seconds();
-    o->machine_cpu = host_machine_cpu_seconds();
-}
-
 double other_processes_watch(struct other_processes *o, const struct job *job)
 {
-    double seconds = o->start_ns ? 1e-9 * (double)(clock_now_ns() - o->start_ns) : 0;
-    if (!o->start_ns)
-        begin_window(o);
+    const struct host_cpu_time now = host_cpu_time(), last = o->last;
+    double seconds = last.at_ns ? 1e-9 * (double)(now.at_ns - last.at_ns) : 0;
+    if (!last.at_ns)
+        o->last = now;
     if (job_max(job, seconds) < shortest_window_s)
         return NAN;
-    double ranks = job_sum_machine(job, host_process_cpu_seconds() - o->process_cpu);
-    double used = host_machine_cpu_seconds() - o->machine_cpu - ranks; /* may be below 0 by a few hundredths */
+    double used = now.used - last.used - job_sum_machine(job, now.process - last.process);
+    double all = now.all - last.all;       /* used may be below 0 by a few hundredths, but not above all */
+    int known = isfinite(used) && all > 0; /* 0: the kernel does not count */
+    o->last = now;
     o->seconds += seconds;
-    o->used_here += isfinite(used) ? used : 0;
-    o->used = fmax(0, job_max(job, o->used_here));
-    double worst = job_max(job, isfinite(used) ? fmax(0, used / seconds) : 0);
+    o->used_here += known ? used : 0;
+    o->all_here += known ? all : 0;
+    double share = o->all_here > 0 ? fmax(0, o->used_here / o->all_here) : 0;
+    o->share = job_max(job, share);
+    o->machine_cores = job_max(job, share >= o->share ? now.cores : 0);
+    double worst = job_max(job, known ? now.cores * fmax(0, used / all) : 0);
     o->busy_seconds += worst >= MONITOR_OTHER_CORES ? seconds : 0;
     o->most_cores = fmax(o->most_cores, worst);
-    begin_window(o);
     return worst;
 }

@@ -111,7 +111,8 @@ static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_coun
 struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
 {
     double user, nice_, system, idle, iowait, irq, soft, steal, tick = 1 / (double)sysconf(_SC_CLK_TCK);
-    struct cpu_counters c = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    struct cpu_counters c = {NAN, NAN, NAN, NAN, NAN, NAN,
+                             NAN, NAN, NAN, NAN, NAN, (double)sysconf(_SC_NPROCESSORS_ONLN)};
     int n;
     const char *text = after_key(read_kernel_file(cpu, "/proc/stat"), "cpu ");
     if (text && sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice_, &system, &idle, &iowait, &irq, &soft,
@@ -147,15 +148,16 @@ struct cpu_sample cpu_sample_between(const struct cpu_counters *a, const struct 
     double user = increase(a->user, b->user), system = increase(a->system, b->system);
     double idle = increase(a->idle, b->idle), iowait = increase(a->iowait, b->iowait);
     double steal = increase(a->steal, b->steal), job = increase(a->job_seconds, b->job_seconds);
-    double percent = 100 / (user + system + idle + iowait + steal);
+    double all = user + system + idle + iowait + steal, percent = 100 / all;
+    double cores = all > 0 ? b->cpus / all : NAN; /* a CPU second's share of the CPUs, by the same reading */
     return (struct cpu_sample){
         .length = length_s,
         .user = percent * user,
         .system = percent * system,
         .iowait = percent * iowait,
         .steal = percent * steal,
-        .job_cores = job / length_s,
-        .other_processes_cores = increase(job, user + system) / length_s,
+        .job_cores = cores * job,
+        .other_processes_cores = cores * increase(job, user + system),
         .thermal_throttles = increase(a->thermal_throttles, b->thermal_throttles),
         .quota_ms = increase(a->quota_ms, b->quota_ms),
         .now = *b,

@@ -17,6 +17,7 @@ struct cpu_counters {
     double quota_ms;                  /* ms for which CPU quotas stopped this process's control groups */
     double memory_used;               /* MiB of the machine's memory in use */
     double job_seconds, job_resident; /* of the job's processes here: CPU seconds so far, resident MiB now */
+    double cpus;                      /* number of CPUs of the machine */
 };
 
 /* What happened between two readings of the counters; NAN: unknown. */

@@ -15,6 +15,7 @@ struct profile_facts {
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
     int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */
     int has_synthetic_data;
+    int busy;                /* 1: other processes used the machine (busy_is) */
     struct delays delays;    /* --inject-delay */
     char tune[TUNE_COMMAND]; /* the command that tunes this model (provenance_tune) */
     int threads;             /* threads of a rank */

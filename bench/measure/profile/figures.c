@@ -129,7 +129,7 @@ static void read_phase(const struct profile_figures *f, const struct capture *ca
     for (int i = 0; i < f->steps; i++) {
         const struct step_times *t = &capture->times[f->first + i];
         seconds[i] = 1e-9 * (double)(phase == PHASES ? t->end_ns - t->start_ns : t->phase_ns[phase]);
-        waits[i] = phase == PHASES ? 0 : 1e-9 * (double)t->core_wait_ns[phase];
+        waits[i] = phase == PHASES ? 0 : fmin(1e-9 * (double)t->core_wait_ns[phase], seconds[i]); /* another clock */
     }
 }
 
@@ -146,6 +146,10 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
+        for (int r = 0; r < f->ranks && (p == PHASES || p == PHASE_BACKWARD); r++) {
+            const struct pooled own = pool(seconds + (size_t)r * steps, steps);
+            *(p == PHASES ? &f->rank[r].step : &f->rank[r].backward) = p == PHASES ? own.median : own.mean;
+        }
         if (p == PHASES || p == PHASE_CHECKPOINT || phase_is_wait((enum step_phase)p)) /* waits for other ranks */
             continue;
         for (size_t i = 0; i < n; i++) {
@@ -215,10 +219,12 @@ static void find_collectives(struct profile_figures *figures, const struct job *
         for (int time = 0; time < TIMES; time++) {
             size_t n = 0;
             for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
-                int waits = one->last_rank != job->rank; /* the rank that posts last waits for no one */
-                const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, one->completed_ns - one->posted_ns,
-                                           waits ? collective_wait(one, job->rank, r->residual_ns) : -1,
-                                           collective_transfer(one, job->rank, r->residual_ns)};
+                int64_t duration = one->completed_ns - one->posted_ns, wait;
+                wait = collective_wait(one, job->rank, r->residual_ns);
+                if (wait < 0 && !one->impossible && one->group == COMM_ALL)
+                    wait = 0; /* shorter than the clocks can tell */
+                const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, duration, wait,
+                                           wait < 0 ? -1 : duration - wait};
                 if (one->bytes == c->bytes && one->kind == c->kind && one->group == c->group &&
                     one->step >= figures->first)
                     mine[n++] = 1e-9 * (double)ns[time];
@@ -230,7 +236,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
             *median[time] = stats_median(all, known[time]);
         }
         c->calls = known[DURATION];
-        c->waited = known[WAIT];
+        c->known = known[WAIT];
         c->algbw = c->duration > 0 ? (double)c->bytes / c->duration : NAN;
         c->busbw = c->algbw * comm_bus_factor(c->kind, c->ranks);
     }

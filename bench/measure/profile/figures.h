@@ -23,10 +23,11 @@ struct collective_figure {
     const char *kind_name;
     int ranks;                /* number of ranks that take part in a call */
     size_t bytes, parameters; /* bytes: size of the message; parameters: the most in any call */
-    size_t calls, waited;     /* calls of all ranks; waited: calls known to have waited for another rank */
+    size_t calls, known;      /* calls of all ranks; known: those whose wait is known (collective_wait) */
     double queued, duration;  /* queued: from request to post; duration: from post to completion */
-    double wait, transfer;    /* wait: from a rank's post to the last rank's post; transfer: from there to completion */
-    double algbw, busbw;      /* bytes / second at the median duration */
+    double wait, transfer; /* wait: from a rank's post to the last rank's post, 0 if that is too short for the clocks;
+                              transfer: duration - wait */
+    double algbw, busbw;   /* bytes / second at the median duration */
 };
 
 struct rank_figure {
@@ -37,6 +38,7 @@ struct rank_figure {
     /* Work: the time of a step without its waits (phase_is_wait) and checkpoint, in which ranks wait for each other.
      * Times are in seconds, medians over the steps of a rank. The time of the fast ranks is the lower quartile over
      * ranks; with four or fewer ranks, that of the fastest. */
+    double step, backward;  /* median step; mean backward pass */
     double late;            /* work of this rank - work of the fast ranks; at least 0 */
     double core_wait;       /* time in the work that the training thread waited for a core; 0 on GPUs (not watched) */
     double late_in[PHASES]; /* lower quartile over steps of (phase - wait for a core), minus that of the fast ranks */

@@ -26,6 +26,7 @@ static struct finding *add_finding(struct findings *f, const char *name, enum le
     return finding;
 }
 
+/* step: the step from which the loss is, of the same steps and ranks, by the same statistic. */
 static void set_loss(struct finding *finding, struct measured loss, double step)
 {
     finding->loss = loss;
@@ -105,8 +106,9 @@ static void check_data(struct findings *f, double threshold, int is_synthetic, c
                                    "fewer --threads or ranks"
                                  : "put --data on a faster disk, let more --data-workers fetch further ahead "
                                    "(--prefetch), or train longer on each batch");
-    set_loss(finding, (struct measured){loading->most, NAN, NAN}, figures->phase[PHASES].mean);
-    finding_append(finding, "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
+    set_loss(finding, (struct measured){loading->mean, NAN, NAN}, figures->phase[PHASES].mean);
+    finding_append(finding, "data loading takes %.1f %% of the step (threshold %g %%; mean over all ranks)", value,
+                   limit);
 }
 
 static void check_memory(struct findings *f, double threshold, const struct profile_facts *facts)
@@ -127,35 +129,46 @@ static void check_memory(struct findings *f, double threshold, const struct prof
 
 /* ---- communication ---- */
 
+/* Returns the seconds of a step in which a rank's communication is exposed, without its waits for other ranks, which
+ * the finding "straggler" counts. */
+static double exposed_alone(const struct rank_figure *rank, const struct collectives *collectives)
+{
+    double waits = 0;
+    for (int q = 0; q < collectives->ranks; q++)
+        waits += collectives->stall[rank->rank * collectives->ranks + q];
+    return fmax(0, rank->mean.exposed - waits);
+}
+
 /* Adds the finding "exposed communication", or returns NULL. Its loss is the sync cost, if known and above 0; otherwise
- * the largest exposed time of a rank, without its waits for other ranks, which the finding "straggler" counts. */
+ * the largest exposed_alone of a rank. */
 static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
                                      const struct profile_figures *figures, const struct collectives *collectives,
-                                     const struct estimate *cost)
+                                     const struct controls *c)
 {
-    double step = figures->phase[PHASES].mean, exposed = most_of(figures, exposed_share), note = threshold * 3 / 4;
-    double of_backward = exposed * step / figures->phase[PHASE_BACKWARD].mean, loss = 0;
-    int is_above = exposed > threshold;
-    if (!is_above && !(of_backward > note))
-        return NULL;
-    for (int r = 0; r < figures->ranks; r++) {
-        double waits = 0;
-        for (int q = 0; q < figures->ranks; q++)
-            waits += collectives->stall[r * figures->ranks + q];
-        loss = fmax(loss, figures->rank[r].mean.exposed - waits);
+    const struct rank_figure *ranks = figures->rank, *most = ranks, *alone = ranks;
+    const struct estimate *cost = &c->sync_cost;
+    double exposed = most_of(figures, exposed_share), note = threshold * 3 / 4;
+    for (const struct rank_figure *r = ranks; r < ranks + figures->ranks; r++) {
+        most = r->mean.exposed / r->backward > most->mean.exposed / most->backward ? r : most;
+        alone = exposed_alone(r, collectives) > exposed_alone(alone, collectives) ? r : alone;
     }
+    double to_backward = 100 * most->mean.exposed / most->backward, loss = exposed_alone(alone, collectives);
+    int is_above = exposed > threshold;
+    if (!is_above && !(to_backward > note))
+        return NULL;
     char advice[TUNE_COMMAND + 160];
     snprintf(advice, sizeof advice,
              "run `%s` to find the strategy and bucket size that cost least; use a faster link, a larger batch, or "
              "--grad-accumulation",
              facts->tune);
     struct finding *finding =
-        add_finding(f, "exposed communication", is_above ? LEVEL_WARNING : LEVEL_NOTE, is_above ? exposed : of_backward,
+        add_finding(f, "exposed communication", is_above ? LEVEL_WARNING : LEVEL_NOTE, is_above ? exposed : to_backward,
                     is_above ? threshold : note, advise_on_cores(facts, advice));
-    set_loss(finding, (struct measured){loss, NAN, NAN}, step);
-    if (cost->median > 0 && isfinite(cost->ci_low)) {
+    set_loss(finding, (struct measured){loss, NAN, NAN}, alone->mean.step);
+    int has_cost = cost->median > 0 && isfinite(cost->ci_low);
+    if (has_cost) {
         char ms[CELL];
-        set_loss(finding, (struct measured){cost->median, cost->ci_low, cost->ci_high}, step);
+        set_loss(finding, (struct measured){cost->median, cost->ci_low, cost->ci_high}, c->step.median);
         finding_append(finding, "a step is %s slower than without communication%s; ",
                        text_milliseconds(ms, cost->median, cost->ci_low, cost->ci_high),
                        finding_is_significant(finding) ? "" : ", which is not significant");
@@ -166,8 +179,11 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
                        threshold);
         append_ranks(finding, figures, exposed_share, threshold);
     } else
-        finding_append(finding, "%.2f ms on the rank with the most, %.1f %% of backward (threshold %g %%)",
-                       10 * exposed * step, of_backward, note);
+        finding_append(finding,
+                       "%.2f ms on rank %d, and its backward pass %.2f ms: a ratio of %.1f %% (threshold %g %%)",
+                       1e3 * most->mean.exposed, most->rank, 1e3 * most->backward, to_backward, note);
+    if (!has_cost)
+        finding_append(finding, "; without waits for late ranks at most %.2f ms, on rank %d", 1e3 * loss, alone->rank);
     return finding;
 }
 
@@ -177,7 +193,7 @@ static void check_communication(struct findings *f, double threshold, const stru
                                 const struct controls *c)
 {
     double value = 100 * c->comm_alone.median / c->backward_none.median, limit = 15; /* value: NAN without controls */
-    struct finding *exposed = check_exposed(f, threshold, facts, figures, collectives, &c->sync_cost);
+    struct finding *exposed = check_exposed(f, threshold, facts, figures, collectives, c);
     struct finding *finding = exposed;
     if (value > limit) {
         if (!exposed)
@@ -185,9 +201,10 @@ static void check_communication(struct findings *f, double threshold, const stru
                                   "use a faster link, fewer bytes (--wire-dtype bf16), or more "
                                   "computation for each reduction");
         finding_append(finding,
-                       "%sthe reductions alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of "
-                       "`none` (threshold %g %%, high above %g %%; %zu rounds)",
-                       exposed ? "; " : "", 1e3 * c->comm_alone.median, value, limit, 2 * limit, c->rounds);
+                       "%sthe reductions alone take %.1f ms on the slowest rank, and the backward pass of `none` "
+                       "%.1f ms: a ratio of %.1f %% (threshold %g %%, high above %g %%; %zu rounds)",
+                       exposed ? "; " : "", 1e3 * c->comm_alone.median, 1e3 * c->backward_none.median, value, limit,
+                       2 * limit, c->rounds);
         finding->level = value > 2 * limit ? LEVEL_HIGH : finding->level;
     }
     if (exposed && !finding_is_significant(exposed))
@@ -200,6 +217,12 @@ static void check_communication(struct findings *f, double threshold, const stru
 static double most_late_in(const struct rank_figure *rank)
 {
     return rank->late_in[rank_latest_in(rank)];
+}
+
+/* Returns the mean step of all ranks but one: those that this one can stall. */
+static double step_of_others(const struct profile_figures *figures, const struct rank_figure *one)
+{
+    return (figures->ranks * figures->phase[PHASES].mean - one->mean.step) / (figures->ranks - 1);
 }
 
 /* Appends the delays that --inject-delay makes on the rank. */
@@ -216,7 +239,7 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
                              const struct profile_figures *figures, const struct collectives *c)
 {
     const struct rank_figure *rank = figures->rank, *straggler = rank, *latest = rank, *in_phase = rank;
-    double step = figures->phase[PHASES].mean, threshold = 5, least_wait = rank->core_wait;
+    double threshold = 5, least_wait = rank->core_wait;
     double work = figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median -
                   figures->phase[PHASE_PARAMETER_GATHER].median;
     for (const struct rank_figure *r = rank; r < rank + c->ranks; r++) {
@@ -225,12 +248,13 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
         in_phase = most_late_in(r) > most_late_in(in_phase) ? r : in_phase;
         least_wait = fmin(least_wait, r->core_wait);
     }
-    int is_costly = 100 * c->straggler[straggler - rank].cost / step > threshold;
+    int is_costly = 100 * c->straggler[straggler - rank].cost / step_of_others(figures, straggler) > threshold;
     if (!is_costly && !(100 * most_late_in(in_phase) > 2 * threshold * work))
         return;
     straggler = is_costly ? straggler : in_phase;
     const struct straggler *s = &c->straggler[straggler - rank];
-    double value = 100 * s->cost / step, late = straggler->late, core_wait = straggler->core_wait - least_wait;
+    double others = step_of_others(figures, straggler), value = 100 * s->cost / others, late = straggler->late,
+           core_wait = straggler->core_wait - least_wait;
     int is_explained = straggler == latest && late > s->cost / 2, is_by_cores = late > 0 && core_wait > late / 2;
     /* its work takes no longer, and it is not later than the others step by step (a test for each rank) */
     int is_chance = is_costly && !(late > s->cost / 2) && !(s->p * c->ranks <= 0.05);
@@ -240,11 +264,12 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
         is_by_cores ? "free its cores: bind ranks to cores, use fewer threads, or stop what else runs there"
                     : "look at what that rank does in its trace: other work on its cores, a slower clock, or more data "
                       "to load");
-    set_loss(finding, (struct measured){is_explained ? straggler->saves : s->cost, NAN, NAN}, step);
+    set_loss(finding, (struct measured){is_explained ? straggler->saves : s->cost, NAN, NAN},
+             is_explained ? straggler->step : others);
     finding_append(
         finding,
         "rank %d came last in %zu of %zu collectives%s, by up to %.2f ms, and stalled the others for %.1f %% "
-        "of the step (threshold %g %%)",
+        "of their step (threshold %g %%)",
         straggler->rank, s->last, c->attributed, is_chance ? ", which may be chance" : "", 1e3 * s->most, value,
         threshold);
     if (late > 0)
@@ -253,27 +278,31 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
         finding_append(finding, ", because of CPU contention: it had no core for %.2f ms more than others",
                        1e3 * core_wait);
     if (100 * most_late_in(straggler) > threshold * work)
-        finding_append(finding, "%s%s (%.2f ms)", late > 0 ? ", most in " : "; it is late in most steps in ",
+        finding_append(finding, "%s%s (%.2f ms)",
+                       late >= most_late_in(straggler) ? ", most in " : "; it is late in most steps in ",
                        phase_name[rank_latest_in(straggler)], 1e3 * most_late_in(straggler));
+    if (is_explained)
+        finding_append(finding, "; if it were as fast as the next rank, a step would be %.2f ms shorter",
+                       1e3 * straggler->saves);
     append_delays(finding, straggler->rank, &facts->delays);
 }
 
 static void check_cores(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures)
 {
-    double threshold = 10, step = figures->phase[PHASES].median;
+    double threshold = 10;
     const struct rank_figure *worst = figures->rank;
     for (const struct rank_figure *r = figures->rank; r < figures->rank + figures->ranks; r++)
-        worst = r->core_wait > worst->core_wait ? r : worst;
-    double value = 100 * worst->core_wait / step;
+        worst = r->core_wait / r->step > worst->core_wait / worst->step ? r : worst;
+    double value = 100 * worst->core_wait / worst->step;
     if (!(value > threshold))
         return;
     struct finding *finding = add_finding(
         f, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold,
         advise_on_cores(facts, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there"));
-    set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, step);
+    set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, worst->step);
     finding_append(
         finding,
-        "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step "
+        "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of its median step "
         "(threshold %g %%; %d thread%s and %.4g logical CPU%s a rank); other processes or other ranks used its "
         "cores",
         worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads, text_plural((size_t)facts->threads),
@@ -318,6 +347,14 @@ static void check_links(struct findings *f, const struct link_rates *link, int h
                    1e-6 * reached, value, 1e-6 * others, threshold);
 }
 
+/* Makes a finding from times on a busy machine a note, whose only advice is to measure again. */
+static void lower_finding(struct finding *finding)
+{
+    finding->level = LEVEL_NOTE;
+    finding_append(finding, "; a note, since the machine was busy");
+    snprintf(finding->advice, sizeof finding->advice, BUSY_ADVICE);
+}
+
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
                      const struct profile_figures *figures, const struct collectives *collectives,
                      const struct link_rates *links, const struct controls *controls)
@@ -326,10 +363,12 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     check_busy(findings, thresholds->busy, figures);
     check_data(findings, thresholds->data_loading, facts->has_synthetic_data, figures);
     check_communication(findings, thresholds->exposed, facts, figures, collectives, controls);
-    check_memory(findings, thresholds->memory, facts);
     check_stragglers(findings, facts, figures, collectives);
     check_cores(findings, facts, figures);
     if (links)
         check_links(findings, links, facts->hosts);
+    for (int i = 0; facts->busy && i < findings->n; i++)
+        lower_finding(&findings->finding[i]);
+    check_memory(findings, thresholds->memory, facts); /* others' use of the CPUs does not change it */
     qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, finding_compare);
 }

@@ -248,7 +248,7 @@ int profile_dry_run(const struct profile_options *o, const struct run_options *r
     for (int i = 0; i < t->n; i++)
         profiles += t->implementation[i].captured != 0;
     return training_dry_run(run, &recording, ranks, on_gpus,
-                            profiles * capture_steps(o, t->num_epochs * t->steps_per_epoch), 0, summary);
+                            profiles * capture_kept(o, t->num_epochs * t->steps_per_epoch), 0, summary);
 }
 
 /* ---- schedule ---- */
@@ -257,6 +257,13 @@ size_t capture_steps(const struct profile_options *o, size_t steps)
 {
     size_t cycle = o->wait + o->warmup + o->active;
     return o->active && o->repeat && o->repeat <= steps / cycle ? o->repeat * cycle : steps;
+}
+
+size_t capture_kept(const struct profile_options *o, size_t steps)
+{
+    size_t n = capture_steps(o, steps), idle = o->wait + o->warmup;
+    size_t cycle = o->active ? idle + o->active : n + idle + 1, rest = n % cycle;
+    return n / cycle * o->active + (rest > idle ? rest - idle : 0);
 }
 
 enum capture_state capture_state(const struct profile_options *o, size_t step)

@@ -85,7 +85,8 @@ void profile_add_answers(const struct profile *p, cJSON *summary)
                      text_milliseconds(ms, loss->value, loss->low, loss->high));
         results_add_sentence(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], of_step,
                              finding->text);
-        results_add_sentence(summary, "answers", "Try: %s.", finding->advice);
+        if (finding + 1 == f->finding + f->n || strcmp(finding->advice, finding[1].advice) != 0)
+            results_add_sentence(summary, "answers", "Try: %s.", finding->advice);
     }
 }
 
@@ -141,8 +142,8 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
         double bytes = (double)c->bytes;
         struct figure figures[] = {
             {"", "collective", "s", bytes, c->duration, NAN, NAN, c->calls, BETTER_LOWER, 0},
-            {"", "wait", "s", bytes, c->wait, NAN, NAN, c->waited, BETTER_LOWER, 0},
-            {"", "transfer", "s", bytes, c->transfer, NAN, NAN, c->calls, BETTER_LOWER, 0},
+            {"", "wait", "s", bytes, c->wait, NAN, NAN, c->known, BETTER_LOWER, 0},
+            {"", "transfer", "s", bytes, c->transfer, NAN, NAN, c->known, BETTER_LOWER, 0},
             {"", "algbw", "B/s", bytes, c->algbw, NAN, NAN, c->calls, BETTER_HIGHER, 0},
             {"", "busbw", "B/s", bytes, c->busbw, NAN, NAN, c->calls, BETTER_HIGHER, 0},
         };

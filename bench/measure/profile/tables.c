@@ -102,14 +102,14 @@ static void add_collectives(const struct profile *p, cJSON *summary)
                          : isfinite(f->mean.compute) ? "Posted: its kernel began."
                                                      : "Posted: the GPU reached the collective's place in the stream, "
                                                        "perhaps before the host launched the collective.";
-    results_add_table(summary,
-                      &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
-                                      collective_columns + hidden, columns - hidden, f->collective,
-                                      (size_t)f->collectives, sizeof *f->collective, SHOWN,
-                                      .note = {"queued: before it was posted. duration: from post to completion. wait: "
-                                               "until the last rank posts, over the calls that waited. transfer: from "
-                                               "that post to completion. Bandwidths are of the median duration.",
-                                               posted}});
+    results_add_table(
+        summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
+                                 collective_columns + hidden, columns - hidden, f->collective, (size_t)f->collectives,
+                                 sizeof *f->collective, SHOWN,
+                                 .note = {"queued: before it was posted. duration: from post to completion. wait: "
+                                          "until the last rank posts, 0 if there is none to wait for. transfer: from "
+                                          "that post to completion. Bandwidths are of the median duration.",
+                                          posted}});
 }
 
 static const struct column bucket_columns[] = {

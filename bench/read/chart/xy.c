@@ -185,13 +185,34 @@ static void draw_references(FILE *out, const struct plot *plot)
 
 /* ---- series ---- */
 
+static int has_interval(const struct chart_series *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (isfinite(s->point[i].low + s->point[i].high))
+            return 1;
+    return 0;
+}
+
+/* Returns by how much a series is drawn to the right, so that intervals of several series at one x are all seen. */
+static double shift_of(const struct chart_xy *c, const struct chart_series *s)
+{
+    const double apart = 5;
+    int n = 0, before = 0;
+    for (const struct chart_series *t = c->series; t < c->series + c->n_series && !c->n_panels; t++) {
+        n += has_interval(t);
+        before += t < s && has_interval(t);
+    }
+    return has_interval(s) ? apart * (before - (n - 1) / 2.0) : 0;
+}
+
 /* Draws a line through the points, with a gap at each point that cannot be drawn. */
 static void draw_line(FILE *out, const struct plot *plot, const struct chart_series *s)
 {
     int is_drawn = 0;
+    double shift = shift_of(plot->chart, s);
     svg_path_begin(out, s->is_dashed ? "line dash" : "line", s->colour);
     for (size_t i = 0; i < s->n; i++) {
-        double x = axis_place(&plot->x, s->point[i].x), y = axis_place(&plot->y, s->point[i].y);
+        double x = axis_place(&plot->x, s->point[i].x) + shift, y = axis_place(&plot->y, s->point[i].y);
         if (isfinite(x) && isfinite(y))
             svg_path_to(out, is_drawn ? 'L' : 'M', x, y);
         is_drawn = isfinite(x) && isfinite(y);
@@ -199,9 +220,10 @@ static void draw_line(FILE *out, const struct plot *plot, const struct chart_ser
     svg_path_end(out);
 }
 
-static void draw_point(FILE *out, const struct plot *plot, int colour, const struct chart_point *p)
+static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p)
 {
-    double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y);
+    int colour = s->colour;
+    double x = axis_place(&plot->x, p->x) + shift_of(plot->chart, s), y = axis_place(&plot->y, p->y);
     double low = axis_place(&plot->y, p->low), high = axis_place(&plot->y, p->high);
     if (!isfinite(x) || !isfinite(y))
         return;
@@ -263,7 +285,7 @@ static void draw_panel(struct frame *frame, struct plot *plot, size_t panel, dou
             continue;
         draw_line(frame->out, plot, s);
         for (size_t i = 0; i < s->n && !s->is_dashed && !c->n_panels; i++)
-            draw_point(frame->out, plot, s->colour, &s->point[i]);
+            draw_point(frame->out, plot, s, &s->point[i]);
     }
 }
 

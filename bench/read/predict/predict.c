@@ -248,9 +248,12 @@ static void prediction_destroy(struct prediction *all)
 static int predict(const struct predict_options *o)
 {
     struct prediction all;
+    char busy[BUSY_WORDS];
     int status = prediction_create(&all, o);
     if (!status) {
         all.document = document_create(TITLE "%s", o->run);
+        if (*busy_sentence(busy, all.model.trained.busy, " during the run"))
+            document_add_paragraph(all.document, "%s", busy);
         prediction_add_replay(&all);
         prediction_add_steps(&all);
         prediction_add_answers(&all);

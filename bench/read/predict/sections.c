@@ -103,7 +103,7 @@ static void draw_scaling(cJSON *document, const struct point *row, size_t groups
         series[s] = (struct chart_series){row[s].strategy->name, next, groups, (int)s, 0, 0};
         for (const struct point *p = row + s; p < row + groups * n; p += n)
             *next++ = (struct chart_point){(double)p->ranks, 1e3 * p->step, 1e3 * p->low, 1e3 * p->high,
-                                           *p->mark ? CHART_BEST : CHART_PLAIN};
+                                           *p->mark && p->best >= 0.95 ? CHART_BEST : CHART_PLAIN};
     }
     char *svg =
         chart_xy(title, "Best bucket size of each strategy, with 90 % intervals; each rank computes as in the run",

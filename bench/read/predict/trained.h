@@ -5,6 +5,7 @@
 #include "ddp/plan.h"
 #include "ddp/strategy.h"
 #include "predict/replay.h"
+#include "results/results.h"
 
 #include <stddef.h>
 
@@ -25,6 +26,7 @@ struct trained {
     struct tensor *tensor; /* [tensors]: offset, count and joined are set */
     int tensors;
     size_t arena;                 /* floats */
+    struct busy busy;             /* what other processes used meanwhile */
     struct replay_compute *round; /* [rounds] steps of `none`: each time is that of the slowest rank */
     double spread;                /* standard deviation over ranks of the logarithm of a step of `none` */
     struct trained_row *row;      /* [rows + 1], owned; row[rows] is `none` */

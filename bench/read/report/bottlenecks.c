@@ -20,13 +20,16 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
     return &b->finding;
 }
 
-/* Adds a finding without a text. Advises more CPUs, in place of `advice`, if ranks have fewer CPUs than threads. */
+/* Adds a finding without a text. step: the step of which the loss is a part. Advises more CPUs, in place of `advice`,
+ * if ranks have fewer CPUs than threads. On a busy machine it is a note, whose only advice is to measure again. */
 static struct finding *add_finding(struct bottlenecks *found, const struct report_run *run, const char *name,
                                    struct measured loss, double step, const char *advice)
 {
     struct finding *finding = append_bottleneck(found, run);
     double share = loss.value / step;
-    *finding = (struct finding){.level = share > 0.2    ? LEVEL_HIGH
+    int busy = busy_is(busy_of(run->summary));
+    *finding = (struct finding){.level = busy           ? LEVEL_NOTE
+                                         : share > 0.2  ? LEVEL_HIGH
                                          : share > 0.05 ? LEVEL_WARNING
                                                         : LEVEL_NOTE,
                                 .percent = NAN,
@@ -35,7 +38,8 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
                                 .share = share};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     snprintf(finding->advice, sizeof finding->advice, "%s",
-             run->cpus_per_rank < (double)run->threads
+             busy ? BUSY_ADVICE
+             : run->cpus_per_rank < (double)run->threads
                  ? "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, or more machines"
                  : advice);
     return finding;
@@ -44,14 +48,9 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
 /* Whether a profile with the same label and number of ranks as `like` has a finding named `name`. */
 static int profile_found(const struct report_runs *runs, const struct report_run *like, const char *name)
 {
-    const cJSON *finding;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (run->ranks == like->ranks && !strcmp(run->label, like->label))
-            cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
-            {
-                if (!strcmp(json_string(finding, "name"), name))
-                    return 1;
-            }
+        if (run->ranks == like->ranks && !strcmp(run->label, like->label) && run_has_finding(run, name))
+            return 1;
     return 0;
 }
 
@@ -77,7 +76,9 @@ static void add_communication(struct bottlenecks *found, const struct report_run
             run->subject, text_milliseconds(ms, exposed.value, exposed.low, exposed.high));
     if (!(cost.value > 0) || !isfinite(cost.low)) /* no interval: too few rounds for a verdict */
         return;
-    struct finding *finding = add_finding(found, run, "communication", cost, step.value, advice);
+    double none = run_figure(run, "none", "step").value; /* medians of steps and costs need not fit: of this + cost */
+    struct finding *finding =
+        add_finding(found, run, "communication", cost, isfinite(none) ? none + cost.value : step.value, advice);
     if (!finding_is_significant(finding))
         finding->level = LEVEL_NOTE;
     finding_append(finding, "%s is %s a step slower than without communication%s", run->subject,
@@ -104,12 +105,12 @@ static void add_checkpoints(struct bottlenecks *found, const struct report_run *
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * b.step.value &&
+    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * breakdown_sum(&b) &&
         !profile_found(runs, run, "data loading"))
         finding_append(add_finding(found, run, "data loading", run_figure(run, subject_of(run), "data_loading"),
-                                   b.step.value,
+                                   breakdown_sum(&b),
                                    "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk"),
-                       "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.step.value);
+                       "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / breakdown_sum(&b));
 }
 
 static void add_slower_computation(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *s)
@@ -123,7 +124,7 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
         lost.value = row->lost_part_s[PART_COMPUTE];
         if (lost.value > 0.05 * row->work * base->breakdown.step.value && !(lost.low <= 0) &&
             !profile_found(runs, row->run, "CPU contention"))
-            finding_append(add_finding(found, row->run, "slower computation", lost, row->breakdown.step.value,
+            finding_append(add_finding(found, row->run, "slower computation", lost, breakdown_sum(&row->breakdown),
                                        "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`"),
                            "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
                            text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks,

@@ -199,6 +199,20 @@ static void add_needed_links(cJSON *document, const struct report_runs *runs)
     }
 }
 
+/* Says if other processes used the machine of a run: one sentence, on the run where they used most. */
+static void add_busy(cJSON *document, const struct report_runs *runs)
+{
+    struct busy most = {0};
+    char text[BUSY_WORDS], where[BUSY_WORDS] = "";
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (busy_of(run->summary).share > most.share) {
+            most = busy_of(run->summary);
+            snprintf(where, sizeof where, runs->n > 1 ? " in %s, the busiest run" : "", run->label);
+        }
+    if (*busy_sentence(text, most, where))
+        document_add_paragraph(document, "%s", text);
+}
+
 /* Creates the report on runs; at least one of them can be read. */
 static cJSON *create_report(const struct report_runs *runs)
 {
@@ -206,6 +220,7 @@ static cJSON *create_report(const struct report_runs *runs)
     cJSON *document = !single ? document_create(FORMS_TITLE "%zu runs", runs->n)
                               : document_create(*single->unfinished ? FORMS_TITLE "%s (%s)" : FORMS_TITLE "%s",
                                                 single->label, single->unfinished);
+    add_busy(document, runs);
     add_analyses(document, runs);
     add_needed_links(document, runs);
     section_add_members(document, runs);
@@ -228,6 +243,7 @@ static cJSON *create_sweep(const char *directory, const struct report_runs *runs
     if (!status) {
         grid_judge(&grid);
         document = document_create(FORMS_TITLE "%s, a sweep of %zu run%s", directory, runs->n, text_plural(runs->n));
+        add_busy(document, runs);
         section_add_grid(document, &grid);
     }
     grid_destroy(&grid);

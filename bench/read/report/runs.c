@@ -258,6 +258,17 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
     return f ? (struct measured){f->value, f->low, f->high} : (struct measured){NAN, NAN, NAN};
 }
 
+int run_has_finding(const struct report_run *run, const char *name)
+{
+    const cJSON *finding;
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
+    {
+        if (!strcmp(json_string(finding, "name"), name))
+            return 1;
+    }
+    return 0;
+}
+
 /* ---- where the time of a step goes ---- */
 
 /* Returns 0 if all parts are known and the step is above 0, otherwise -1. */
@@ -296,6 +307,11 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
      * medians may add up to more than the step */
     b->part[PART_OTHER] = fmax(0, b->step.value - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED]);
     return check_breakdown(b);
+}
+
+double breakdown_sum(const struct breakdown *b)
+{
+    return b->part[PART_COMPUTE] + b->part[PART_DATA] + b->part[PART_EXPOSED] + b->part[PART_OTHER];
 }
 
 enum step_part breakdown_largest_part(const struct breakdown *b)

@@ -74,6 +74,8 @@ void run_words(char *text, size_t size, const char *label, const char *subject, 
 /* Returns a figure of a subject, with its interval; all NAN if the run lacks the figure. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
+int run_has_finding(const struct report_run *run, const char *name); /* whether a profile has this finding */
+
 /* ---- where the time of a step goes ---- */
 
 struct breakdown {
@@ -90,5 +92,8 @@ struct breakdown {
  * missing or the step is not above 0. breakdown_largest_part returns the part that takes longest. */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 enum step_part breakdown_largest_part(const struct breakdown *breakdown);
+
+/* Returns the sum of all parts, of which each is a share: the step, unless the parts are medians. */
+double breakdown_sum(const struct breakdown *breakdown);
 
 #endif

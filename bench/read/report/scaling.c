@@ -75,6 +75,7 @@ static struct scaling scaling_of(const struct report_runs *runs, size_t first)
         row->label = run->label;
         row->ranks = run->ranks;
         row->hosts = run->hosts;
+        row->sequences = run->sequences;
         row->tokens_s = run->tokens / row->breakdown.step.value;
         s.n += row->tokens_s > 0 && isfinite(row->tokens_s);
     }

@@ -10,6 +10,7 @@ struct scaling_row {
     const char *label, *subject; /* label: of the run; subject: the implementation */
     size_t ranks, hosts;
     struct breakdown breakdown;
+    double sequences;           /* of a rank in a step */
     double tokens_s;            /* tokens per second of all ranks */
     double speedup;             /* tokens_s / tokens_s of the base */
     struct measured efficiency; /* speedup / (ranks / ranks of the base); assumes independent runs (stats_ratio) */

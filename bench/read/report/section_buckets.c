@@ -11,6 +11,7 @@
 struct size_row {
     const struct report_run *run;
     const char *label, *subject, *mark; /* mark: "*": the run's shortest step; "=": a tie */
+    enum chart_mark ring;               /* CHART_BEST: the shortest, and all others are slower or tie */
     size_t ranks, n;
     double mb;
     struct measured step, cost;
@@ -83,8 +84,14 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
         qsort(row, n, sizeof *row, by_size);
     for (size_t i = 1; i < n; i++)
         best = row[i].step.value < row[best].step.value ? i : best;
-    for (size_t i = 0; i < n && n > 1; i++)
-        row[i].mark = i == best ? "*" : compare_sizes(&row[i], &row[best]) == VERDICT_TIE ? "=" : "";
+    enum chart_mark shortest = CHART_BEST;
+    for (size_t i = 0; i < n && n > 1; i++) {
+        enum verdict_kind kind = i == best ? VERDICT_BEST : compare_sizes(&row[i], &row[best]);
+        row[i].mark = i == best ? "*" : kind == VERDICT_TIE ? "=" : "";
+        row[i].ring = kind == VERDICT_TIE ? CHART_TIE : CHART_PLAIN;
+        shortest = kind == VERDICT_UNDECIDED ? CHART_PLAIN : shortest; /* a search drops what is slower */
+    }
+    row[best].ring = n > 1 ? shortest : CHART_PLAIN;
     return n;
 }
 
@@ -101,10 +108,7 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
     for (size_t first = 0, end, next; first < n && lines < SERIES; first = next) {
         for (end = first; end < n && row[end].run == row[first].run && !*row[end].plan; end++)
             point[end] = (struct chart_point){row[end].mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
-                                              1e3 * row[end].step.high,
-                                              *row[end].mark == '*'   ? CHART_BEST
-                                              : *row[end].mark == '=' ? CHART_TIE
-                                                                      : CHART_PLAIN};
+                                              1e3 * row[end].step.high, row[end].ring};
         for (next = end; next < n && row[next].run == row[first].run;)
             next++;
         if (end - first < 2)

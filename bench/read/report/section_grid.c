@@ -39,11 +39,14 @@ static int by_x(const void *a, const void *b)
 static size_t take_sizes(struct chart_point *out, const struct grid_point *point, size_t n, const char *subject)
 {
     size_t taken = 0;
+    enum chart_mark best = CHART_BEST; /* in a ring only if all others are slower or tie */
+    for (const struct grid_point *p = point; p < point + n; p++)
+        best = p->verdict == VERDICT_UNDECIDED ? CHART_PLAIN : best;
     for (const struct grid_point *p = point; p < point + n; p++)
         if (*p->bucket && !strcmp(p->implementation, subject))
             out[taken++] =
                 (struct chart_point){p->of->mb, 1e3 * p->step_s.median, 1e3 * p->step_s.ci_low, 1e3 * p->step_s.ci_high,
-                                     *p->mark == '*'   ? CHART_BEST
+                                     *p->mark == '*'   ? best
                                      : *p->mark == '=' ? CHART_TIE
                                                        : CHART_PLAIN};
     qsort(out, taken, sizeof *out, by_x);

@@ -81,36 +81,26 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
             text_plural(place->cpus), run->hosts);
 }
 
-/* Warns if other processes used the CPUs during a run. */
-static void warn_of_others(cJSON *document, const struct report_run *run)
-{
-    const cJSON *others = cJSON_GetObjectItemCaseSensitive(run->summary, "other_processes");
-    double cores = json_number(others, "cores");
-    if (cores >= 0.25)
-        document_add_item(document,
-                          "Warning: other processes used %.1f cores during %s%s%s, on average: its times may be longer "
-                          "than on a quiet machine.",
-                          cores, run->label, *run->label ? ", " : "", run->mode);
-}
-
-/* Adds a sentence on the efficiency on the most ranks, and on the part of a step that loses the most time. */
+/* Adds a sentence on the efficiency on the most ranks, and on which parts of a step got longer or shorter. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *last = &s->row[s->n - 1];
-    char interval[80] = "", lost[CELL], part_lost[CELL], why[200] = "";
-    int most = 0;
-    for (int p = 1; p < PARTS; p++)
-        most = last->lost_part_s[p] > last->lost_part_s[most] ? p : most;
+    char interval[80] = "", why[300] = "", batch[80] = "";
     if (isfinite(last->efficiency.low))
         snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->efficiency.low, 100 * last->efficiency.high);
-    if (last->lost_s.value > 0)
-        snprintf(why, sizeof why, " Of the %s that a step loses, %s are %s.",
-                 text_milliseconds(lost, last->lost_s.value, NAN, NAN),
-                 text_milliseconds(part_lost, last->lost_part_s[most], NAN, NAN),
-                 most == PART_COMPUTE ? "slower computation" : part_name[most]);
+    if (fabs(last->sequences - s->row->sequences) > 0)
+        snprintf(batch, sizeof batch, " (%.4g and %.4g sequences a rank)", s->row->sequences, last->sequences);
+    if (last->lost_s.value > 0) {
+        int at = snprintf(why, sizeof why,
+                          " A step takes %.2f ms longer for as many tokens of a rank:", 1e3 * last->lost_s.value);
+        for (int p = 0; p < PARTS; p++)
+            at += snprintf(why + at, sizeof why - (size_t)at, "%s %s %+.2f ms", p ? "," : "", part_name[p],
+                           1e3 * last->lost_part_s[p]);
+        snprintf(why + at, sizeof why - (size_t)at, ".");
+    }
     document_add_item(
-        document, "From %zu to %zu ranks the throughput %s %.2f: an efficiency of %.1f %%%s.%s", s->row->run->ranks,
-        last->run->ranks, last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
+        document, "From %zu to %zu ranks%s the throughput %s %.2f: an efficiency of %.1f %%%s.%s", s->row->run->ranks,
+        last->run->ranks, batch, last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
         last->speedup < 1 ? 1 / last->speedup : last->speedup, 100 * last->efficiency.value, interval, why);
     if (s->row->run->threads != last->run->threads)
         document_add_item(
@@ -152,8 +142,6 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
         unfinished += *run->unfinished != 0;
         if (is_first(runs, run))
             warn_of_sharing(document, run);
-        if (!*run->problem)
-            warn_of_others(document, run);
     }
     if (unread)
         document_add_item(document, "Left out: %zu of %zu runs, which could not be read (see Runs).", unread, runs->n);
@@ -205,7 +193,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
                     "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
                     "the step, "
-                    "warning above 5 %, note below."}});
+                    "warning above 5 %, note below. On a busy machine every level is a note."}});
     size_t described = found->n && finding_is_significant(&found->item->finding); /* by the section Summary */
     for (size_t i = described; i < found->n && i < EXPLAINED; i++) {
         const struct finding *b = &found->item[i].finding;

@@ -12,6 +12,7 @@
 /* ---- where the time goes ---- */
 
 struct time_row {
+    const struct report_run *run;
     const char *label, *mode, *subject;
     size_t ranks;
     struct breakdown breakdown;
@@ -43,12 +44,19 @@ static const struct column time_columns[] = {
 /* Fills the row of an implementation. Returns 1; or 0 if the run has no breakdown of this implementation. */
 static size_t take_time(struct time_row *row, const struct report_run *run, const char *subject)
 {
-    *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
+    *row = (struct time_row){run, run->label, run->mode, subject, run->ranks, {.n = 0}, {0}};
     if (run_breakdown(&row->breakdown, run, subject))
         return 0;
     for (int p = 0; p < PARTS; p++)
-        row->share[p] = row->breakdown.part[p] / row->breakdown.step.value;
+        row->share[p] = row->breakdown.part[p] / breakdown_sum(&row->breakdown);
     return 1;
+}
+
+/* Whether ranks of the run waited for cores, so that what is called compute is also waiting. */
+static int waits_for_cores(const struct report_run *run)
+{
+    return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads ||
+           busy_is(busy_of(run->summary));
 }
 
 /* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step.
@@ -75,8 +83,9 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
         }
     }
     int largest = breakdown_largest_part(&row[titled].breakdown);
-    snprintf(title, sizeof title, "%.0f %% of a step is %s (%.150s)", 100 * row[titled].share[largest],
-             part_name[largest], name[titled]);
+    int waits = largest == PART_COMPUTE && waits_for_cores(row[titled].run);
+    snprintf(title, sizeof title, "%.0f %% of a step is %s%s (%.150s)", 100 * row[titled].share[largest],
+             part_name[largest], waits ? " or waiting for a core" : "", name[titled]);
     document_add_picture(
         document, "step-breakdown", title,
         chart_rows(
@@ -105,8 +114,9 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 TABLE_ROWS(row, n),
                 .shown = 40,
                 .note = {
-                    "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for communication "
-                    "after backward, and of ddp_sharded in forward. other: the rest of the step.",
+                    "compute: zero_grad, forward, backward, clipping and optimizer, with waits for a core. exposed: "
+                    "waiting for communication after backward, and of ddp_sharded in forward. other: the rest of the "
+                    "step. %: of the sum of these four.",
                     "A benchmark has geometric means over n rounds, and the step of the slowest rank; with --resolve, "
                     "and "
                     "in tune except for a short final, medians, which need not add up to the step. A profile has means "
@@ -125,6 +135,7 @@ static const struct column scaling_columns[] = {
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
+    {"sequences", "sequences\na rank", COLUMN_REAL, FIELD(sequences), "1", 1, 9, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step.value), "s", 1e3, 8, 2},
     {"step_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_row, breakdown.step.low, breakdown.step.high), "s", 1e3, -16, 2},
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_s), "1/s", 1, 9, 0},
@@ -155,34 +166,40 @@ static void add_scaling_tables(cJSON *document, const struct scaling_row *row, s
                       .note = {"speed-up: tokens per second / those of the first row. efficiency: speed-up / ratio of "
                                "ranks. Intervals count the two steps as independent."}});
     document_add_table(
-        document,
-        &(struct table){
-            .key = "where_efficiency_is_lost",
-            .title = "Where efficiency is lost, ms a step",
-            TABLE_COLUMNS(lost_columns),
-            TABLE_ROWS(row + 1, n - 1),
-            .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
-                     "each rank; the other columns are parts of it. Waiting for a straggler counts as exposed "
-                     "communication of the other ranks."}});
+        document, &(struct table){
+                      .key = "where_efficiency_is_lost",
+                      .title = "Where efficiency is lost, ms a step",
+                      TABLE_COLUMNS(lost_columns),
+                      TABLE_ROWS(row + 1, n - 1),
+                      .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
+                               "each rank; the other columns add up to it, and are below 0 where a part got shorter. "
+                               "Waiting for a straggler counts as exposed "
+                               "communication of the other ranks."}});
 }
 
+/* Draws the rows that have the batch of the last row, on each rank or in all. */
 static void draw_scaling(cJSON *document, const struct scaling *s)
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
-    char title[160], subtitle[300];
+    char title[160], subtitle[400];
     const struct scaling_row *last = &s->row[s->n - 1];
+    size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
-        double ranks = (double)row->ranks, factor = ranks / (double)s->row->ranks;
-        measured[i] = (struct chart_point){ranks, row->speedup, row->efficiency.low * factor,
+        double ranks = (double)row->ranks, factor = ranks / (double)s->row->ranks,
+               more = row->sequences - last->sequences;
+        if (fabs(more) > 0 && fabs(row->sequences * ranks - last->sequences * (double)last->ranks) > 0)
+            continue;
+        measured[n] = (struct chart_point){ranks, row->speedup, row->efficiency.low * factor,
                                            row->efficiency.high * factor, CHART_PLAIN};
-        ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
+        ideal[n++] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
     }
-    const struct chart_series series[] = {{"ideal", ideal, s->n, SVG_INK, .is_dashed = 1},
-                                          {"measured", measured, s->n, SVG_INK, 0, 0}};
+    const struct chart_series series[] = {{"ideal", ideal, n, SVG_INK, .is_dashed = 1},
+                                          {"measured", measured, n, SVG_INK, 0, 0}};
     snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
-    snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->ranks,
-             text_plural(s->row->ranks), s->workload);
+    snprintf(subtitle, sizeof subtitle,
+             "Tokens per second, with %.4g sequences a rank / those of %zu rank%s with %.4g; %s", last->sequences,
+             s->row->ranks, text_plural(s->row->ranks), s->row->sequences, s->workload);
     document_add_picture(document, "scaling", title,
                          chart_xy(title, subtitle,
                                   &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},

@@ -99,7 +99,7 @@ TEST(words_agree_with_the_figures)
                  "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
                  "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     ck_assert_ptr_null(strstr(text, "Tie"));
-    expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
+    expect(text, "\nddp               0.00     0.00     0.00     4.00      0.00   12.01    16.01   1.000");
     expect(text, "12.01 * 0.750  0.250"); /* row of `fast`: step, ratio to ddp, sync / step */
     ck_assert_msg(strstr(text, "attainable") == NULL, "%s", text);
     const cJSON *saved = cJSON_GetObjectItem(summary, "verdict");
@@ -109,6 +109,30 @@ TEST(words_agree_with_the_figures)
     ck_assert_int_eq(verdict_kind_of(saved, "ddp"), VERDICT_SLOWER);
     ck_assert_int_eq(verdict_kind_of(saved, "none"), VERDICT_KINDS);
     free(text);
+}
+
+/* Data loading, and what no column has, get columns if either takes more than 5 % of a step; then a row adds up. */
+TEST(what_a_step_has_beyond_the_columns)
+{
+    static const struct {
+        double forward, data; /* shares of a step, of which gradient_sync takes a quarter */
+        int shown;
+    } cases[] = {{0.71, 0, 0}, {0.69, 0, 1}, {0.68, 0.04, 0}, {0.69, 0.055, 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const struct ranking_row *ddp = &ranking.row[1];
+        for (int r = 0; r < ROUNDS; r++)
+            for (int i = 0; i < ROWS; i++) {
+                double step = measurements_of(&measurements, i, FIGURE_STEP)[r];
+                measurements_of(&measurements, i, PHASE_FORWARD)[r] = cases[k].forward * step;
+                measurements_of(&measurements, i, PHASE_DATA_LOADING)[r] = cases[k].data * step;
+            }
+        char *text = verdict(row, ROWS, ROUNDS, 2);
+        double sum = ddp->other + ddp->seconds[PHASE_FORWARD].median + ddp->seconds[PHASE_GRADIENT_SYNC].median +
+                     ddp->seconds[PHASE_DATA_LOADING].median;
+        ck_assert_double_eq_tol(sum, ddp->seconds[FIGURE_STEP].median, 1e-12);
+        ck_assert_msg((strstr(text, " other ") != NULL) == cases[k].shown, "case %zu: %s", k, text);
+        free(text);
+    }
 }
 
 /* The options that select the best include that of its form. */

@@ -177,6 +177,7 @@ TEST(samples_are_differences_of_counters)
                              .thermal_throttles = 3,
                              .quota_ms = 100,
                              .job_seconds = 11,
+                             .cpus = 4, /* 8 CPU seconds passed, in 2 s */
                              .mhz = 2000};
     struct cpu_sample sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.user, 37.5);
@@ -188,6 +189,8 @@ TEST(samples_are_differences_of_counters)
     SAME(sample.thermal_throttles, 0);
     SAME(sample.quota_ms, 30);
     SAME(sample.now.mhz, 2000);
+    sample = cpu_sample_between(&a, &b, 0.5); /* a clock that is read apart does not make more cores than there are */
+    SAME(sample.job_cores + sample.other_processes_cores, 2);
     b.job_seconds = 13; /* more than the machine's CPUs can give */
     b.iowait = 0.9;     /* smaller than before */
     sample = cpu_sample_between(&a, &b, 2);

@@ -75,7 +75,7 @@ static struct report_run *add_steps(const char *label, size_t ranks, double toke
                                     double data, double sync, double step)
 {
     struct report_run *run = add_run("benchmark", label, ranks, tokens);
-    add_figure(run, "none", "step", 1, NAN, NAN);
+    add_figure(run, "none", "step", 0.7e-3 * step, NAN, NAN);
     add_figure(run, "ddp", "step", 1e-3 * step, 1e-3 * step / 1.1, 1e-3 * step * 1.1);
     add_figure(run, "ddp", "step_p95", 1, NAN, NAN);
     add_figure(run, "ddp", "forward_pass", 1e-3 * forward, NAN, NAN);
@@ -383,6 +383,27 @@ TEST(one_implementation_on_all_ranks)
     ck_assert_double_eq_tol(scaling->row[0].breakdown.step.value, 10e-3, 1e-12);
 }
 
+/* A made-up run of a machine of 2 cores, of which other processes used 30 %. */
+static void make_busy(struct report_run *run)
+{
+    cJSON_AddItemToObject(run->summary, "other_processes", cJSON_Parse("{\"share\": 0.3, \"machine_cores\": 2}"));
+}
+
+/* On a busy machine a finding is a note, whose only advice is to measure again; that of a quiet run is not changed. */
+TEST(a_busy_machine_has_notes_only)
+{
+    make_busy(add_steps("busy", 2, 200, 3, 6, 2, 0, 12));
+    add_steps("quiet", 2, 200, 3, 6, 1.9, 0, 12);
+    analyse();
+    ck_assert_uint_eq(found.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct bottleneck *b = &found.item[i];
+        int busy = !strcmp(b->run->label, "busy");
+        ck_assert_str_eq(b->level, busy ? "note" : "warning");
+        ck_assert_int_eq(!strcmp(b->finding.advice, "measure again on an idle machine"), busy);
+    }
+}
+
 /* ---- as text ---- */
 
 /* Returns the document as text on one line, valid until the next call; frees the document. */
@@ -409,6 +430,56 @@ static void has(const char *text)
 static void lacks(const char *text)
 {
     ck_assert_msg(strstr(words, text) == NULL, "'%s' is in: %s", text, words);
+}
+
+/* Of random runs, whose medians need not add up to the step: each share is from 0 to 100 %, in the text of a finding
+ * and in its table alike, and where they do not exceed the step, the parts of what it loses add up to that. */
+TEST(random_runs)
+{
+    int sentences = 0;
+    srand(1);
+    for (int i = 0; i < 200; i++) {
+        for (size_t ranks = 1; ranks <= 4; ranks *= 2) {
+            double ms[4], step = 0, none, cost;
+            for (int p = 0; p < 4; p++)
+                step += ms[p] = exp2(-8 + 16.0 * rand() / RAND_MAX);
+            struct report_run *run =
+                add_steps("r", ranks, 100 * (double)ranks, ms[0], ms[1], ms[2], ms[3], (i % 2 ? 1.1 : 0.9) * step);
+            none = run_figure(run, "none", "step").value;
+            cost = none * (5.0 * rand() / RAND_MAX - 1);
+            add_figure(run, "ddp", "sync_cost", cost, cost - none / 2, cost + none / 2);
+            run->sequences = 1;
+        }
+        analyse();
+        for (const struct bottleneck *b = found.item; b < found.item + found.n; b++) {
+            const char *sign = strstr(b->finding.text, " % of a step");
+            ck_assert_msg(b->finding.share >= 0 && b->finding.share <= 1, "%s: %g", b->finding.name, b->finding.share);
+            if (sign)
+                ck_assert_double_eq_tol(strtod(strpbrk(b->finding.text, "0123456789"), NULL), 100 * b->finding.share,
+                                        0.051);
+        }
+        document = document_create("a");
+        section_add_summary(document, &runs, scaling, scalings, &found);
+        const char *longer = strstr(said(), "A step takes ");
+        double lost, part[PARTS];
+        if (longer) {
+            ck_assert_msg(
+                sscanf(longer,
+                       "A step takes %lf ms longer for as many tokens of a rank: compute %lf ms, data loading "
+                       "%lf ms, exposed communication %lf ms, other %lf ms.",
+                       &lost, &part[0], &part[1], &part[2], &part[3]) == 5,
+                "%s", longer);
+            if (i % 2)
+                ck_assert_double_eq_tol(part[0] + part[1] + part[2] + part[3], lost, 0.03);
+            sentences++;
+        }
+        teardown();
+        found = (struct bottlenecks){0};
+        scaling = NULL;
+        scalings = 0;
+        setup();
+    }
+    ck_assert_int_gt(sentences, 50);
 }
 
 TEST(hosts_that_share_a_machine_are_disclosed)
