@@ -234,16 +234,23 @@ struct estimate stats_excess(const double *a, const double *b, size_t n, int any
 double stats_neighbours(const double *a, const double *b, size_t n, double chance)
 {
     enum { FEWEST = 20 };
-    double mean = n ? stats_log_ratio(a, b, n).difference : 0, last = 0, products = 0, squares = 0, count = (double)n;
+    if (n < FEWEST)
+        return 0;
+    double *ratio = allocate(n, sizeof *ratio), count = (double)n, last = 0, products = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        ratio[i] = a[i] / b[i];
+    double *sorted = sorted_copy(ratio, n);
     for (size_t i = 0; i < n; i++) {
-        double x = log(a[i] / b[i]) - mean;
-        products += x * last;
-        squares += x * x;
-        last = x;
+        const double *at = bsearch(&ratio[i], sorted, n, sizeof *sorted, compare);
+        double rank = (double)(at - sorted) - (count - 1) / 2;
+        products += rank * last;
+        squares += rank * rank;
+        last = rank;
     }
-    double correlation = squares > 0 ? products / squares : 0;
-    double least = n < FEWEST ? INFINITY : stats_t_quantile(1 - chance, 1e6) / sqrt(count) - 1 / count;
-    return correlation > least ? correlation : 0;
+    free(ratio);
+    free(sorted);
+    double correlation = products / squares;
+    return correlation > stats_t_quantile(1 - chance, 1e6) / sqrt(count) - 1 / count ? correlation : 0;
 }
 
 double stats_sign_p(size_t n, size_t k)

@@ -54,10 +54,10 @@ struct estimate stats_typical(const double *sample, size_t n, int anytime);
 struct estimate stats_ratios(const double *a, const double *b, size_t n, int anytime);
 struct estimate stats_excess(const double *a, const double *b, size_t n, int anytime);
 
-/* Returns the correlation of log(a[i] / b[i]) with its successor (the lag-1 autocorrelation), if it is larger than it
- * would be by chance in a share `chance` of cases with independent rounds; otherwise 0, as with fewer than 20 rounds.
- * Without dependence it has a mean of -1 / n and a variance of about 1 / n, whatever the distribution (Moran,
- * Biometrika 35 (1948) 255-260). */
+/* Returns the correlation of the rank of a[i] / b[i] with that of its successor, if it is larger than it would be by
+ * chance in a share `chance` of cases with independent rounds; otherwise 0, as with fewer than 20 rounds. Without
+ * dependence it has a mean of -1 / n and a variance of about 1 / n. Source: Wald and Wolfowitz, An Exact Test for
+ * Randomness in the Non-Parametric Case Based on Serial Correlation, Ann. Math. Stat. 14 (1943) 378-388. */
 double stats_neighbours(const double *a, const double *b, size_t n, double chance);
 
 /* Compares a with b (NULL: with 1) for an n that is not fixed in advance, so that sampling may stop after any sample:

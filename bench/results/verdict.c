@@ -105,7 +105,7 @@ static const char *print_needed(char text[3 * CELL], const struct verdict *verdi
     double more = needed - (double)verdict->step.n, seconds = more * verdict->sample_seconds;
     int is_timed = isfinite(seconds) != 0, is_long = is_timed ? seconds > HOUR : more > MANY;
     char number[CELL], count[CELL + 16], time[CELL] = "";
-    snprintf(count, sizeof count, "%s %ss", text_rounded(number, more, 2), verdict->sample);
+    snprintf(count, sizeof count, "%s %ss", text_rounded(number, more, more < 10 ? 1 : 2), verdict->sample);
     text_duration(time, is_timed ? seconds : 0);
     if (!isfinite(more))
         return strcpy(text, "");
@@ -174,7 +174,7 @@ static void add_explanation(const struct verdict *verdict, const char *list, cJS
                              verdict->anytime ? ", whenever the rounds end" : "", verdict->sample, verdict->sample);
     if (verdict->n && most->against.dependent > 0)
         results_add_sentence(summary, list,
-                             "Warning: consecutive %ss depend on each other (%s: correlation %.2f), so the intervals "
+                             "Warning: consecutive %ss depend on each other (%s: rank correlation %.2f), so the intervals "
                              "are too narrow, and what is called slower may be chance.",
                              verdict->sample, most->label, most->against.dependent);
 }

@@ -41,8 +41,8 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 
 /* clang-format off */
 /* A column with `optional` 1 is shown only if one of its figures is above 0; with 2, only if there are rows with other
- * arithmetic; with 3, only if data loading, or what no column has, takes more than 5 % of a step. */
-static const struct {
+ * arithmetic; with 3, only if one of its figures is above 5 % of the row's step. */
+static const struct row_column {
     struct column column;
     int optional;
 } row_columns[] = {
@@ -69,13 +69,17 @@ static const struct {
 };
 /* clang-format on */
 
-/* Whether any row has a value above 0 in the column; NAN does not count. */
-static int has_figure(const struct ranking *c, const struct column *column)
+/* Whether the column is shown. A figure that is NAN does not count. */
+static int is_shown(const struct ranking *c, const struct row_column *column)
 {
-    double value = 0;
-    for (const struct ranking_row *row = c->row; row < c->row + c->n && !(value > 0); row++)
-        memcpy(&value, (const char *)row + column->offset, sizeof value);
-    return value > 0;
+    int shown = !column->optional;
+    double value, least = column->optional == 3 ? 0.05 : 0;
+    for (const struct ranking_row *row = c->row; row < c->row + c->n && !shown; row++) {
+        memcpy(&value, (const char *)row + column->column.offset, sizeof value);
+        shown = column->optional == 2 ? row->implementation->strategy->approximates
+                                      : value > least * row->seconds[FIGURE_STEP].median;
+    }
+    return shown;
 }
 
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
@@ -91,15 +95,13 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         gathers |= c->row[i].implementation->strategy->shards;
         releases |= c->row[i].implementation->strategy->releases;
         errors |= c->row[i].gradient_error > 0;
-        rest |= fmax(c->row[i].other, c->row[i].seconds[PHASE_DATA_LOADING].median) >
-                0.05 * c->row[i].seconds[FIGURE_STEP].median;
         other |= c->row[i].implementation->strategy->approximates;
     }
     for (size_t i = 0; i < COLUMNS; i++)
-        if (row_columns[i].optional == 2   ? other
-            : row_columns[i].optional == 3 ? rest
-                                           : !row_columns[i].optional || has_figure(c, &row_columns[i].column))
+        if (is_shown(c, &row_columns[i])) {
+            rest |= !strcmp(row_columns[i].column.key, "other");
             column[columns++] = row_columns[i].column;
+        }
     snprintf(
         note, sizeof note,
         "%s over %zu round%s; a sample is the mean of %zu timed step%s. Intervals: 95 %%.%s%s "
@@ -112,7 +114,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
             : "",
         to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
         releases ? ", and in it for a free buffer" : "",
-        rest ? " other: the rest of the step, of which the slowest rank counts; of phases the mean." : "",
+        rest ? " other: step - all phases; the step is the slowest rank's, phases are means over the ranks." : "",
         gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
                   "all-gathers counts as optimizer."
                 : "",

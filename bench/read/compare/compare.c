@@ -52,23 +52,12 @@ static int made_in_turn(struct compare_run *run, size_t baselines, size_t candid
     return baselines <= candidates + 1 && candidates <= baselines + 1;
 }
 
-/* Returns the share of the machine's cores that other processes used during a run; of several machines, on the one
- * where they used most. An older run has only cores: then of the machine with the fewest. NAN: not recorded. */
-static double other_share_of(const struct saved_run *run)
-{
-    const cJSON *others = cJSON_GetObjectItemCaseSensitive(run->summary, "other_processes"), *host;
-    double share = json_number(others, "share"), least = INFINITY;
-    cJSON_ArrayForEach(host, cJSON_GetObjectItemCaseSensitive(run->run, "hosts")) least =
-        fmin(least, json_number(host, "pus"));
-    return isfinite(share) ? share : json_number(others, "cores") / least;
-}
-
 /* Returns the mean share during those of run[n] that recorded it; NAN: none did. */
 static double other_share(const struct compare_run *run, size_t n)
 {
     double sum = 0, known = 0;
     for (size_t i = 0; i < n; i++) {
-        double share = other_share_of(&run[i].saved);
+        double share = busy_of(run[i].saved.summary).share;
         sum += isfinite(share) ? share : 0;
         known += isfinite(share);
     }
@@ -182,7 +171,7 @@ static void warn_of_others(cJSON *json, const struct verdict_rules *rules)
     for (int side = 0; side < 2; side++)
         snprintf(share[side], CELL, isfinite(rules->other[side]) ? "%.0f %%" : "an unknown share",
                  100 * rules->other[side]);
-    if (rules->other[0] > VERDICT_BUSY_SHARE || rules->other[1] > VERDICT_BUSY_SHARE)
+    if (rules->other[0] > BUSY_SHARE || rules->other[1] > BUSY_SHARE)
         results_add_sentence(json, "warnings",
                              "Warning: other processes used %s of the machine's cores during the baseline runs and %s "
                              "during the candidate runs%s: measure again on a quiet machine%s.",

@@ -3,6 +3,7 @@
 
 #include "base/stats.h"
 #include "kernels/error.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +152,7 @@ static void judge_spread(const struct hypothesis *h, const struct verdict_rules 
 int verdict_is_slowed(const struct verdict_rules *rules, int side)
 {
     double share = rules->other[side];
-    return share > VERDICT_BUSY_SHARE && !(rules->in_turn && share - rules->other[!side] < VERDICT_BUSY_SHARE);
+    return share > BUSY_SHARE && !(rules->in_turn && share - rules->other[!side] < BUSY_SHARE);
 }
 
 /* Judges a row that baselines and candidates have. */

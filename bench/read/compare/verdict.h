@@ -51,12 +51,6 @@ enum figure_verdict {
 };
 extern const char *const verdict_name[VERDICTS];
 
-/* A machine is busy if other processes use more than this share of its cores. What would be regressed is ambiguous if
- * the machine was busy during the candidate runs, and what would be ok or improved is unseen if it was busy during the
- * baseline runs, which may hide a slowdown; unless runs were made in turn, and the share was larger by less than this
- * than on the other side: then both sides had the same load, and their ratio holds. */
-#define VERDICT_BUSY_SHARE 0.1
-
 struct verdict_rules {
     double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
     size_t pairs;    /* > 0: baseline i and candidate i, of so many each, were made one after the other */
@@ -64,7 +58,11 @@ struct verdict_rules {
     double other[2]; /* share of the cores that other processes used during baseline and candidate runs; NAN: unknown */
 };
 
-/* Whether the machine was busy during the runs of a side (0: baseline, 1: candidate) in a way that changes verdicts. */
+/* Whether the machine was busy (BUSY_SHARE) during the runs of a side (0: baseline, 1: candidate) in a way that changes
+ * verdicts: what would be regressed is ambiguous if it was during the candidate runs; what would be ok or improved is
+ * unseen if it was during the baseline runs, since that may hide a slowdown. Not so if runs were made in turn, and the
+ * share was larger than on the other side by less than BUSY_SHARE: then both sides had the same load, and their ratio
+ * holds. */
 int verdict_is_slowed(const struct verdict_rules *rules, int side);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */

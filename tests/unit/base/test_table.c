@@ -220,7 +220,7 @@ TEST(a_description_from_elsewhere_is_bounded)
         snprintf(json, sizeof json, form, column[i][0]);
         cJSON *parsed = cJSON_Parse(json);
         char *text = printed(parsed);
-        ck_assert_uint_lt(strlen(text), 200);
+        ck_assert_uint_lt(strlen(text), TABLE_CELL + 100);
         ck_assert_msg(strstr(text, column[i][1]) != NULL, "%s", text);
         free(text);
         cJSON_Delete(parsed);

@@ -112,7 +112,7 @@ TEST(seconds_as_text)
         const char *words;
     } known[] = {{0, "0 ms"},          {0.0021, "2.1 ms"},      {0.2, "0.2 s"},        {0.96, "1 s"},
                  {59.4, "59 s"},       {59.7, "1 min 00 s"},    {3599, "59 min 59 s"}, {3600, "1 h 00 min"},
-                 {7200, "2 h 00 min"}, {360000, "100 h 00 min"}};
+                 {7200, "2 h 00 min"}, {172700, "47 h 58 min"}, {360000, "4 days"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char words[CELL];
         ck_assert_str_eq(text_duration(words, known[i].seconds), known[i].words);
