@@ -15,32 +15,24 @@ struct against_best {
  * sample[i]: the n samples of series i, above 0; k is at least 1. Fills out[k]; out[best] has ratio 1 and no interval.
  *
  * anytime 0: ratio is the geometric mean of sample / sample of the best in the same round, and the best is the series
- * of least geometric mean. The interval is exp(m +- c se), where m is the mean of log(sample / sample of best), se its
- * standard error, and c the same for all series. c is simulated with a fixed seed: among k series of independent normal
- * samples with equal true means, each series is compared with the one of least mean, and c is the 95.5 % quantile of
- * the largest t = m / se: 95 %, and two standard errors of the simulation. For k = 2 it is Student's 97.5 % point with
- * n - 1 degrees of freedom. If series depend on each other, for example by a shared drift, or have unequal spreads, the
- * largest t only becomes smaller (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test). Intervals are NAN if
- * n < STATS_LEAST.
+ * of least geometric mean. The interval is that of stats_paired at level 1 - best_alpha(k).
  *
  * anytime 1: sampling may stop after any round. ratio is the median of sample / sample of the best in the same round;
- * its interval is that of stats_paired_anytime at level 1 - 5 % / (k (k - 1) / 2). The best is the series i for which
- * the least ratio to it, of all others, is greatest: if a series has no ratio below 1 to it, it is the best. (Medians
- * of ratios need not agree on an order; then a ratio to the best may be below 1.)
+ * its interval is that of stats_paired_anytime at this level. The best is the series i for which the least ratio to it,
+ * of all others, is greatest: if a series has no ratio below 1 to it, it is the best. (Medians of ratios need not agree
+ * on an order; then a ratio to the best may be below 1.)
  *
- * In both cases all k - 1 intervals contain the true ratios together with a probability of at least 95 %, whichever
- * series was chosen as the best, so that a series is wrongly called slower in at most 5 % of cases. This assumes that
- * rounds are exchangeable: independent, of equal distribution. With n = 0 all ratios are NAN, and series 0 is the best.
- * Not thread-safe, because c is kept for the next call. */
+ * In both cases the intervals of all pairs of series would contain the true ratios together with a probability of at
+ * least 95 % (Bonferroni), and so do the k - 1 with the best, whichever it is: a series is wrongly called slower in at
+ * most 5 % of cases. This assumes that rounds are exchangeable: independent, of equal distribution. With n = 0 all
+ * ratios are NAN, and series 0 is the best. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
 /* Returns the comparison of a series with the best, as best_of makes it, with intervals for `family` series in all. For
  * series that have fewer samples than others, since they are measured no more: compare them over the rounds of both. */
 struct against_best best_compare(const double *sample, const double *best, size_t n, int family, int anytime);
 
-/* Return what the intervals of `family` series are made with: c for n samples, and 1 - the level of an interval that
- * holds at any time. The family is at least 2. */
-double best_critical_value(int family, size_t n);
+/* Returns 1 - the level of an interval, so that those of all pairs of `family` series, at least 2, hold together. */
 double best_alpha(int family);
 
 /* Returns the fewest rounds with which best_of has intervals for k series; with anytime set, p-values can then reach

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct link_sort network = {0, 0.85, 0.98, "85 to 98 %; TCP with 1500-byte packets 94, emulated 96 %"};
+static const struct link_sort network = {0, 0.85, 0.98,
+                                         "85 to 98 %; TCP with packets of 1500 bytes usually reaches 94 %"};
 static const struct link_sort nvlink = {1, 0.75, 0.85, "75 to 85 % with NCCL"};
 static const struct link_sort pcie = {1, 0.75, 0.85, "75 to 85 % from GPU to GPU, less through a CPU"};
 static const struct link_sort unknown = {0, NAN, NAN, "not known for a rate without the name of a link"};
@@ -87,11 +88,12 @@ double nominal_attainable(const struct nominal *nominal, double latency, double 
 
 const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nominal, double share, double attainable)
 {
-    attainable = share > attainable && share <= 1 ? share : attainable; /* what was reached could be reached */
     double low = nominal->sort->low * attainable, high = nominal->sort->high * attainable;
     char of[64], most[64];
     snprintf(of, sizeof of, "%.1f %% of %.32s", 100 * share, nominal->name);
-    snprintf(most, sizeof most, "latency leaves %.3g %%", 100 * attainable);
+    snprintf(most, sizeof most,
+             share > attainable ? "above the %.3g %% that the fitted latency leaves" : "latency leaves %.3g %%",
+             100 * attainable);
     if (share > 1)
         snprintf(text, NOMINAL_WORDS, "%s, more than a link can carry: reduced in the network, or several links", of);
     else if (!isfinite(attainable))

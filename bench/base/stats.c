@@ -169,7 +169,7 @@ struct unpaired stats_mean(const double *x, size_t n)
     double mean = x[0] + sum / count;
     for (size_t i = 0; i < n; i++)
         squares += (x[i] - mean) * (x[i] - mean);
-    return (struct unpaired){mean, sqrt(squares / df / count), df};
+    return (struct unpaired){mean, sqrt(squares / fmax(df, 1) / count), df};
 }
 
 double stats_p_above(const struct unpaired *of)
@@ -233,23 +233,27 @@ struct estimate stats_excess(const double *a, const double *b, size_t n, int any
 
 double stats_neighbours(const double *a, const double *b, size_t n, double chance)
 {
-    enum { FEWEST = 20 };
+    enum { FEWEST = 10 };
     if (n < FEWEST)
         return 0;
     double *ratio = allocate(n, sizeof *ratio), count = (double)n, last = 0, products = 0, squares = 0;
     for (size_t i = 0; i < n; i++)
         ratio[i] = a[i] / b[i];
     double *sorted = sorted_copy(ratio, n);
-    for (size_t i = 0; i < n; i++) {
-        const double *at = bsearch(&ratio[i], sorted, n, sizeof *sorted, compare);
-        double rank = (double)(at - sorted) - (count - 1) / 2;
+    for (size_t i = 0; i < n && sorted[0] < sorted[n - 1]; i++) {
+        const double *low = bsearch(&ratio[i], sorted, n, sizeof *sorted, compare), *high = low;
+        while (low > sorted && low[-1] == ratio[i])
+            low--;
+        while (high + 1 < sorted + n && high[1] == ratio[i])
+            high++;
+        double rank = (double)(low - sorted + (high - sorted) - (ptrdiff_t)(n - 1)) / 2; /* from the mean rank */
         products += rank * last;
         squares += rank * rank;
         last = rank;
     }
     free(ratio);
     free(sorted);
-    double correlation = products / squares;
+    double correlation = squares > 0 ? products / squares : 0;
     return correlation > stats_t_quantile(1 - chance, 1e6) / sqrt(count) - 1 / count ? correlation : 0;
 }
 
@@ -292,28 +296,13 @@ struct paired stats_paired_anytime(const double *a, const double *b, size_t n, d
     return paired;
 }
 
-static double mean_log(const double *sample, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += log(sample[i]);
-    return sum / (double)n;
-}
-
-static double squares_log(const double *sample, size_t n, double mean)
-{
-    double squares = 0;
-    for (size_t i = 0; i < n; i++)
-        squares += (log(sample[i]) - mean) * (log(sample[i]) - mean);
-    return squares;
-}
-
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd)
 {
-    double mean_a = mean_log(a, n_a), mean_b = mean_log(b, n_b), df = (double)(n_a + n_b) - 2;
-    double sd = sqrt((squares_log(a, n_a, mean_a) + squares_log(b, n_b, mean_b)) / df);
-    double error = fmax(sd, least_sd) * sqrt(1 / (double)n_a + 1 / (double)n_b);
-    return (struct unpaired){mean_a - mean_b, error, df};
+    struct unpaired of_a = stats_log_ratio(a, NULL, n_a), of_b = stats_log_ratio(b, NULL, n_b);
+    double count_a = (double)n_a, count_b = (double)n_b, df = count_a + count_b - 2;
+    double squares = of_a.error * of_a.error * count_a * of_a.df + of_b.error * of_b.error * count_b * of_b.df;
+    double error = fmax(sqrt(squares / df), least_sd) * sqrt(1 / count_a + 1 / count_b);
+    return (struct unpaired){of_a.difference - of_b.difference, error, df};
 }
 
 struct estimate stats_unpaired_ratio(const double *a, size_t n_a, const double *b, size_t n_b)

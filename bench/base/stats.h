@@ -55,7 +55,7 @@ struct estimate stats_ratios(const double *a, const double *b, size_t n, int any
 struct estimate stats_excess(const double *a, const double *b, size_t n, int anytime);
 
 /* Returns the correlation of the rank of a[i] / b[i] with that of its successor, if it is larger than it would be by
- * chance in a share `chance` of cases with independent rounds; otherwise 0, as with fewer than 20 rounds. Without
+ * chance in a share `chance` of cases with independent rounds; otherwise 0, as with fewer than 10 rounds. Without
  * dependence it has a mean of -1 / n and a variance of about 1 / n. Source: Wald and Wolfowitz, An Exact Test for
  * Randomness in the Non-Parametric Case Based on Serial Correlation, Ann. Math. Stat. 14 (1943) 378-388. */
 double stats_neighbours(const double *a, const double *b, size_t n, double chance);

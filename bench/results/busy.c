@@ -1,14 +1,21 @@
-/* busy.c - whether other processes used the machine while a run measured, in one sentence for all commands. */
+/* busy.c - whether other processes used the machine while a run measured, and the sentence on it. */
 #include "results/busy.h"
 
 #include "base/json.h"
 
+#include <math.h>
 #include <stdio.h>
 
-struct busy busy_of(const cJSON *summary)
+struct busy busy_of(const cJSON *summary, const cJSON *run)
 {
-    const cJSON *others = cJSON_GetObjectItemCaseSensitive(summary, "other_processes");
-    return (struct busy){json_number(others, "share"), json_number(others, "machine_cores")};
+    const cJSON *others = cJSON_GetObjectItemCaseSensitive(summary, "other_processes"), *host;
+    struct busy busy = {json_number(others, "share"), json_number(others, "machine_cores")};
+    double fewest = INFINITY;
+    cJSON_ArrayForEach(host, cJSON_GetObjectItemCaseSensitive(run, "hosts")) fewest =
+        fmin(fewest, json_number(host, "pus"));
+    if (cJSON_HasObjectItem(others, "share"))
+        return busy;
+    return (struct busy){json_number(others, "cores") / fewest, fewest};
 }
 
 int busy_is(struct busy busy)

@@ -1,4 +1,4 @@
-/* busy.h - whether other processes used the machine while a run measured, in one sentence for all commands. */
+/* busy.h - whether other processes used the machine while a run measured, and the sentence on it. */
 #ifndef BENCH_RESULTS_BUSY_H
 #define BENCH_RESULTS_BUSY_H
 
@@ -11,7 +11,9 @@ struct busy {
     double share, cores; /* mean cores that they used / cores of that machine; its number of cores */
 };
 
-struct busy busy_of(const cJSON *summary);             /* reads the member other_processes of summary.json */
+/* Reads the member other_processes of summary.json. A run of an older program, which recorded cores only, has the share
+ * of the machine with the fewest CPUs in run.json. */
+struct busy busy_of(const cJSON *summary, const cJSON *run);
 #define BUSY_ADVICE "measure again on an idle machine" /* in place of any advice from a busy machine's times */
 
 int busy_is(struct busy busy); /* whether the machine was busy; 0 if that is unknown */

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/option_table.h"
 #include "base/text.h"
+#include "results/busy.h"
 #include "results/summary.h"
 
 #include <math.h>
@@ -53,10 +54,8 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     json_add_number(json, "bucket_size_mb", is_number ? mb : NAN);
     json_add_text(json, "options", options);
     json_add_number(json, "within", verdict->within);
-    if (verdict->n && verdict->anytime)
+    if (verdict->n)
         json_add_number(json, "interval_level", 1 - best_alpha(verdict->n + 1));
-    else if (verdict->n && verdict->step.n >= STATS_LEAST)
-        json_add_number(json, "critical_value", best_critical_value(verdict->n + 1, verdict->step.n));
     cJSON *others = cJSON_AddArrayToObject(json, "others");
     for (const struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++) {
         cJSON *row = json_add_row(others);
@@ -109,6 +108,8 @@ static const char *print_needed(char text[3 * CELL], const struct verdict *verdi
     text_duration(time, is_timed ? seconds : 0);
     if (!isfinite(more))
         return strcpy(text, "");
+    if (verdict->busy)
+        return strcpy(text, " To decide, " BUSY_ADVICE ".");
     if (is_long)
         snprintf(text, 3 * CELL, " At this noise it would take about %s more to decide: an idle machine is needed.",
                  is_timed ? time : count);
@@ -165,23 +166,24 @@ static void add_explanation(const struct verdict *verdict, const char *list, cJS
     for (int i = 0; i < verdict->n; i++)
         most = verdict->item[i].against.dependent > most->against.dependent ? &verdict->item[i] : most;
     if (verdict->explain)
-        results_add_sentence(summary, list,
-                             "In %%: how much longer a step takes than with the best, %s by %s (%s), the shortest "
-                             "first; slower: the interval is above 0. The 95 %% holds for all these intervals at "
-                             "once%s, allows for the best having been picked from the same %ss, and assumes that %ss "
-                             "are independent.",
-                             verdict->sample, verdict->sample, verdict->anytime ? "median" : "geometric mean",
-                             verdict->anytime ? ", whenever the rounds end" : "", verdict->sample, verdict->sample);
+        results_add_sentence(
+            summary, list,
+            "In %%: how much longer a step takes than with the best, %s by %s (%s), the shortest "
+            "first; slower: the interval is above 0. All these intervals hold at once in 95 %% of runs%s, "
+            "although the best was picked from the same %ss, if %ss are independent.",
+            verdict->sample, verdict->sample, verdict->anytime ? "median" : "geometric mean",
+            verdict->anytime ? ", whenever the rounds end" : "", verdict->sample, verdict->sample);
     if (verdict->n && most->against.dependent > 0)
-        results_add_sentence(summary, list,
-                             "Warning: consecutive %ss depend on each other (%s: rank correlation %.2f), so the intervals "
-                             "are too narrow, and what is called slower may be chance.",
-                             verdict->sample, most->label, most->against.dependent);
+        results_add_sentence(
+            summary, list,
+            "Warning: consecutive %ss depend on each other (%s: rank correlation %.2f), so the intervals "
+            "are too narrow, and what is called slower may be chance.",
+            verdict->sample, most->label, most->against.dependent);
 }
 
 static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
 {
-    int undecided = verdict->is_open;
+    int undecided = verdict->is_open || verdict->busy;
     if (add_obstacle(verdict, list, summary))
         return;
     for (int i = 0; i < verdict->n; i++)

@@ -33,7 +33,7 @@ struct verdict {
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
     /* Of the best: options of its form, such as " --wire-dtype bf16", and words for it, such as ", bf16"; or "" */
     const char *form_options, *form_words;
-    struct estimate step, cost; /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
+    struct estimate step, cost; /* of the best, in seconds; cost: against `none`; cost.n 0: not known */
     double none;                /* the step of `none` in seconds, if the cost is known */
     const char *best_size;      /* fastest bucket size in MiB, if the best has no buckets; otherwise "" */
     double within;              /* margin of a tie, 0.01 is 1 % */
@@ -44,6 +44,7 @@ struct verdict {
     int explain;                /* 1: verdict_add adds a last sentence that explains the ratios */
     struct verdict_item *item;  /* [n], all implementations but the best; verdict_add sorts them */
     int n;
+    int busy;    /* 1: the machine was busy (busy.h), so nothing is to be used, and more samples would not help */
     int is_open; /* 1: others that were left out of the comparison may be shorter, so nothing is to be used yet */
 };
 

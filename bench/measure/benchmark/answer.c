@@ -44,7 +44,7 @@ static const char *verdict_of(const struct search *s, int i)
     if (!in_final(row))
         return "dropped";
     if (i == s->best)
-        return s->final ? verdict_kind_name[VERDICT_BEST] : "shortest";
+        return s->final && row->against.paired.n ? verdict_kind_name[VERDICT_BEST] : "shortest";
     return verdict_kind_name[verdict_judge(&row->against, VERDICT_WITHIN)];
 }
 
@@ -79,7 +79,8 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
 }
 
 /* Adds which candidate to use, and how the other candidates of the final compare with it. */
-static void add_verdict(const struct answer *a, const struct search *s, const struct strategy *strategy, cJSON *summary)
+static void add_verdict(const struct answer *a, const struct search *s, const struct strategy *strategy, int busy,
+                        cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct answer_row *best = &a->row[a->best], *sized = NULL;
@@ -97,6 +98,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .sample_seconds = (s->seconds - s->stage_seconds) / (double)(s->rounds - s->stage_from),
                               .option = "by a longer --max-minutes",
                               .explain = 1,
+                              .busy = busy,
                               .item = other};
     implementation_form(strategy, &verdict.form_options, &verdict.form_words);
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
@@ -151,7 +153,8 @@ static void add_table(const struct answer *a, int anytime, cJSON *summary)
     snprintf(
         note, sizeof note,
         "%s over the rounds, with 95 %% intervals%s. cost: (step / step of `none` in the same round - 1) x step of "
-        "`none` in these rounds. dropped: was in the slower half of a stage, so its rounds are of the stages, and "
+        "`none` in these rounds; its interval is that of the ratio. dropped: was in the slower half of a stage, so its "
+        "rounds are of the stages, and "
         "those of the other rows of the final.%s",
         anytime ? "Medians" : "Geometric means", anytime ? " from 8 rounds on" : " from 6 rounds on",
         anytime ? " Medians of ratios are not ratios of medians." : "");
@@ -173,7 +176,7 @@ static void add_end(const struct search *s, cJSON *summary)
 }
 
 void answer_add(const struct search *s, const struct measurements *m, const struct implementation *implementation,
-                const struct reducer *reducer, cJSON *summary, struct figure_list *figures)
+                const struct reducer *reducer, int busy, cJSON *summary, struct figure_list *figures)
 {
     struct answer a = {.best = -1};
     make_rows(&a, s, m, implementation, reducer);
@@ -188,8 +191,8 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
         return;
     /* a figure of every search, for `compare`: other figures depend on which candidates were dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
-    if (s->final) {
-        add_verdict(&a, s, implementation[s->best].strategy, summary);
+    if (s->final && s->row[s->best].against.paired.n) {
+        add_verdict(&a, s, implementation[s->best].strategy, busy, summary);
         add_plans(&a, summary);
     }
     add_end(s, summary);

@@ -9,7 +9,7 @@
  * compared candidates, adds to the summary which one to use, its cost, how the others compare with it, why the search
  * ended, and a table of all candidates that ran. implementation[i] and reducer[i] belong to search->row[i]. */
 void answer_add(const struct search *search, const struct measurements *measurements,
-                const struct implementation *implementation, const struct reducer *reducer, cJSON *summary,
+                const struct implementation *implementation, const struct reducer *reducer, int busy, cJSON *summary,
                 struct figure_list *figures);
 
 #endif

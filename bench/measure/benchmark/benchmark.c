@@ -85,7 +85,8 @@ static int write_summary(void *context)
     cJSON *summary = training_create_summary(t, "benchmark", NULL);
     ranking_add_figures(&ranking, &figures);
     ranking_add_table(&ranking, run->block_steps, summary);
-    ranking_add_verdict(&ranking, ranks, run->planned, run->seconds / (double)run->measurements.rounds, summary);
+    ranking_add_verdict(&ranking, ranks, run->planned, run->seconds / (double)run->measurements.rounds,
+                        busy_is(harness_busy(&t->harness)), summary);
     training_add_notes(t, summary);
     json_add_text(summary, "sample",
                   "one block of a round; its step is the slowest rank's, its phases the mean over ranks");

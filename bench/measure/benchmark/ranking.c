@@ -39,20 +39,14 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     free(wait);
 }
 
-/* Returns what the step of row i has beyond the phases that the table shows, by the statistic of the row. */
-static double other_of(const struct ranking *c, const struct measurements *m, int i)
+/* Returns the step of a row minus the phases that the table shows. */
+static double other_of(const struct ranking_row *row)
 {
     static const int shown[] = {PHASE_DATA_LOADING,  PHASE_FORWARD,   PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
                                 PHASE_GRADIENT_SYNC, PHASE_OPTIMIZER, PHASE_CHECKPOINT};
-    double *rest = allocate(m->rounds + 1, sizeof *rest), other = c->row[i].seconds[FIGURE_STEP].median;
-    memcpy(rest, measurements_of(m, i, FIGURE_STEP), m->rounds * sizeof *rest);
-    for (size_t p = 0; p < sizeof shown / sizeof *shown; p++) {
-        other -= c->row[i].seconds[shown[p]].median;
-        for (size_t r = 0; r < m->rounds; r++)
-            rest[r] -= measurements_of(m, i, shown[p])[r];
-    }
-    other = c->resolve > 0 ? stats_median(rest, m->rounds) : other;
-    free(rest);
+    double other = row->seconds[FIGURE_STEP].median;
+    for (size_t p = 0; p < sizeof shown / sizeof *shown; p++)
+        other -= row->seconds[shown[p]].median;
     return other;
 }
 
@@ -106,7 +100,7 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
         struct ranking_row *row = &c->row[i];
         row->mark = ranks > 1 ? row->mark : ""; /* one rank has nothing to choose */
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
-        row->other = other_of(c, m, i);
+        row->other = other_of(row);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
         const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if `bounded` is 0 */

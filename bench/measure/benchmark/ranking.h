@@ -14,7 +14,7 @@ struct ranking_row {
     const struct implementation *implementation; /* must outlive the ranking */
     int reduces, compared;                       /* compared 1: implementation_is_compared */
     struct estimate seconds[FIGURES];
-    double other; /* step - the phases of the table; with --resolve the median of that over the rounds */
+    double other; /* seconds: step - the other phases of the table */
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
                                             not communicate */
@@ -59,9 +59,9 @@ void ranking_add_figures(const struct ranking *ranking, struct figure_list *figu
 /* Adds the table of the comparison to the summary. block_steps: number of timed steps in a block. */
 void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
 
-/* Adds the verdict of a run on `ranks` ranks, whose rounds took round_seconds each, and, with --resolve, whether every
- * implementation has been resolved. */
-void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, double round_seconds,
+/* Adds the verdict of a run on `ranks` ranks, whose rounds took round_seconds each, on a machine that was busy or not,
+ * and, with --resolve, whether every implementation has been resolved. */
+void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, double round_seconds, int busy,
                          cJSON *summary);
 
 #endif

@@ -46,12 +46,17 @@ static int stages_of(int n)
     return stages;
 }
 
+static void forget_comparisons(struct search *s)
+{
+    for (int i = 0; i < s->n; i++)
+        s->row[i].against = (struct against_best){.paired = {NAN, NAN, NAN, 1, 0}};
+}
+
 void search_begin(struct search *s, double limit, double block_seconds)
 {
     s->limit = limit;
     s->best = -1;
-    for (int i = 0; i < s->n; i++)
-        s->row[i].against.paired.ratio = NAN;
+    forget_comparisons(s);
     int controls = search_count(s, SEARCH_CONTROL), sizes = 0;
     for (int i = 0; i < s->n; i++)
         sizes += s->row[i].series && s->row[i].state == SEARCH_IN;
@@ -174,6 +179,7 @@ static void begin_final(struct search *s, double seconds)
     if (left >= LEAST_ROUNDS * block * (search_running(s) + 2))
         take_neighbours(s);
     take_plans(s, left / block);
+    forget_comparisons(s); /* those of the stages selected the rows */
     s->final = 1;
     s->looks = left >= FEW_ROUNDS * block * search_running(s);
 }

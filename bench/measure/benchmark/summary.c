@@ -86,7 +86,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 {
     enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
     struct column column[COLUMNS];
-    char note[1000];
+    char note[1200];
     size_t columns = 0;
     int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0, other = 0, rest = 0;
     for (int i = 0; i < c->n; i++) {
@@ -104,7 +104,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         }
     snprintf(
         note, sizeof note,
-        "%s over %zu round%s; a sample is the mean of %zu timed step%s. Intervals: 95 %%.%s%s "
+        "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s%s "
         "sync: time spent waiting for communication after backward%s.%s%s%s%s%s",
         c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
         text_plural(block_steps),
@@ -114,11 +114,16 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
             : "",
         to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
         releases ? ", and in it for a free buffer" : "",
-        rest ? " other: step - all phases; the step is the slowest rank's, phases are means over the ranks." : "",
+        rest
+            ? " other: step - the other phases of the table; the step is the slowest rank's, phases are means over the "
+              "ranks."
+            : "",
         gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
                   "all-gathers counts as optimizer."
                 : "",
-        to_none ? " sync cost: (step / step of `none` in the same round - 1) x step of `none`." : "",
+        to_none ? " sync cost: (step / step of `none` in the same round - 1) x step of `none`; the interval is that of "
+                  "the ratio, at this step of `none`."
+                : "",
         errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "",
         other ? " loss: in the last step of a block; ddp_powersgd and ddp_local train with other arithmetic, so they "
                 "are controls, not compared with the others."
@@ -147,7 +152,8 @@ static const struct ranking_row *best_bucket(const struct ranking *c)
     return sizes > 1 ? best : NULL;
 }
 
-void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, double round_seconds, cJSON *summary)
+void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, double round_seconds, int busy,
+                         cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct ranking_row *bucket = best_bucket(c);
@@ -160,6 +166,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, dou
                               .sample_seconds = round_seconds,
                               .option = c->resolve > 0 ? "by a longer --max-minutes" : "--rounds",
                               .explain = 1,
+                              .busy = busy,
                               .item = other};
     for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
         if (c->fastest >= 0 && row == &c->row[c->fastest]) {

@@ -225,7 +225,8 @@ static int write_summary(void *context)
     if (t->training.harness.job->rank || !run->measurements.rounds)
         return 0;
     cJSON *summary = training_create_summary(&t->training, "tune", NULL);
-    answer_add(&t->search, &run->measurements, o->implementation, t->training.engine.reducer, summary, &figures);
+    answer_add(&t->search, &run->measurements, o->implementation, t->training.engine.reducer,
+               busy_is(harness_busy(&t->training.harness)), summary, &figures);
     training_add_notes(&t->training, summary);
     return harness_write_summary(&t->training.harness.results, summary, &figures, run->complete);
 }

@@ -160,25 +160,28 @@ void harness_add_heading(const struct harness *h, const char *mode, const char *
         text_plural((size_t)job->hosts), machine, comm->name, how, calls ? ", " : "", calls ? calls : "");
 }
 
+struct busy harness_busy(const struct harness *h)
+{
+    const struct other_processes *o = &h->other_processes;
+    return o->seconds > 0 && o->share >= 0 ? (struct busy){o->share, o->machine_cores} : (struct busy){NAN, NAN};
+}
+
 void harness_add_findings(const struct harness *h, cJSON *summary)
 {
     enum { MOST = 24 };
-    const struct other_processes *o = &h->other_processes;
+    const struct busy used = harness_busy(h);
     if (h->job->cores < h->threads)
         results_add_sentence(summary, "notes",
                              "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
                              "include scheduling delays, which differ between ranks.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
-    double share = o->seconds > 0 ? o->share : NAN, cores = o->seconds > 0 ? o->machine_cores : NAN;
-    json_add_number(others, "cores", share * cores);
-    json_add_number(others, "machine_cores", cores);
-    json_add_number(others, "share", share);
-    json_add_number(others, "most_cores", o->seconds > 0 ? o->most_cores : NAN);
-    json_add_number(others, "busy_seconds", o->busy_seconds);
-    json_add_number(others, "seconds", o->seconds);
+    json_add_number(others, "cores", used.share * used.cores);
+    json_add_number(others, "machine_cores", used.cores);
+    json_add_number(others, "share", used.share);
+    json_add_number(others, "seconds", h->other_processes.seconds);
     char busy[BUSY_WORDS];
-    if (*busy_sentence(busy, busy_of(summary), "")) /* before every verdict */
+    if (*busy_sentence(busy, used, "")) /* before every verdict */
         cJSON_InsertItemInArray(cJSON_GetObjectItemCaseSensitive(summary, "answers"), 0, json_text(busy));
     const cJSON *found = monitor_findings(h->monitor), *finding;
     int n = 0;

@@ -93,9 +93,12 @@ int harness_close(struct harness *harness, int status, int print_directory);
 void harness_add_heading(const struct harness *harness, const char *mode, const char *machine, const struct comm *comm,
                          const char *calls, cJSON *summary);
 
+/* Returns what other processes used so far. */
+struct busy harness_busy(const struct harness *harness);
+
 /* Adds to a summary a warning if a rank has more threads than logical CPUs. Adds what other processes did: the member
  * "other_processes": {cores (mean over the run), machine_cores, share (cores / machine_cores, the largest of any
- * machine), most_cores, busy_seconds (with 0.25 cores or more), seconds}, null where it is not known; if the machine
+ * machine), seconds}, null where it is not known; if the machine
  * was busy, the sentence of busy_sentence before all answers. Adds the findings of the monitors, as notes and as the
  * member "monitor". */
 void harness_add_findings(const struct harness *harness, cJSON *summary);

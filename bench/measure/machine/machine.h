@@ -141,11 +141,11 @@ struct option_section comm_options_section(struct comm_options *options);
  * or between more calls if it would be shorter than 0.2 s. Cores in use are a share of the CPU time that the machine's
  * CPUs had to give, by the same reading, so that they are never more than the machine has. */
 struct other_processes {
-    struct host_cpu_time last;    /* when the window began; last.at_ns 0: no window has begun yet */
-    double seconds, busy_seconds; /* all windows; those in which other processes used MONITOR_OTHER_CORES or more */
-    double used_here, all_here;   /* CPU seconds of this machine: that they used; that its CPUs had to give */
-    double share, machine_cores;  /* used_here / all_here on the machine where that is largest; its number of CPUs */
-    double most_cores;            /* most cores that they used in a window, on any machine */
+    struct host_cpu_time last;  /* when the window began; last.at_ns 0: no window has begun yet */
+    double seconds;             /* all windows */
+    double used_here, all_here; /* CPU seconds of this machine: that they used; that its CPUs had to give */
+    double share,
+        machine_cores; /* used_here / all_here on the machine where that is largest, -1: not known; its CPUs */
 };
 
 /* The first call begins the first window. Each later call ends a window, and begins the next, if it is long enough;

@@ -22,11 +22,8 @@ double other_processes_watch(struct other_processes *o, const struct job *job)
     o->seconds += seconds;
     o->used_here += known ? used : 0;
     o->all_here += known ? all : 0;
-    double share = o->all_here > 0 ? fmax(0, o->used_here / o->all_here) : 0;
+    double share = o->all_here > 0 ? fmax(0, o->used_here / o->all_here) : -1;
     o->share = job_max(job, share);
     o->machine_cores = job_max(job, share >= o->share ? now.cores : 0);
-    double worst = job_max(job, known ? now.cores * fmax(0, used / all) : 0);
-    o->busy_seconds += worst >= MONITOR_OTHER_CORES ? seconds : 0;
-    o->most_cores = fmax(o->most_cores, worst);
-    return worst;
+    return job_max(job, known ? now.cores * fmax(0, used / all) : 0);
 }

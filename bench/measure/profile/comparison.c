@@ -34,6 +34,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .within = VERDICT_WITHIN,
                               .sample = "round",
                               .sample_seconds = round_seconds,
+                              .busy = shortest->facts.busy,
                               .option = "--rounds",
                               .explain = 1,
                               .item = other};

@@ -54,7 +54,7 @@ static int write_profile(struct profiles *all, struct profile *p)
     const struct job *job = t->harness.job;
     struct figure_list figures = {0};
     p->facts.peak_bytes = (size_t)job_max(job, (double)block_peak_memory(&t->run.counts, &t->harness.opened));
-    p->facts.busy = busy_is((struct busy){t->harness.other_processes.share, t->harness.other_processes.machine_cores});
+    p->facts.busy = busy_is(harness_busy(&t->harness));
     controls_compute(&p->controls, job, &t->run.measurements);
     overlap_verdict_write(p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,

@@ -37,7 +37,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Sorts the runs of each side by time. Returns whether the sides were measured in turn: their numbers differ by at most
- * one, and baseline i and candidate i began before any later run. */
+ * one, and baseline i and candidate i began before any later run. One run of each is no turn. */
 static int made_in_turn(struct compare_run *run, size_t baselines, size_t candidates)
 {
     const size_t n[2] = {baselines, candidates};
@@ -49,7 +49,7 @@ static int made_in_turn(struct compare_run *run, size_t baselines, size_t candid
             for (int b = 0; b < 2; b++)
                 if (i < n[a] && i + 1 < n[b] && of[a][i].began > of[b][i + 1].began)
                     return 0;
-    return baselines <= candidates + 1 && candidates <= baselines + 1;
+    return baselines + candidates > 2 && baselines <= candidates + 1 && candidates <= baselines + 1;
 }
 
 /* Returns the mean share during those of run[n] that recorded it; NAN: none did. */
@@ -57,7 +57,7 @@ static double other_share(const struct compare_run *run, size_t n)
 {
     double sum = 0, known = 0;
     for (size_t i = 0; i < n; i++) {
-        double share = busy_of(run[i].saved.summary).share;
+        double share = busy_of(run[i].saved.summary, run[i].saved.run).share;
         sum += isfinite(share) ? share : 0;
         known += isfinite(share);
     }
@@ -213,7 +213,7 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
         verdicts_create(&verdicts, rules, lines.item, lines.judged, o->baselines, o->candidates);
         add_rows(json, &lines, &verdicts, o);
         warn_of_others(json, rules);
-        if (!rules->in_turn)
+        if (!rules->in_turn && o->baselines + o->candidates > 2)
             warn_of_time(json, o, run);
         status = verdicts.count[VERDICT_REGRESSED]                                        ? COMPARE_REGRESSED
                  : verdicts.count[VERDICT_MISSING]                                        ? COMPARE_MISSING

@@ -26,7 +26,7 @@ enum compare_status {
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
 
 /* Prints the comparison as JUnit XML (base/junit.h). The first test case is an error if the runs are incomparable. Each
- * judged row is a test case; its duration is the candidate's median if that is a time. The cases of regressed and
+ * judged row is a test case; its duration is the candidate's mean if that is a time. The cases of regressed and
  * missing figures fail. The cases of ambiguous and unseen figures, which decide nothing, are skipped. A case's message
  * is the row as text; the suite's output is the text of compare_print. */
 void compare_print_junit(FILE *out, const cJSON *json, const struct compare_options *options);

@@ -339,7 +339,7 @@ int trained_read(struct trained *t, const char *directory, const char *only)
     const char *mode = json_string(saved.run, "mode");
     t->ranks = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "world_size");
     t->rounds = json_count(saved.summary, "done");
-    t->busy = busy_of(saved.summary);
+    t->busy = busy_of(saved.summary, saved.run);
     r.timed = json_count(saved.summary, "timed_steps_per_block");
     if (!status && strcmp(mode, "benchmark") != 0)
         status = error_report("%s: is a run of %s; expected one of the benchmark, with --attainable", directory, mode);

@@ -27,7 +27,7 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
 {
     struct finding *finding = append_bottleneck(found, run);
     double share = loss.value / step;
-    int busy = busy_is(busy_of(run->summary));
+    int busy = busy_is(busy_of(run->summary, run->run));
     *finding = (struct finding){.level = busy           ? LEVEL_NOTE
                                          : share > 0.2  ? LEVEL_HIGH
                                          : share > 0.05 ? LEVEL_WARNING

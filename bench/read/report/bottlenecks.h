@@ -27,7 +27,7 @@ struct bottlenecks {
  * - "slower computation" on more ranks than the base of a scaling, if significant and above 5 % of the base's step.
  * "communication", "data loading" and "slower computation" are left out if a profile with the same label and number of
  * ranks found their cause: "exposed communication", "data loading" or "CPU contention". Their level is high above 20 %
- * of the step, warning above 5 %, otherwise note; on a busy machine all are notes (finding_lower). Release with
+ * of the step, warning above 5 %, otherwise note; on a busy machine all are notes (busy_is). Release with
  * bottlenecks_destroy. */
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
                       size_t scalings);

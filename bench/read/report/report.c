@@ -205,8 +205,8 @@ static void add_busy(cJSON *document, const struct report_runs *runs)
     struct busy most = {0};
     char text[BUSY_WORDS], where[BUSY_WORDS] = "";
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (busy_of(run->summary).share > most.share) {
-            most = busy_of(run->summary);
+        if (busy_of(run->summary, run->run).share > most.share) {
+            most = busy_of(run->summary, run->run);
             snprintf(where, sizeof where, runs->n > 1 ? " in %s, the busiest run" : "", run->label);
         }
     if (*busy_sentence(text, most, where))

@@ -145,7 +145,8 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
                                            TABLE_ROWS(row, n),
                                            .shown = 60,
                                            .note = {"*: the shortest step of the bucket sizes of that run; =: a "
-                                                    "tie with it. sync cost: step - step of `none`."}});
+                                                    "tie with it. sync cost: (step / step of `none` in the "
+                                                    "same round - 1) x step of `none`."}});
     }
     free(row);
 }

@@ -56,7 +56,7 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
 static int waits_for_cores(const struct report_run *run)
 {
     return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads ||
-           busy_is(busy_of(run->summary));
+           busy_is(busy_of(run->summary, run->run));
 }
 
 /* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step.
@@ -166,15 +166,17 @@ static void add_scaling_tables(cJSON *document, const struct scaling_row *row, s
                       .note = {"speed-up: tokens per second / those of the first row. efficiency: speed-up / ratio of "
                                "ranks. Intervals count the two steps as independent."}});
     document_add_table(
-        document, &(struct table){
-                      .key = "where_efficiency_is_lost",
-                      .title = "Where efficiency is lost, ms a step",
-                      TABLE_COLUMNS(lost_columns),
-                      TABLE_ROWS(row + 1, n - 1),
-                      .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
-                               "each rank; the other columns add up to it, and are below 0 where a part got shorter. "
-                               "Waiting for a straggler counts as exposed "
-                               "communication of the other ranks."}});
+        document,
+        &(struct table){
+            .key = "where_efficiency_is_lost",
+            .title = "Where efficiency is lost, ms a step",
+            TABLE_COLUMNS(lost_columns),
+            TABLE_ROWS(row + 1, n - 1),
+            .note = {"lost: how much longer a step takes than in the first row above, for the same number "
+                     "of tokens a rank; the other columns add up to it, unless the runs have medians, and are "
+                     "below 0 where a part got shorter. "
+                     "Waiting for a straggler counts as exposed "
+                     "communication of the other ranks."}});
 }
 
 /* Draws the rows that have the batch of the last row, on each rank or in all. */

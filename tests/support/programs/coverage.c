@@ -183,12 +183,12 @@ int main(int argc, char *argv[])
         fprintf(stderr, "Usage: %s [RUNS]: how many runs a line of the table has of each truth (2000)\n", argv[0]);
         return 2;
     }
-    printf(
-        "Made-up rounds of `none` and k strategies; %d runs of each kind. covered: runs in which all intervals of "
-        "the\nverdict hold together, in %%; false: runs in which a strategy is called slower that is not, in %%. "
-        "resolve: with\n--resolve 2 %%, until no strategy is undecided, at most %d rounds. cost: sync costs in their "
-        "intervals, in %%; warned:\nruns with the warning that rounds depend on each other, in %%. Noises:\n",
-        runs, MOST_ROUNDS);
+    printf("Made-up rounds of `none` and k strategies; %d runs of each kind. covered: runs in which all intervals of "
+           "the\nverdict hold together, in %%; false: runs in which a strategy is called slower that is not, in %%. "
+           "resolve: with\n--resolve 2 %%, until no strategy is undecided, at most %d rounds. cost: ratios to `none` "
+           "in their "
+           "intervals, in %%; warned:\nruns with the warning that rounds depend on each other, in %%. Noises:\n",
+           runs, MOST_ROUNDS);
     for (int i = 0; i < NOISES; i++)
         printf("  %-10s %s\n", noises[i].name, noises[i].words);
     printf("\n%40s %15s %15s\n%-10s %3s %8s %7s ", "all equal", "one 2 % ahead", "1 % apart", "noise", "k", "rounds",

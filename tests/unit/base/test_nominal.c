@@ -95,7 +95,8 @@ TEST(a_share_is_judged)
     } known[] = {
         {"100gbit", 0.81, 1, "81.0 % of 100gbit, lower than normal (85 to 98 %; latency leaves 100 %)"},
         {"100gbit", 0.81, 0.9, "81.0 % of 100gbit, normal (76 to 88 %; latency leaves 90 %)"},
-        {"100gbit", 0.93, 0.9, "93.0 % of 100gbit, higher than normal (79 to 91 %; latency leaves 93 %)"},
+        {"100gbit", 0.93, 0.9,
+         "93.0 % of 100gbit, higher than normal (76 to 88 %; above the 90 % that the fitted latency leaves)"},
         {"nvlink4", 0.9, 0.999, "90.0 % of nvlink4, higher than normal (75 to 85 %; latency leaves 99.9 %)"},
         {"nvlink4", 1.06, 1,
          "106.0 % of nvlink4, more than a link can carry: reduced in the network, or several links"},

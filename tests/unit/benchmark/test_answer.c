@@ -22,6 +22,7 @@ static struct measurements measurements;
 static struct search search;
 static struct figure_list figures;
 static cJSON *summary;
+static int busy;
 
 /* Rows take 10 (without communication), 16, 12, 12.1 and 20 ms a step; from round 3 on the machine is half as fast. The
  * last row was dropped after 3 rounds. In the later rounds, the final, ddp is slower and the row of 2 MiB undecided. */
@@ -46,6 +47,7 @@ static void setup(void)
     search.row[1].against.paired.ci_high = 1.5;
     search.row[1].against.slower = 1;
     summary = results_summary_create("tune", "", ROUNDS, ROUNDS, "rounds");
+    busy = 0;
 }
 
 static void teardown(void)
@@ -58,7 +60,7 @@ static void teardown(void)
 static void make(enum search_end end)
 {
     search.end = end;
-    answer_add(&search, &measurements, implementation, reducer, summary, &figures);
+    answer_add(&search, &measurements, implementation, reducer, busy, summary, &figures);
 }
 
 /* Returns the answers of the summary, one per line. */
@@ -112,8 +114,8 @@ TEST(words_name_the_options_and_the_groups)
            "decide.\n"
            "Slower: ddp +33.3 % [+20.0, +50.0].\n"
            "In %: how much longer a step takes than with the best, round by round (geometric mean), the shortest "
-           "first; slower: the interval is above 0. The 95 % holds for all these intervals at once, allows for the "
-           "best having been picked from the same rounds, and assumes that rounds are independent.\n"
+           "first; slower: the interval is above 0. All these intervals hold at once in 95 % of runs, although the "
+           "best was picked from the same rounds, if rounds are independent.\n"
            "Time limit reached, after 1 min 02 s, 9 rounds.\n");
     const cJSON *saved = cJSON_GetObjectItem(summary, "verdict");
     ck_assert_str_eq(verdict_best(saved), "ddp_bucketed:0.01");
@@ -166,6 +168,34 @@ TEST(within_two_percent_is_a_tie)
     expect("Tie (within 2 %): ddp_bucketed:2 +0.8 %");
     ck_assert_str_eq(verdict_in_table(3), "tie");
     ck_assert_int_eq(verdict_kind_of(cJSON_GetObjectItem(summary, "verdict"), "ddp_bucketed:2"), VERDICT_TIE);
+}
+
+/* Ties decide, so the best is to be used; but not what was found on a busy machine, where more rounds would not help.
+ */
+TEST_EACH(a_busy_machine_gives_no_advice, 2)
+{
+    search.row[3].against.paired.ci_high = _i ? 1.019 : 1.03;
+    make(SEARCH_WITHIN);
+    expect(_i ? "Use ddp_bucketed" : "more (15 rounds) would decide.");
+    cJSON_Delete(summary);
+    summary = results_summary_create("tune", "", ROUNDS, ROUNDS, "rounds");
+    busy = 1;
+    make(SEARCH_WITHIN);
+    expect("Shortest so far is ddp_bucketed");
+    expect(_i ? "Tie (within 2 %): ddp_bucketed:2" : "To decide, measure again on an idle machine.");
+    ck_assert_ptr_null(strstr(answers(), "would decide"));
+}
+
+/* Before the first comparison of the final there are figures of it, but no verdict from the rounds that selected its
+ * rows. */
+TEST(the_final_begins_without_a_verdict)
+{
+    for (int i = 0; i < ROWS; i++)
+        search.row[i].against = (struct against_best){.paired = {NAN, NAN, NAN, 1, 0}};
+    make(SEARCH_GOES_ON);
+    ck_assert_ptr_null(cJSON_GetObjectItem(summary, "verdict"));
+    ck_assert_ptr_null(strstr(answers(), "Use "));
+    ck_assert_str_eq(verdict_in_table(2), "shortest");
 }
 
 TEST(before_a_comparison_there_are_figures_but_no_answer)

@@ -145,7 +145,7 @@ TEST(other_arithmetic_is_not_compared)
     }
     ck_assert_double_eq_tol(c.row[3].sync_cost.median, 0.5, 1e-2);
     cJSON *summary = results_summary_create("benchmark", "", 6, 6, "rounds");
-    ranking_add_verdict(&c, 2, 6, 0.1, summary);
+    ranking_add_verdict(&c, 2, 6, 0.1, 0, summary);
     char *text = cJSON_PrintUnformatted(summary);
     ck_assert(strstr(text, "ddp_flat") && !strstr(text, "ddp_local") && !strstr(text, "ddp_powersgd"));
     free(text);

@@ -87,7 +87,7 @@ static char *verdict(const struct implementation *rows, int n, size_t rounds, in
     measurements.n = n;
     ranking_create(&ranking, &measurements, rows, ranks, 1000, NULL, 0);
     ranking_add_table(&ranking, 3, summary);
-    ranking_add_verdict(&ranking, ranks, rounds, 0.5, summary);
+    ranking_add_verdict(&ranking, ranks, rounds, 0.5, 0, summary);
     return printed();
 }
 
@@ -243,7 +243,7 @@ TEST_EACH(resolution_is_reported, 4)
     for (int r = 0; r < ROUNDS && cases[_i].spread > 0; r++)
         ddp[r] = 0.012 * exp(cases[_i].spread / 4 * (r % 2 ? 1.1 : -1));
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, cases[_i].within);
-    ranking_add_verdict(&ranking, 2, cases[_i].planned, 0.5, summary);
+    ranking_add_verdict(&ranking, 2, cases[_i].planned, 0.5, 0, summary);
     char *text = printed();
     for (int i = 0; i < 3 && cases[_i].words[i]; i++)
         expect(text, cases[_i].words[i]);
@@ -258,7 +258,7 @@ TEST(a_missing_interval_is_reported)
 {
     measurements.rounds = 5;
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
-    ranking_add_verdict(&ranking, 2, 5, 0.5, summary);
+    ranking_add_verdict(&ranking, 2, 5, 0.5, 0, summary);
     char *text = printed();
     expect(text, "No verdict: too few rounds; use 8 or more (by a longer --max-minutes).\n");
     expect(text, "Not resolved to 1 % within --max-minutes: 5 rounds.");
