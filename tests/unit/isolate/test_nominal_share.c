@@ -56,8 +56,9 @@ static const struct fault none;
 TEST(a_normal_share)
 {
     judge("900mbit", 1, 1000, none);
-    ck_assert_str_eq(note(0), "Nominal rate 900mbit: 0.1125 GB/s each way; normal is 85 to 98 %; TCP with packets of 1500 "
-                              "bytes usually reaches 94 %.");
+    ck_assert_str_eq(note(0),
+                     "Nominal rate 900mbit: 0.1125 GB/s each way; normal is 85 to 98 %; TCP with packets of 1500 "
+                     "bytes usually reaches 94 %.");
     ck_assert_str_eq(note(1), "The median of 8 messages of 1 MiB, which shows if most members are slow alike: 93.2 % "
                               "of 900mbit, normal (85 to 97 %; latency leaves 99.5 %).");
     ck_assert_double_eq_tol(share(), BYTES / MEMBERS_MESSAGE / 112.5e6, 1e-4);
