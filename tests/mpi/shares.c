@@ -32,7 +32,7 @@ static int64_t duration(void)
 static void make_capture(struct capture *c, struct timeline *timeline)
 {
     int64_t at[MOST], posted[MOST][BUCKETS], waits[MOST][STEPS];
-    double scale[MOST]; /* a rank may be far slower than others */
+    double scale[MOST] = {0}; /* a rank may be far slower than others */
     *c = (struct capture){.n = STEPS,
                           .step = allocate(STEPS, sizeof *c->step),
                           .times = allocate(STEPS, sizeof *c->times),

@@ -443,7 +443,7 @@ static double false_share(double between_nights, int in_turn, int users)
     enum { PAIRS = 8, NIGHTS = 30, TWO = 2 };
     const size_t n = in_turn ? PAIRS : RUNS;
     struct verdict_rules night_rules = rules;
-    double run[2][TWO][PAIRS], level[TWO];
+    double run[2][TWO][PAIRS], level[TWO] = {0};
     struct verdict_figure figure[TWO];
     int wrong = 0;
     night_rules.pairs = in_turn ? PAIRS : 0;
