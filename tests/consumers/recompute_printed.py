@@ -466,7 +466,9 @@ def check_controls(run):
     if saved := found("overlap sentence", r"\(saved: " + NUMBER + " ms" + ENDS + r" a step, n = (\d+) rounds\)", run.said, needed=False):
         value, ends = computed["saved by overlap"]
         shows("overlap sentence", "saved", saved[1], value, 1e3, ends, saved[2])
-        claim("overlap sentence", "words", ("not significantly different from none" in run.said) == (ends[0] <= 0 <= ends[1]) and ("did not happen" in run.said) == (ends[1] < 0))
+        word = "happened" if ends[0] > 0 and value >= 0.1 * could else "hardly happened" if ends[0] > 0 else \
+            "is not significantly different" if ends[1] > 0.1 * could and len(run.implementations[name]["collectives"]) > 1 else "did not happen"
+        claim("overlap sentence", f"Overlap {word}", f"Overlap {word}" in run.said)
 
 
 def check_findings(run, mean):
