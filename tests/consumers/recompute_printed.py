@@ -140,7 +140,7 @@ class Run:
 
     def excess(self, a, b, medians, rounds=None):
         """(step of a / step of b - 1) x the typical step of b, its interval, and (step of a / step of b - 1)."""
-        if a == b or b not in self.rounds:
+        if a == b or b not in self.rounds or self.ranks == 1:
             return None, None, None
         ratios, base = self.ratios(a, b, rounds), typical(self.samples(b, rounds=rounds), medians)
         ends = interval(ratios, medians)
@@ -195,13 +195,15 @@ def attainable(run, name):
     none = {(x["round"], x["rank"]): x for x in run.extra if x["implementation"] == "none"}
     for line in (x for x in run.extra if x["implementation"] == name and "alone_ms" in x):
         of, remaining = none[line["round"], line["rank"]], 0
-        end, update, gathers = of["backward_end_ms"], of["update_ms"], line.get("gather_alone_ms")
+        update, gathers, last = of["update_ms"], line.get("gather_alone_ms"), parameters[-1] / sum(parameters)
+        early = (1 - last) * update * run.implementations[name]["update_in_backward"]
+        end, update = of["backward_end_ms"] + early, update - early
         for tensor, alone in reversed(list(zip(line["last_tensor"], line["alone_ms"]))):
             remaining += alone
             end = max(end, of["gradients_ready_ms"][tensor] + remaining)
         if gathers:
             update /= run.ranks
-            end += max(0, max(gathers[-1], sum(gathers) - of["forward_end_ms"]) - (1 - parameters[-1] / sum(parameters)) * update)
+            end += max(0, max(gathers[-1], sum(gathers) - of["forward_end_ms"]) - (1 - last) * update)
         rounds[line["round"]].append((end + update + of["rest_ms"]) / 1e3)
     return [max(v) for _, v in sorted(rounds.items())]
 
@@ -213,9 +215,10 @@ def check_verdict(run, ranked, medians, rounds=None, cost=True):
     said, of, k, n = run.said, run.summary.get("verdict", {}), len(ranked), max(len(run.ratios(a, a, rounds)) for a in ranked)
     level = 0.05 / (k * (k - 1) / 2) if k > 1 else 0.05
     least = next(i for i in range(6, 99) if interval([1.0] * i, medians, level if medians else 0.05))
-    if k < 2 or n < least:
-        claim("verdict: too few rounds", f"{n} of {least} rounds", k < 2 or "No verdict: too few rounds" in said)
-        return None
+    if k < 2 or run.ranks == 1:
+        return claim("verdict: nothing to choose", "no such sentence", "Nothing to choose" in said)
+    if n < least:
+        return claim("verdict: too few rounds", f"{n} of {least} rounds", "No verdict: too few rounds" in said)
     c = of.get("critical_value")
     if medians:
         same("critical value", "level", of["interval_level"], 1 - level)
@@ -255,7 +258,7 @@ def check_verdict(run, ranked, medians, rounds=None, cost=True):
               all(math.isclose(other[e], v, rel_tol=1e-6) for e, v in zip(("ratio", "low", "high"), (ratio, *ends))))
     if known := found("verdict: margin", r"not known to " + NUMBER + " %", said, needed=bool(more)):
         shows("verdict: margin", "of a tie", known[1], within, 100)
-    step, given = found("verdict: best", r"(Use|Shortest so far is) (\S+?)(?:, (\S+) MiB)?: a step takes " + NUMBER + " ms", said), run.implementations[best]
+    step, given = found("verdict: best", r"(Use|Shortest so far is) (\S+?)(?:, (\S+) MiB)?(?:, [a-z0-9 ]+)?: a step takes " + NUMBER + " ms", said), run.implementations[best]
     if step:
         open_end = run.mode == "tune" and any(r["verdict"] == "dropped" for r in run.tables["candidates"]["rows"])
         claim("verdict: Use or Shortest so far", step[1], (step[1] == "Use") == (not more) or open_end and not more)
@@ -321,7 +324,7 @@ def check_benchmark(run):
             shows(kind, f"{name}, vs ddp", cell["step_to_ddp"], typical(run.ratios(name, reference), medians))
         waits = [(s + g) / t for s, g, t in zip(samples["gradient_sync"], samples["parameter_gather"], samples["step"])]
         is_none = run.implementations[name]["strategy"] == "none"
-        shows(kind, f"{name}, comm ratio", cell["communication_ratio"], None if is_none else typical(waits, medians))
+        shows(kind, f"{name}, comm ratio", cell["communication_ratio"], None if is_none or run.ranks == 1 else typical(waits, medians))
         shows(kind, f"{name}, tokens", cell["tokens_per_second"], run.run["derived"]["tokens_per_step"] / value["step"])
         cost, ends, _ = run.excess(name, "none", medians)
         shows(kind, f"{name}, cost", cell.get("sync_cost"), cost, 1e3, ends, cell.get("sync_cost_95"))
@@ -434,7 +437,7 @@ def check_captured(run):
         if run.ranks <= 4:  # the lower quartile over more ranks is interpolated
             shows("stragglers", f"{r}, late", cell["late"], median(work[r]) - min(map(median, work)), 1e3)
         shows("stragglers", f"{r}, last", cell["share"], row["last"] / known if known else None, 100)
-        claim("a part is at most its whole", f"rank {r}", row["saves"] <= row["late"] + 1e-9 and row["cost"] <= max(mean["communication"]) + 1e-6)
+        claim("a part is at most its whole", f"rank {r}", row["saves"] <= max(x["late"] for x in run.tables["stragglers"]["rows"]) + 1e-9 and row["cost"] <= max(mean["communication"]) + 1e-6)
     check_findings(run, mean)
 
 
@@ -491,7 +494,7 @@ def check_findings(run, mean):
         others = fmean(mean["step"][q] for q in ranks if q != of["rank"] or run.ranks == 1)
         least = min((x["core_wait"] for x in late.values()), default=0)
         for name, pattern, value, scale in (  # what each number of a sentence is
-                ("idle device", r"in only " + NUMBER, min(compute), 100),
+                ("idle device", r"in only " + NUMBER, min(compute), 100), ("data loading", NUMBER + " % of the step", sum(mean["data_loading"]) / sum(mean["step"]), 100),
                 ("CPU contention", r"no core for " + NUMBER, of["core_wait"], 1e3), ("CPU contention", NUMBER + " % of its median", of["core_wait"] / steps[int(of["rank"])], 100),
                 ("straggler", r"last in (\d+) of", of["last"], 1), ("straggler", r"last in \d+ of (\d+)", sum(x["last"] for x in late.values()), 1),
                 ("straggler", r"by up to " + NUMBER, of["behind_most"], 1e3), ("straggler", r"stalled the others for " + NUMBER, of["cost"] / others, 100),
