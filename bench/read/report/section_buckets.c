@@ -65,7 +65,7 @@ static double to_best(const struct size_row *row)
 static int is_shorter(const struct size_row *row, const struct size_row *than)
 {
     double a = to_best(row), b = to_best(than);
-    return a < b || (!(b < a) && isinf(a) && row->step.value < than->step.value);
+    return a < b || (a == b && row->step.value < than->step.value);
 }
 
 /* Returns how a size compares with the best size: by the run's verdict if the best size is also the best implementation
