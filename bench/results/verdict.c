@@ -215,17 +215,22 @@ const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum ver
 {
     const cJSON *item;
     char heading[HEADING + 1] = " ";
-    size_t at = 0;
+    size_t at = 0, more = 0;
     *text = 0;
     kind_heading(heading + 1, kind, json_number(saved, "within"));
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
     {
         const char *label = json_string(item, "implementation");
-        if (strcmp(json_string(item, "verdict"), verdict_kind_name[kind]) != 0 || at + strlen(label) + HEADING > size)
+        if (strcmp(json_string(item, "verdict"), verdict_kind_name[kind]) != 0)
             continue;
-        at += (size_t)snprintf(text + at, size - at, "%s%s%s", at ? "" : heading, at ? ", " : ": ", label);
+        if (at + strlen(label) + HEADING > size)
+            more++;
+        else
+            at += (size_t)snprintf(text + at, size - at, "%s%s%s", at ? "" : heading, at ? ", " : ": ", label);
     }
-    if (at)
+    if (at && more)
+        snprintf(text + at, size - at, " and %zu more.", more);
+    else if (at)
         snprintf(text + at, size - at, ".");
     return text;
 }

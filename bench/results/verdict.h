@@ -60,7 +60,7 @@ void verdict_add(struct verdict *verdict, const char *list, cJSON *summary);
 const char *verdict_best(const cJSON *saved); /* label of the best; "": none */
 
 /* Writes to text[size], and returns, a space and a sentence with the labels of all implementations of a kind, such as
- * " Tie (within 1 %): a, b."; "" if there are none. Labels that do not fit into the text are left out. */
+ * " Tie (within 1 %): a, b."; "" if there are none. Labels that do not fit into the text are counted. */
 const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind);
 
 /* Returns the verdict on the implementation `label`; VERDICT_KINDS if it was not compared. */

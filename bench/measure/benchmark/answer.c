@@ -78,6 +78,12 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
     }
 }
 
+/* Returns step / step of the best, of another candidate of the final. */
+static double to_best(const struct answer_row *row)
+{
+    return row->searched->against.paired.ratio;
+}
+
 /* Adds which candidate to use, and how the other candidates of the final compare with it. */
 static void add_verdict(const struct answer *a, const struct search *s, const struct strategy *strategy, int busy,
                         cJSON *summary)
@@ -102,7 +108,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .item = other};
     implementation_form(strategy, &verdict.form_options, &verdict.form_words);
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
-        if (*row->size && (!sized || row->to_none < sized->to_none))
+        if (in_final(row->searched) && row != best && *row->size && (!sized || to_best(row) < to_best(sized)))
             sized = row;
         if (in_final(row->searched) && row != best)
             other[verdict.n++] = (struct verdict_item){row->label, row->searched->against};
@@ -121,7 +127,7 @@ static void add_plans(const struct answer *a, cJSON *summary)
     char change[CELL];
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++)
         if (in_final(row->searched) && row->searched->series == best->searched->series &&
-            row->searched->is_plan != best->searched->is_plan && (!other || row->to_none < other->to_none))
+            row->searched->is_plan != best->searched->is_plan && (!other || to_best(row) < to_best(other)))
             other = row;
     if (!other || !isfinite(other->searched->against.paired.ci_low))
         return;

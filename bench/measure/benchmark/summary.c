@@ -114,10 +114,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
             : "",
         to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
         releases ? ", and in it for a free buffer" : "",
-        rest
-            ? " other: step - the other phases of the table; the step is the slowest rank's, phases are means over the "
-              "ranks."
-            : "",
+        rest ? " other: the rest of the step; the step is the slowest rank's, phases are means over the ranks." : "",
         gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
                   "all-gathers counts as optimizer."
                 : "",

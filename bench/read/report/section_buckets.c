@@ -1,6 +1,7 @@
 /* section_buckets.c - writes the section on step times by bucket size. */
 #include "report/sections.h"
 
+#include "base/json.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -44,6 +45,29 @@ static int by_size(const void *a, const void *b)
     return !*x->plan != !*y->plan ? plans : x->mb != y->mb ? (x->mb > y->mb) - (x->mb < y->mb) : plans;
 }
 
+/* Returns step / step of the best, by the run's verdict; INFINITY if that does not have the size, as after a search
+ * that dropped it. */
+static double to_best(const struct size_row *row)
+{
+    const cJSON *other, *verdict = cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict");
+    if (!strcmp(verdict_best(verdict), row->subject))
+        return 1;
+    cJSON_ArrayForEach(other, cJSON_GetObjectItemCaseSensitive(verdict, "others"))
+    {
+        if (!strcmp(json_string(other, "implementation"), row->subject))
+            return json_number(other, "ratio");
+    }
+    return INFINITY;
+}
+
+/* Whether a size is shorter than another one: by the verdict, which compares steps of the same rounds; without one, by
+ * the steps. */
+static int is_shorter(const struct size_row *row, const struct size_row *than)
+{
+    double a = to_best(row), b = to_best(than);
+    return a < b || (a == b && row->step.value < than->step.value);
+}
+
 /* Returns how a size compares with the best size: by the run's verdict if the best size is also the best implementation
  * of the run, otherwise by the intervals of both sizes. */
 static enum verdict_kind compare_sizes(const struct size_row *row, const struct size_row *best)
@@ -83,7 +107,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
     if (n)
         qsort(row, n, sizeof *row, by_size);
     for (size_t i = 1; i < n; i++)
-        best = row[i].step.value < row[best].step.value ? i : best;
+        best = is_shorter(&row[i], &row[best]) ? i : best;
     enum chart_mark shortest = CHART_BEST;
     for (size_t i = 0; i < n && n > 1; i++) {
         enum verdict_kind kind = i == best ? VERDICT_BEST : compare_sizes(&row[i], &row[best]);
@@ -139,14 +163,15 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
     if (most > 1) {
         document_add_heading(document, "Bucket sizes");
         draw_buckets(document, row, n);
-        document_add_table(document,
-                           &(struct table){.key = "bucket_sizes_of_runs",
-                                           TABLE_COLUMNS(size_columns),
-                                           TABLE_ROWS(row, n),
-                                           .shown = 60,
-                                           .note = {"*: the shortest step of the bucket sizes of that run; =: a "
-                                                    "tie with it. sync cost: (step / step of `none` in the "
-                                                    "same round - 1) x step of `none`."}});
+        document_add_table(
+            document,
+            &(struct table){
+                .key = "bucket_sizes_of_runs",
+                TABLE_COLUMNS(size_columns),
+                TABLE_ROWS(row, n),
+                .shown = 60,
+                .note = {"*: the shortest step of the bucket sizes of that run, by its verdict; =: a "
+                         "tie with it. sync cost: (step / step of `none` in the same round - 1) x step of `none`."}});
     }
     free(row);
 }

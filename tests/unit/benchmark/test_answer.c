@@ -161,6 +161,16 @@ TEST_EACH(plans_gain_or_not, 4)
         ck_assert_ptr_null(strstr(answers(), "Buckets of several sizes"));
 }
 
+/* Of two rows of the other kind, the shorter one is that with the lower ratio to the best in the same rounds. */
+TEST(plans_are_compared_in_the_same_rounds)
+{
+    search.row[3].is_plan = search.row[4].is_plan = 1;
+    search.row[4].state = SEARCH_IN;
+    search.row[4].against.paired = (struct paired){1.005, 0.99, 1.02, 1, 6};
+    make(SEARCH_TIME);
+    expect("with ddp_bucketed:4 a step is +0.5 % [-1.0, +2.0] longer than with ddp_bucketed:0.01.");
+}
+
 TEST(within_two_percent_is_a_tie)
 {
     search.row[3].against.paired.ci_high = 1.019;

@@ -1,6 +1,7 @@
 /* test_analysis.c - breakdown of the step time, scaling and bottlenecks, from runs with known figures. */
 #include "base/json.h"
 #include "base/text.h"
+#include "kernels/error.h"
 #include "report/bottlenecks.h"
 #include "report/scaling.h"
 #include "report/sections.h"
@@ -518,6 +519,43 @@ TEST(the_best_and_what_ties_with_it)
     said();
     has("In 2node, `--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step of those compared. Tie "
         "(within 2 %): other.");
+}
+
+/* Medians of steps, or steps of other rounds, need not have the order of the ratios: the verdict's counts. */
+TEST(the_best_bucket_size_is_that_of_the_verdict)
+{
+    struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
+    static const struct run_implementation size[] = {{"one", "ddp_bucketed", 1, "", 1, 4, 9},
+                                                     {"two", "ddp_bucketed", 1, "", 2, 2, 9},
+                                                     {"dropped", "ddp_bucketed", 1, "", 4, 1, 9}};
+    run->implementations = 3;
+    run->implementation = allocate(3, sizeof *size);
+    memcpy(run->implementation, size, sizeof size);
+    for (int i = 0; i < 3; i++)
+        add_figure(run, size[i].subject, "step", 0.03 - 0.01 * i, NAN, NAN);
+    cJSON_AddItemToObject(
+        run->summary, "verdict",
+        cJSON_Parse("{\"best\": \"none of these\", \"within\": 0.02, \"others\": [{\"implementation\": "
+                    "\"two\", \"ratio\": 1.2}, {\"implementation\": \"one\", \"ratio\": 1.1}]}"));
+    document = document_create("a");
+    section_add_buckets(document, &runs);
+    said();
+    has("30.00 *");
+}
+
+TEST(labels_for_which_there_is_no_room_are_counted)
+{
+    struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
+    cJSON *verdict = cJSON_Parse("{\"best\": \"best\", \"within\": 0.02, \"others\": []}");
+    for (int i = 0; i < 9; i++)
+        cJSON_AddItemToArray(cJSON_GetObjectItem(verdict, "others"),
+                             cJSON_Parse("{\"implementation\": \"of-forty-letters-and-no-fewer-than-forty-xx\", "
+                                         "\"verdict\": \"undecided\"}"));
+    cJSON_AddItemToObject(run->summary, "verdict", verdict);
+    document = document_create("a");
+    section_add_choices(document, &runs);
+    said();
+    has("than-forty-xx and 7 more.");
 }
 
 static void add_call(struct report_run *run, double bytes, double us)
