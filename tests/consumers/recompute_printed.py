@@ -302,8 +302,7 @@ def check_benchmark(run):
         name, samples = row["implementation"], {key: run.samples(row["implementation"], key + "_ms") for key in PARTS}
         samples["step"] = run.samples(name)
         value = {key: typical(x, medians) for key, x in samples.items()}
-        rest = [s - sum(p) for s, *p in zip(samples["step"], *(samples[k] for k in PARTS))]
-        value["other"] = median(rest) if medians else value["step"] - sum(value[k] for k in PARTS)
+        value["other"] = value["step"] - sum(value[k] for k in PARTS)
         for column in value.keys() & cell.keys():
             shows(kind, f"{name}, {column}", cell[column], value[column], 1e3)
         for column in ("data_loading", "other"):
