@@ -63,7 +63,7 @@ static void make_capture(struct capture *c, struct timeline *timeline)
         for (int b = 0; b < BUCKETS; b++) { /* collectives complete in order */
             int64_t before = b && ended[b - 1] > ended[b] ? ended[b - 1] : ended[b];
             ended[b] = before + duration() / 8;
-            made_up_collective(timeline, (size_t)(s * BUCKETS + b + 1), b, 10, posted[job.rank][b], ended[b]);
+            made_up_collective(timeline, (size_t)s * BUCKETS + (size_t)b + 1, b, 10, posted[job.rank][b], ended[b]);
         }
         for (int r = 0; r < job.size; r++) {
             int64_t synced = at[r] > ended[BUCKETS - 1] ? at[r] : ended[BUCKETS - 1], end = synced + duration() / 16;
