@@ -139,7 +139,7 @@ expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the toler
 expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
 expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
 expect 4 '^ddp step .* ambiguous +[+]30[.]0 % +- +-$' "one baseline against one slower candidate is never regressed" base1 slow1
-grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance or other processes: use more runs, .*so what is worse by more than +15[.]5 % is ambiguous, and the rest unseen; 1 against 1 run)' printed &&
+grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* maybe by chance or other processes: use more runs .*so what is worse by more than +15[.]5 % is ambiguous, and the rest unseen; 1 against 1 run)' printed &&
     good=0 || good=1
 result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
 expect 4 '^Verdict: unseen: .*worse by more than [+]36[.]5 % is ambiguous' "one baseline against one slower candidate, --floor 30: unseen" base1 slow1 --floor 30

@@ -332,8 +332,7 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
 static const char *const claim[] = {
     [VERDICT_OK] = "no figure is worse by more than %g %%",
     [VERDICT_REGRESSED] = "the figures called regressed are worse by more than %g %%, or have wrong elements",
-    [VERDICT_AMBIGUOUS] = "figures are worse by more than %g %%, which may be chance or other processes: use more runs "
-                          "on a quiet machine",
+    [VERDICT_AMBIGUOUS] = "figures are worse by more than %g %%, maybe by chance or other processes: use more runs",
     [VERDICT_MISSING] = "the baseline has figures that a candidate run lacks",
 };
 
