@@ -19,13 +19,11 @@ struct against_best {
  *
  * anytime 1: sampling may stop after any round. ratio is the median of sample / sample of the best in the same round;
  * its interval is that of stats_paired_anytime at this level. The best is the series i for which the least ratio to it,
- * of all others, is greatest: if a series has no ratio below 1 to it, it is the best. (Medians of ratios need not agree
- * on an order; then a ratio to the best may be below 1.)
+ * of all others, is greatest. (Medians of ratios need not agree on an order; then a ratio to it may be below 1.)
  *
- * In both cases the intervals of all pairs of series would contain the true ratios together with a probability of at
- * least 95 % (Bonferroni), and so do the k - 1 with the best, whichever it is: a series is wrongly called slower in at
- * most 5 % of cases. This assumes that rounds are exchangeable: independent, of equal distribution. With n = 0 all
- * ratios are NAN, and series 0 is the best. */
+ * The intervals of all pairs of series contain the true ratios together with a probability of at least 95 % (Bonferroni),
+ * and so do those with the best, whichever it is, if rounds are exchangeable: independent, of equal distribution. So a
+ * series is wrongly called slower in at most 5 % of cases. With n = 0 all ratios are NAN, and series 0 is the best. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
 /* Returns the comparison of a series with the best, as best_of makes it, with intervals for `family` series in all. For

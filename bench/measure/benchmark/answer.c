@@ -17,7 +17,8 @@ struct answer_row {
     struct estimate step, cost, phase[PHASES]; /* in seconds; cost: (to_none - 1) x none */
     double to_none, none; /* step / step of `none` in the same round; the step of `none` in these rounds, in seconds */
     const struct search_row *searched;
-    const char *verdict; /* the word shown: best, tie, undecided, slower, dropped, control */
+    const char
+        *verdict; /* the word shown: best, tie, undecided, slower; shortest or not yet compared; dropped, control */
 };
 
 struct answer {
@@ -43,8 +44,10 @@ static const char *verdict_of(const struct search *s, int i)
         return "control";
     if (!in_final(row))
         return "dropped";
+    if (!s->final || !row->against.paired.n)
+        return i == s->best ? "shortest" : "not yet";
     if (i == s->best)
-        return s->final && row->against.paired.n ? verdict_kind_name[VERDICT_BEST] : "shortest";
+        return verdict_kind_name[VERDICT_BEST];
     return verdict_kind_name[verdict_judge(&row->against, VERDICT_WITHIN)];
 }
 

@@ -206,6 +206,7 @@ static int write_outcome(struct isolate *a)
     struct results *results = &a->harness.results;
     struct figure_list figures = {0};
     struct outcome outcome = {.diagnosis = a->diagnosis,
+                              .busy = busy_is(harness_busy(&a->harness)),
                               .member = a->member,
                               .members = a->measure.members,
                               .resolve = o->resolve / 100,

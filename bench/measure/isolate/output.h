@@ -23,6 +23,7 @@ struct outcome {
     double seconds;          /* of the search */
     int complete;            /* 1: no further round follows */
     int crowded;             /* 1: ranks share cores */
+    int busy;                /* 1: other processes used the machine (busy.h), so that faults are notes */
     const struct load *load; /* NULL: not measured */
     struct diagnosis_progress progress;
     struct matrix_row *row; /* [rows] of matrix.h; the first are of the ring, which any run on these members measures */
