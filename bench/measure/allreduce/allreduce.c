@@ -200,7 +200,7 @@ static cJSON *create_summary(const struct allreduce *a)
     add_stability(a, json);
     if (a->harness.job->size == 1)
         results_add_sentence(json, "notes", "One rank: nothing is sent, so there is no bus bandwidth.");
-    harness_add_findings(&a->harness, json);
+    harness_add_findings(&a->harness, "notes", json);
     return json;
 }
 

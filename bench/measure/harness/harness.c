@@ -166,7 +166,7 @@ struct busy harness_busy(const struct harness *h)
     return o->seconds > 0 && o->share >= 0 ? (struct busy){o->share, o->machine_cores} : (struct busy){NAN, NAN};
 }
 
-void harness_add_findings(const struct harness *h, cJSON *summary)
+void harness_add_findings(const struct harness *h, const char *first, cJSON *summary)
 {
     enum { MOST = 24 };
     const struct busy used = harness_busy(h);
@@ -182,7 +182,7 @@ void harness_add_findings(const struct harness *h, cJSON *summary)
     json_add_number(others, "seconds", h->other_processes.seconds);
     char busy[BUSY_WORDS];
     if (*busy_sentence(busy, used, "")) /* before every verdict */
-        cJSON_InsertItemInArray(cJSON_GetObjectItemCaseSensitive(summary, "answers"), 0, json_text(busy));
+        cJSON_InsertItemInArray(cJSON_GetObjectItemCaseSensitive(summary, first), 0, json_text(busy));
     const cJSON *found = monitor_findings(h->monitor), *finding;
     int n = 0;
     cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))

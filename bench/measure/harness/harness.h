@@ -98,10 +98,10 @@ struct busy harness_busy(const struct harness *harness);
 
 /* Adds to a summary a warning if a rank has more threads than logical CPUs. Adds what other processes did: the member
  * "other_processes": {cores (mean over the run), machine_cores, share (cores / machine_cores, the largest of any
- * machine), seconds}, null where it is not known; if the machine
- * was busy, the sentence of busy_sentence before all answers. Adds the findings of the monitors, as notes and as the
- * member "monitor". */
-void harness_add_findings(const struct harness *harness, cJSON *summary);
+ * machine), seconds}, null where it is not known; if the machine was busy, the sentence of busy_sentence at the
+ * beginning of the list `first`, "answers" or "notes". Adds the findings of the monitors, as notes and as the member
+ * "monitor". */
+void harness_add_findings(const struct harness *harness, const char *first, cJSON *summary);
 
 /* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */
 int harness_write_summary(struct results *results, cJSON *summary, struct figure_list *figures, int print);

@@ -222,7 +222,7 @@ static int write_outcome(struct isolate *a)
     add_heading(a, summary);
     outcome_add(&outcome, summary, &figures);
     nominal_share_add(&outcome, &o->nominal, summary, &figures);
-    harness_add_findings(&a->harness, summary);
+    harness_add_findings(&a->harness, "answers", summary);
     int status = harness_write_summary(results, summary, &figures, a->complete);
     if (outcome_write_files(&outcome, results->directory) || outcome_write_junit(&outcome, o->junit))
         status = -1;

@@ -265,7 +265,7 @@ static void add_checkpoint_note(const struct trainer *trainer, cJSON *summary)
 static void add_machine_notes(const struct harness *h, const struct block_counts *counts, cJSON *summary)
 {
     json_add_number(summary, "blocks", (double)counts->blocks);
-    harness_add_findings(h, summary);
+    harness_add_findings(h, "answers", summary);
 }
 
 void training_add_notes(const struct training *t, cJSON *summary)
