@@ -21,8 +21,8 @@ struct against_best {
  * its interval is that of stats_paired_anytime at this level. The best is the series i for which the least ratio to it,
  * of all others, is greatest. (Medians of ratios need not agree on an order; then a ratio to it may be below 1.)
  *
- * The intervals of all pairs of series contain the true ratios together with a probability of at least 95 % (Bonferroni),
- * and so do those with the best, whichever it is, if rounds are exchangeable: independent, of equal distribution. So a
+ * The intervals of all pairs of series contain the true ratios together with a probability of at least 95 %
+ * (Bonferroni), and so do those with the best, whichever it is, if rounds are independent and of equal distribution: a
  * series is wrongly called slower in at most 5 % of cases. With n = 0 all ratios are NAN, and series 0 is the best. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
