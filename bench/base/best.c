@@ -1,10 +1,7 @@
 /* best.c - compares several series with the shortest of them. */
 #include "base/best.h"
 
-#include "kernels/error.h"
-
 #include <math.h>
-#include <stdlib.h>
 
 #define LEVEL  0.95
 #define CHANCE 0.01 /* of calling rounds dependent that are not, in any pair */
@@ -14,16 +11,6 @@ double best_alpha(int family)
     return (1 - LEVEL) / (family * (family - 1) / 2.0);
 }
 
-static double median_ratio(const double *a, const double *b, size_t n)
-{
-    double *ratio = allocate(n + 1, sizeof *ratio);
-    for (size_t i = 0; i < n; i++)
-        ratio[i] = a[i] / b[i];
-    double median = stats_median(ratio, n);
-    free(ratio);
-    return median;
-}
-
 static int best_by_medians(const double *const *sample, int k, size_t n)
 {
     int best = 0;
@@ -31,7 +18,7 @@ static int best_by_medians(const double *const *sample, int k, size_t n)
     for (int i = 0; i < k && n; i++) {
         double least = INFINITY;
         for (int j = 0; j < k && least > most; j++)
-            least = i == j ? least : fmin(least, median_ratio(sample[j], sample[i], n));
+            least = i == j ? least : fmin(least, stats_ratios(sample[j], sample[i], n, 1).median);
         best = least > most ? i : best;
         most = fmax(most, least);
     }

@@ -17,8 +17,7 @@ struct answer_row {
     struct estimate step, cost, phase[PHASES]; /* in seconds; cost: (to_none - 1) x none */
     double to_none, none; /* step / step of `none` in the same round; the step of `none` in these rounds, in seconds */
     const struct search_row *searched;
-    const char
-        *verdict; /* the word shown: best, tie, undecided, slower; shortest or not yet compared; dropped, control */
+    const char *verdict; /* the word shown, as verdict_of returns it */
 };
 
 struct answer {
@@ -37,6 +36,7 @@ static int in_final(const struct search_row *row)
     return row->state == SEARCH_SLOWER || row->state == SEARCH_IN;
 }
 
+/* Returns control or dropped; before the final has compared, shortest or not yet; then the kind of the verdict. */
 static const char *verdict_of(const struct search *s, int i)
 {
     const struct search_row *row = &s->row[i];

@@ -19,7 +19,7 @@ struct ranking_row {
     struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
                                             not communicate */
     struct estimate sync_cost;  /* seconds: (step(this) / step(none) - 1) x step(none), by round; n is 0 if the row does
-                                   not  communicate, or `none` is not compared */
+                                   not communicate, or `none` is not compared */
     struct estimate to_ddp;     /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
     struct estimate attainable; /* attainable step in seconds; n is 0 if not measured */
     struct estimate step_to_attainable; /* step(this) / attainable, paired by round */

@@ -32,8 +32,8 @@ struct search_row {
     int series;      /* above 0: number of the strategy whose bucket sizes these rows have, in order */
     int is_plan;     /* 1: has buckets of several sizes; enters the final, if at all, with the best size */
     size_t from, to; /* the row's figures use rounds [from, to): of the final, or all if it was dropped */
-    struct against_best
-        against; /* step / step of the best, as last compared; in the final by its rounds, n 0: not yet */
+    /* step / step of the best, as last compared; in the final over its rounds alone; paired.n 0: not yet compared */
+    struct against_best against;
 };
 
 struct search {

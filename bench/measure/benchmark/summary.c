@@ -40,44 +40,46 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 #define FIELD(field) offsetof(struct ranking_row, field)
 
 /* clang-format off */
-/* A column with `optional` 1 is shown only if one of its figures is above 0; with 2, only if there are rows with other
- * arithmetic; with 3, only if one of its figures is above 5 % of the row's step. */
+/* When a column is shown: if one of its figures is above 0; if there are rows with other arithmetic; if one of its
+ * figures is above 5 % of the row's step. */
+enum shown { ALWAYS, POSITIVE, OTHER_ARITHMETIC, LARGE };
+
 static const struct row_column {
     struct column column;
-    int optional;
+    enum shown shown;
 } row_columns[] = {
-    {{"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0}, 0},
-    {{"data_loading", "data\nms", COLUMN_REAL, FIELD(seconds[PHASE_DATA_LOADING].median), "s", 1e3, 7, 2}, 3},
-    {{"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 8, 2}, 0},
-    {{"parameter_gather", "gather\nms", COLUMN_REAL, FIELD(seconds[PHASE_PARAMETER_GATHER].median), "s", 1e3, 8, 2}, 1},
-    {{"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 8, 2}, 0},
-    {{"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 8, 2}, 0},
-    {{"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2}, 0},
-    {{"other", "other\nms", COLUMN_REAL, FIELD(other), "s", 1e3, 7, 2}, 3},
-    {{"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 8, 2}, 0},
-    {{"best", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0}, 0},
-    {{"step_to_ddp", "vs\nddp", COLUMN_REAL, FIELD(to_ddp.median), "1", 1, 5, 3}, 1},
-    {{"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3}, 0},
-    {{"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0}, 0},
-    {{"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2}, 0},
-    {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct ranking_row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, 0},
-    {{"gradient_error", "gradient\nerror", COLUMN_ERROR, FIELD(gradient_error), "1", 1, 8, 1}, 1},
-    {{"final_loss", "loss", COLUMN_REAL, FIELD(final_loss), "1", 1, 7, 3}, 2},
-    {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, 1},
-    {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, 1},
-    {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.median), "1", 1, 6, 2}, 1},
+    {{"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0}, ALWAYS},
+    {{"data_loading", "data\nms", COLUMN_REAL, FIELD(seconds[PHASE_DATA_LOADING].median), "s", 1e3, 7, 2}, LARGE},
+    {{"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 8, 2}, ALWAYS},
+    {{"parameter_gather", "gather\nms", COLUMN_REAL, FIELD(seconds[PHASE_PARAMETER_GATHER].median), "s", 1e3, 8, 2}, POSITIVE},
+    {{"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 8, 2}, ALWAYS},
+    {{"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 8, 2}, ALWAYS},
+    {{"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2}, ALWAYS},
+    {{"other", "other\nms", COLUMN_REAL, FIELD(other), "s", 1e3, 7, 2}, LARGE},
+    {{"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 8, 2}, ALWAYS},
+    {{"best", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0}, ALWAYS},
+    {{"step_to_ddp", "vs\nddp", COLUMN_REAL, FIELD(to_ddp.median), "1", 1, 5, 3}, POSITIVE},
+    {{"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3}, ALWAYS},
+    {{"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0}, ALWAYS},
+    {{"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2}, ALWAYS},
+    {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct ranking_row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, ALWAYS},
+    {{"gradient_error", "gradient\nerror", COLUMN_ERROR, FIELD(gradient_error), "1", 1, 8, 1}, POSITIVE},
+    {{"final_loss", "loss", COLUMN_REAL, FIELD(final_loss), "1", 1, 7, 3}, OTHER_ARITHMETIC},
+    {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, POSITIVE},
+    {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, POSITIVE},
+    {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.median), "1", 1, 6, 2}, POSITIVE},
 };
 /* clang-format on */
 
 /* Whether the column is shown. A figure that is NAN does not count. */
 static int is_shown(const struct ranking *c, const struct row_column *column)
 {
-    int shown = !column->optional;
-    double value, least = column->optional == 3 ? 0.05 : 0;
+    int shown = column->shown == ALWAYS;
+    double value, least = column->shown == LARGE ? 0.05 : 0;
     for (const struct ranking_row *row = c->row; row < c->row + c->n && !shown; row++) {
         memcpy(&value, (const char *)row + column->column.offset, sizeof value);
-        shown = column->optional == 2 ? row->implementation->strategy->approximates
-                                      : value > least * row->seconds[FIGURE_STEP].median;
+        shown = column->shown == OTHER_ARITHMETIC ? row->implementation->strategy->approximates
+                                                  : value > least * row->seconds[FIGURE_STEP].median;
     }
     return shown;
 }
