@@ -2,6 +2,7 @@
 #include "results/findings.h"
 
 #include "base/json.h"
+#include "results/busy.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -13,6 +14,12 @@ const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warn
 int finding_is_significant(const struct finding *finding)
 {
     return !(finding->loss.low <= 0);
+}
+
+void finding_lower(struct finding *finding)
+{
+    finding->level = LEVEL_NOTE;
+    snprintf(finding->advice, sizeof finding->advice, BUSY_ADVICE);
 }
 
 int finding_compare(const void *a, const void *b)

@@ -22,6 +22,9 @@ struct finding {
 /* Whether the whole interval of the loss is above 0; true if the loss has no interval. */
 int finding_is_significant(const struct finding *finding);
 
+/* Makes a finding from times on a busy machine (busy.h) a note, whose only advice is to measure again. */
+void finding_lower(struct finding *finding);
+
 /* Comparison function for qsort: significant losses come first, then losses that are not significant; each of these two
  * groups has its notes last, and is otherwise ordered from the largest loss down. Findings with unknown loss come last,
  * the highest level first. */

@@ -235,16 +235,29 @@ const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum ver
     return text;
 }
 
-enum verdict_kind verdict_kind_of(const cJSON *saved, const char *label)
+/* Returns the row of an implementation other than the best; NULL if it was not compared. */
+static const cJSON *find_other(const cJSON *saved, const char *label)
 {
     const cJSON *item;
-    int kind = strcmp(verdict_best(saved), label) ? VERDICT_KINDS : VERDICT_BEST;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
     {
         if (!strcmp(json_string(item, "implementation"), label))
-            for (kind = VERDICT_TIE;
-                 kind < VERDICT_KINDS && strcmp(json_string(item, "verdict"), verdict_kind_name[kind]);)
-                kind++;
+            return item;
     }
-    return (enum verdict_kind)kind;
+    return NULL;
+}
+
+double verdict_ratio_of(const cJSON *saved, const char *label)
+{
+    const cJSON *other = find_other(saved, label);
+    return !strcmp(verdict_best(saved), label) ? 1 : other ? json_number(other, "ratio") : INFINITY;
+}
+
+enum verdict_kind verdict_kind_of(const cJSON *saved, const char *label)
+{
+    const char *word = json_string(find_other(saved, label), "verdict");
+    int kind = VERDICT_TIE;
+    while (kind < VERDICT_KINDS && strcmp(word, verdict_kind_name[kind]) != 0)
+        kind++;
+    return strcmp(verdict_best(saved), label) ? (enum verdict_kind)kind : VERDICT_BEST;
 }

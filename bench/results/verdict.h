@@ -63,6 +63,9 @@ const char *verdict_best(const cJSON *saved); /* label of the best; "": none */
  * " Tie (within 1 %): a, b."; "" if there are none. Labels that do not fit into the text are counted. */
 const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind);
 
+/* Returns step / step of the best of implementation `label`: 1 of the best; INFINITY if it was not compared. */
+double verdict_ratio_of(const cJSON *saved, const char *label);
+
 /* Returns the verdict on the implementation `label`; VERDICT_KINDS if it was not compared. */
 enum verdict_kind verdict_kind_of(const cJSON *saved, const char *label);
 

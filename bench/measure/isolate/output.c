@@ -275,14 +275,16 @@ static const struct column fault_columns[] = {
 /* Writes a fault as a finding, which `report` lists with those of profiles. */
 static void write_finding(const struct outcome *o, const struct fault *f, const char *words, cJSON *list)
 {
-    struct finding finding = {.level = o->busy ? LEVEL_NOTE : LEVEL_HIGH,
+    struct finding finding = {.level = LEVEL_HIGH,
                               .percent = 100 * (f->ratio - 1),
                               .threshold = 100 * o->resolve,
                               .loss = {NAN, NAN, NAN},
                               .share = NAN};
     snprintf(finding.name, sizeof finding.name, "%s", fault_name[f->kind]);
     finding_append(&finding, "%.*s", (int)strlen(words) - 1, words); /* without its full stop */
-    snprintf(finding.advice, sizeof finding.advice, "%s", o->busy ? BUSY_ADVICE : fault_word[f->kind].advice);
+    snprintf(finding.advice, sizeof finding.advice, "%s", fault_word[f->kind].advice);
+    if (o->busy)
+        finding_lower(&finding);
     finding_write(list, &finding);
 }
 

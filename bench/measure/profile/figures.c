@@ -101,7 +101,7 @@ struct pooled pool_steps(const struct job *job, const double *seconds, size_t st
     return pooled;
 }
 
-/* Fills a phase's figures from seconds[ranks, steps]; call it first for PHASES, the step. of_rank: scratch [ranks]. */
+/* Fills a phase's figures from seconds[ranks, steps], first for PHASES, the step; of_rank[ranks]: medians of ranks. */
 static void describe_phase(struct profile_figures *f, int phase, const double *seconds, double *of_rank)
 {
     struct phase_figure *p = &f->phase[phase];
@@ -146,10 +146,10 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
-        for (int r = 0; r < f->ranks && (p == PHASES || p == PHASE_BACKWARD); r++) {
-            const struct pooled own = pool(seconds + (size_t)r * steps, steps);
-            *(p == PHASES ? &f->rank[r].step : &f->rank[r].backward) = p == PHASES ? own.median : own.mean;
-        }
+        for (int r = 0; r < f->ranks && p == PHASES; r++)
+            f->rank[r].step = of_rank[r];
+        for (int r = 0; r < f->ranks && p == PHASE_BACKWARD; r++)
+            f->rank[r].backward = pool(seconds + (size_t)r * steps, steps).mean;
         if (p == PHASES || p == PHASE_CHECKPOINT || phase_is_wait((enum step_phase)p)) /* waits for other ranks */
             continue;
         for (size_t i = 0; i < n; i++) {

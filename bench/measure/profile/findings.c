@@ -347,14 +347,6 @@ static void check_links(struct findings *f, const struct link_rates *link, int h
                    1e-6 * reached, value, 1e-6 * others, threshold);
 }
 
-/* Makes a finding from times on a busy machine a note, whose only advice is to measure again. */
-static void lower_finding(struct finding *finding)
-{
-    finding->level = LEVEL_NOTE;
-    finding_append(finding, "; a note, since the machine was busy");
-    snprintf(finding->advice, sizeof finding->advice, BUSY_ADVICE);
-}
-
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
                      const struct profile_figures *figures, const struct collectives *collectives,
                      const struct link_rates *links, const struct controls *controls)
@@ -367,8 +359,10 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     check_cores(findings, facts, figures);
     if (links)
         check_links(findings, links, facts->hosts);
-    for (int i = 0; facts->busy && i < findings->n; i++)
-        lower_finding(&findings->finding[i]);
+    for (int i = 0; facts->busy && i < findings->n; i++) {
+        finding_append(&findings->finding[i], "; a note, since the machine was busy");
+        finding_lower(&findings->finding[i]);
+    }
     check_memory(findings, thresholds->memory, facts); /* others' use of the CPUs does not change it */
     qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, finding_compare);
 }

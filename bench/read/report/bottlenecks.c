@@ -27,9 +27,7 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
 {
     struct finding *finding = append_bottleneck(found, run);
     double share = loss.value / step;
-    int busy = busy_is(busy_of(run->summary, run->run));
-    *finding = (struct finding){.level = busy           ? LEVEL_NOTE
-                                         : share > 0.2  ? LEVEL_HIGH
+    *finding = (struct finding){.level = share > 0.2    ? LEVEL_HIGH
                                          : share > 0.05 ? LEVEL_WARNING
                                                         : LEVEL_NOTE,
                                 .percent = NAN,
@@ -38,10 +36,11 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
                                 .share = share};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     snprintf(finding->advice, sizeof finding->advice, "%s",
-             busy ? BUSY_ADVICE
-             : run->cpus_per_rank < (double)run->threads
+             run->cpus_per_rank < (double)run->threads
                  ? "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, or more machines"
                  : advice);
+    if (run_is_busy(run))
+        finding_lower(finding);
     return finding;
 }
 

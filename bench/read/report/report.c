@@ -204,11 +204,12 @@ static void add_busy(cJSON *document, const struct report_runs *runs)
 {
     struct busy most = {0};
     char text[BUSY_WORDS], where[BUSY_WORDS] = "";
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (busy_of(run->summary, run->run).share > most.share) {
-            most = busy_of(run->summary, run->run);
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        const struct busy busy = busy_of(run->summary, run->run);
+        if (busy.share > most.share)
             snprintf(where, sizeof where, runs->n > 1 ? " in %s, the busiest run" : "", run->label);
-        }
+        most = busy.share > most.share ? busy : most;
+    }
     if (*busy_sentence(text, most, where))
         document_add_paragraph(document, "%s", text);
 }

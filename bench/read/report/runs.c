@@ -258,6 +258,11 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
     return f ? (struct measured){f->value, f->low, f->high} : (struct measured){NAN, NAN, NAN};
 }
 
+int run_is_busy(const struct report_run *run)
+{
+    return busy_is(busy_of(run->summary, run->run));
+}
+
 int run_has_finding(const struct report_run *run, const char *name)
 {
     const cJSON *finding;

@@ -74,6 +74,7 @@ void run_words(char *text, size_t size, const char *label, const char *subject, 
 /* Returns a figure of a subject, with its interval; all NAN if the run lacks the figure. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
+int run_is_busy(const struct report_run *run); /* whether other processes used the machine (busy_is) */
 int run_has_finding(const struct report_run *run, const char *name); /* whether a profile has this finding */
 
 /* ---- where the time of a step goes ---- */

@@ -1,7 +1,6 @@
 /* section_buckets.c - writes the section on step times by bucket size. */
 #include "report/sections.h"
 
-#include "base/json.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -45,26 +44,12 @@ static int by_size(const void *a, const void *b)
     return !*x->plan != !*y->plan ? plans : x->mb != y->mb ? (x->mb > y->mb) - (x->mb < y->mb) : plans;
 }
 
-/* Returns step / step of the best, by the run's verdict; INFINITY if that does not have the size, as after a search
- * that dropped it. */
-static double to_best(const struct size_row *row)
-{
-    const cJSON *other, *verdict = cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict");
-    if (!strcmp(verdict_best(verdict), row->subject))
-        return 1;
-    cJSON_ArrayForEach(other, cJSON_GetObjectItemCaseSensitive(verdict, "others"))
-    {
-        if (!strcmp(json_string(other, "implementation"), row->subject))
-            return json_number(other, "ratio");
-    }
-    return INFINITY;
-}
-
-/* Whether a size is shorter than another one: by the verdict, which compares steps of the same rounds; without one, by
- * the steps. */
+/* Whether a size is shorter than another one of the run: by the verdict, which compares steps of the same rounds;
+ * without one, by the steps. */
 static int is_shorter(const struct size_row *row, const struct size_row *than)
 {
-    double a = to_best(row), b = to_best(than);
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict");
+    double a = verdict_ratio_of(verdict, row->subject), b = verdict_ratio_of(verdict, than->subject);
     return a < b || (a == b && row->step.value < than->step.value);
 }
 

@@ -113,7 +113,7 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
     for (const struct grid_point *p = point; p < point + n; p++) {
         verdict.candidates += p->verdict != VERDICT_KINDS;
         for (size_t i = 0; i < p->n; i++)
-            verdict.busy |= busy_is(busy_of(p->sample[i].run->summary, p->sample[i].run->run));
+            verdict.busy |= run_is_busy(p->sample[i].run);
         if (p->verdict == VERDICT_BEST) {
             verdict.label = p->implementation;
             verdict.strategy = p->of->strategy;

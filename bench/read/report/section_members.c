@@ -235,8 +235,7 @@ static void add_run(cJSON *document, const struct report_run *run, int with_answ
     choose_members(&all);
     cJSON_ArrayForEach(answer, answers)
     {
-        if (answer != answers->child ||
-            !busy_is(busy_of(run->summary, run->run))) /* the report itself says that, once */
+        if (answer != answers->child || !run_is_busy(run)) /* the report itself says that, once */
             document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
     }
     snprintf(title, sizeof title, "Messages between members in %s", run->label);

@@ -55,8 +55,7 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
 /* Whether ranks of the run waited for cores, so that what is called compute is also waiting. */
 static int waits_for_cores(const struct report_run *run)
 {
-    return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads ||
-           busy_is(busy_of(run->summary, run->run));
+    return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads || run_is_busy(run);
 }
 
 /* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step.
