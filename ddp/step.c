@@ -41,11 +41,13 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
 }
 
 /* Ends the current phase and begins or resumes another one (PHASES: none) with a single stamp of the device, so that
- * there is no gap between phases. */
+ * there is no gap between phases. The wait for a core is at most the phase: it is read just after the stamp, so that a
+ * switch between the two counts for the phase that ends. */
 static void switch_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
     int64_t wait = t->watch_core && !t->device->asynchronous ? core_wait_ns() : 0;
+    int64_t waited = wait - t->phase_start_wait, lasted = stamp - t->phase_start_stamp;
     if (t->phase != PHASES)
         timeline_add(t->timeline, LANE_HOST,
                      (struct span){.name = phase_name[t->phase],
@@ -53,7 +55,7 @@ static void switch_phase(struct trainer *t, enum step_phase phase)
                                    .returned_ns = now,
                                    .start_ns = t->phase_start_stamp,
                                    .end_ns = stamp,
-                                   .size = {[SIZE_CORE_WAIT] = (size_t)(wait - t->phase_start_wait)},
+                                   .size = {[SIZE_CORE_WAIT] = (size_t)(waited < lasted ? waited : lasted)},
                                    .index = (int)t->phase});
     t->device->phase(phase == PHASES ? NULL : phase_name[phase]);
     t->phase = phase;

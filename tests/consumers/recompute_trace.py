@@ -167,6 +167,8 @@ def measure(step, before):
         if row["start"] != at:
             raise Wrong(f"ProfilerStep#{step['number']}: {row['name']} does not begin where the phase before it ends")
         at = row["end"]
+        if ns(row["args"].get("core_wait_us", 0)) > row["end"] - row["start"]:
+            raise Wrong(f"ProfilerStep#{step['number']}: {row['name']} waits for a core longer than it lasts")
     if at != step["end"]:
         raise Wrong(f"ProfilerStep#{step['number']} does not end with its last phase")
     in_step = [(r["name"].split(":")[1], max(r["start"], step["start"]), min(r["end"], step["end"])) for r in before + step["comm"]]
@@ -780,6 +782,8 @@ def self_test():
     expect_wrong("a row that overlaps another in part", check_nesting, made_up(0, half_in)["rows"])
     gap = [row for row in example(0) if row[1] != "gradient_sync"]
     expect_wrong("a gap between phases", measure, made_up(0, gap)["steps"][0], [])
+    waits = [(*row[:5], {**row[5], "core_wait_us": row[4] + 1}) if row[1] == "gradient_sync" else row for row in example(0)]
+    expect_wrong("a wait for a core that is longer than its phase", measure, made_up(0, waits)["steps"][0], [])
     expect_wrong("NaN", lambda: json.loads("[NaN]", parse_constant=refuse))
     expect_wrong("a figure that differs", Comparison().same, "x", 1, 1.1, 0.01)
 

@@ -57,7 +57,7 @@ static void make_capture(struct capture *c, struct timeline *timeline)
                 made_up_phase(timeline, PHASE_FORWARD, data, forward);
                 made_up_phase(timeline, PHASE_BACKWARD, forward, backward);
             }
-            waits[r][s] = (int64_t)(1.1 * draw() * (double)(backward - forward)); /* of another clock: may be longer */
+            waits[r][s] = (int64_t)(draw() * (double)(backward - forward));
             at[r] = backward;
         }
         for (int b = 0; b < BUCKETS; b++) { /* collectives complete in order */

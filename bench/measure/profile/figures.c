@@ -129,7 +129,7 @@ static void read_phase(const struct profile_figures *f, const struct capture *ca
     for (int i = 0; i < f->steps; i++) {
         const struct step_times *t = &capture->times[f->first + i];
         seconds[i] = 1e-9 * (double)(phase == PHASES ? t->end_ns - t->start_ns : t->phase_ns[phase]);
-        waits[i] = phase == PHASES ? 0 : fmin(1e-9 * (double)t->core_wait_ns[phase], seconds[i]); /* another clock */
+        waits[i] = phase == PHASES ? 0 : 1e-9 * (double)t->core_wait_ns[phase];
     }
 }
 
