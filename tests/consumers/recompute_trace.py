@@ -322,10 +322,10 @@ def compare(ranks, directory, summary):
             check.same(f"{phase} figure", phases[phase][shown], figure(summary, phase), 1e-12)
         of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]
         medians = [statistics.median(values) for values in of_rank]
-        for name, value in [("least", min(medians)), ("most", max(medians)), ("p95_steps", max(map(p95, of_rank)))]:
+        for name, value in [("least", min(medians)), ("most", max(medians)), ("p95_steps", max(percentile(95, values) for values in of_rank))]:
             check.same(f"{phase} {name}", value, 1e3 * phases[phase][name], rounding)
             theirs = phases[phase][name.replace("_steps", "") + "_rank"]
-            ours = p95(of_rank[theirs]) if name == "p95_steps" else medians[theirs]
+            ours = percentile(95, of_rank[theirs]) if name == "p95_steps" else medians[theirs]
             check.same(f"{phase} rank with {name}", ours, value, rounding)
     counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
     if everyone:
@@ -340,16 +340,12 @@ def compare(ranks, directory, summary):
     return check.compared
 
 
-def p95(values):
-    return statistics.quantiles(values, n=100, method="inclusive")[94] if len(values) > 1 else values[0]
+def percentile(percent, values):
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1] if len(values) > 1 else values[0]
 
 
 def core_wait(step, phase):
     return sum(ns(r["args"].get("core_wait_us", 0)) for r in step["phases"] if r["name"] == phase)
-
-
-def quartile(values):
-    return statistics.quantiles(values, n=4, method="inclusive")[0] if len(values) > 1 else values[0]
 
 
 def compare_late(check, ranks, summary, first, rounding):
@@ -359,7 +355,7 @@ def compare_late(check, ranks, summary, first, rounding):
     steps = [[s for s in rank["steps"] if s["number"] >= first] for rank in ranks]
     work = [1e-6 * statistics.median(sum(s["figures"][f"{p}_ms"] for p in names) for s in mine) for mine in steps]
     pace = sorted(work)[(len(ranks) - 1) // 4]
-    quick = {p: [1e-6 * quartile([s["figures"][f"{p}_ms"] - core_wait(s, p) for s in mine]) for mine in steps] for p in names}
+    quick = {p: [1e-6 * percentile(25, [s["figures"][f"{p}_ms"] - core_wait(s, p) for s in mine]) for mine in steps] for p in names}
     beyond = {p: [v - sorted(of_ranks)[(len(ranks) - 1) // 4] for v in of_ranks] for p, of_ranks in quick.items()}
     rows = rows_of_table(summary, "stragglers")
     for row, below in zip(rows, [*rows[1:], None]):
