@@ -21,30 +21,52 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
     json_add_text(json, "mpi_library", job_library());
 }
 
-static void add_environment(cJSON *json)
+cJSON *provenance_environment(enum variables which)
 {
-    /* prefixes of names; SLURM_J would also match SLURM_JWT, a secret token */
-    static const char *const allowed[] = {"OMP_",           "GOMP_",
-                                          "OPENBLAS_",      "BLIS_",
-                                          "MKL_",           "KMP_",
-                                          "MPIR_",          "MPICH",
-                                          "UCX_",           "FI_",
-                                          "HYDRA_",         "GLIBC_TUNABLES",
-                                          "CUDA_",          "NCCL_",
-                                          "SLURM_JOB_ID",   "SLURM_JOB_N",
-                                          "SLURM_JOB_CPUS", "SLURM_N",
-                                          "SLURM_CPUS",     "SLURM_STEP",
-                                          "DDPBENCH_LINK",  "NVIDIA_TF32_OVERRIDE",
-                                          "CUBLAS"};
-    cJSON *environment = cJSON_AddObjectToObject(json, "environment");
+    /* prefixes of names, the first that fits counts; SLURM_J would also match SLURM_JWT, a secret token */
+    static const struct {
+        const char *prefix;
+        enum variables kind;
+    } known[] = {{"MPIR_CVAR_", VARIABLES_EQUAL},
+                 {"MKL_CBWR", VARIABLES_EQUAL},
+                 {"MKL_ENABLE_INSTRUCTIONS", VARIABLES_EQUAL},
+                 {"NCCL_ALGO", VARIABLES_EQUAL},
+                 {"NCCL_PROTO", VARIABLES_EQUAL},
+                 {"NVIDIA_TF32_OVERRIDE", VARIABLES_EQUAL},
+                 {"CUBLAS", VARIABLES_EQUAL},
+                 {"CUDA_VISIBLE_DEVICES", VARIABLES_OF_RANK},
+                 {"SLURM_JOB_ID", VARIABLES_OF_RANK},
+                 {"SLURM_JOB_N", VARIABLES_OF_RANK},
+                 {"SLURM_JOB_CPUS", VARIABLES_OF_RANK},
+                 {"SLURM_N", VARIABLES_OF_RANK},
+                 {"SLURM_CPUS", VARIABLES_OF_RANK},
+                 {"SLURM_STEP", VARIABLES_OF_RANK},
+                 {"OMP_", VARIABLES_LIKELY_EQUAL},
+                 {"GOMP_", VARIABLES_LIKELY_EQUAL},
+                 {"OPENBLAS_", VARIABLES_LIKELY_EQUAL},
+                 {"BLIS_", VARIABLES_LIKELY_EQUAL},
+                 {"MKL_", VARIABLES_LIKELY_EQUAL},
+                 {"KMP_", VARIABLES_LIKELY_EQUAL},
+                 {"MPIR_", VARIABLES_LIKELY_EQUAL},
+                 {"MPICH", VARIABLES_LIKELY_EQUAL},
+                 {"UCX_", VARIABLES_LIKELY_EQUAL},
+                 {"FI_", VARIABLES_LIKELY_EQUAL},
+                 {"HYDRA_", VARIABLES_LIKELY_EQUAL},
+                 {"GLIBC_TUNABLES", VARIABLES_LIKELY_EQUAL},
+                 {"CUDA_", VARIABLES_LIKELY_EQUAL},
+                 {"NCCL_", VARIABLES_LIKELY_EQUAL},
+                 {"DDPBENCH_LINK", VARIABLES_LIKELY_EQUAL}};
+    cJSON *environment = cJSON_CreateObject();
     for (char **e = environ; *e; e++)
-        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-            if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (!strncmp(*e, known[i].prefix, strlen(known[i].prefix)) && strchr(*e, '=')) {
                 char name[128];
                 snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                json_add_text(environment, name, strchr(*e, '=') + 1);
+                if (which == VARIABLES_ALL || which == known[i].kind)
+                    json_add_text(environment, name, strchr(*e, '=') + 1);
                 break;
             }
+    return environment;
 }
 
 cJSON *provenance_create(const char *mode, const char *label, const struct command *command)
@@ -101,7 +123,7 @@ const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ra
 
 int provenance_write(const struct results *results, cJSON *json)
 {
-    add_environment(json);
+    cJSON_AddItemToObject(json, "environment", provenance_environment(VARIABLES_ALL));
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text)
