@@ -21,51 +21,35 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
     json_add_text(json, "mpi_library", job_library());
 }
 
-cJSON *provenance_environment(enum variables which)
+/* Returns what kind of variable an entry of the environment is; VARIABLES_ALL: none that may affect a run. */
+static enum variables variable_kind(const char *entry)
 {
     /* prefixes of names, the first that fits counts; SLURM_J would also match SLURM_JWT, a secret token */
-    static const struct {
-        const char *prefix;
-        enum variables kind;
-    } known[] = {{"MPIR_CVAR_", VARIABLES_EQUAL},
-                 {"MKL_CBWR", VARIABLES_EQUAL},
-                 {"MKL_ENABLE_INSTRUCTIONS", VARIABLES_EQUAL},
-                 {"NCCL_ALGO", VARIABLES_EQUAL},
-                 {"NCCL_PROTO", VARIABLES_EQUAL},
-                 {"NVIDIA_TF32_OVERRIDE", VARIABLES_EQUAL},
-                 {"CUBLAS", VARIABLES_EQUAL},
-                 {"CUDA_VISIBLE_DEVICES", VARIABLES_OF_RANK},
-                 {"SLURM_JOB_ID", VARIABLES_OF_RANK},
-                 {"SLURM_JOB_N", VARIABLES_OF_RANK},
-                 {"SLURM_JOB_CPUS", VARIABLES_OF_RANK},
-                 {"SLURM_N", VARIABLES_OF_RANK},
-                 {"SLURM_CPUS", VARIABLES_OF_RANK},
-                 {"SLURM_STEP", VARIABLES_OF_RANK},
-                 {"OMP_", VARIABLES_LIKELY_EQUAL},
-                 {"GOMP_", VARIABLES_LIKELY_EQUAL},
-                 {"OPENBLAS_", VARIABLES_LIKELY_EQUAL},
-                 {"BLIS_", VARIABLES_LIKELY_EQUAL},
-                 {"MKL_", VARIABLES_LIKELY_EQUAL},
-                 {"KMP_", VARIABLES_LIKELY_EQUAL},
-                 {"MPIR_", VARIABLES_LIKELY_EQUAL},
-                 {"MPICH", VARIABLES_LIKELY_EQUAL},
-                 {"UCX_", VARIABLES_LIKELY_EQUAL},
-                 {"FI_", VARIABLES_LIKELY_EQUAL},
-                 {"HYDRA_", VARIABLES_LIKELY_EQUAL},
-                 {"GLIBC_TUNABLES", VARIABLES_LIKELY_EQUAL},
-                 {"CUDA_", VARIABLES_LIKELY_EQUAL},
-                 {"NCCL_", VARIABLES_LIKELY_EQUAL},
-                 {"DDPBENCH_LINK", VARIABLES_LIKELY_EQUAL}};
+    enum { MOST = 16 };
+    static const char *const prefix[][MOST] = {
+        [VARIABLES_EQUAL] = {"MPIR_CVAR_", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NCCL_ALGO", "NCCL_PROTO",
+                             "NVIDIA_TF32_OVERRIDE", "CUBLAS"},
+        [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "SLURM_JOB_ID", "SLURM_JOB_N",
+                               "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP"},
+        [VARIABLES_LIKELY_EQUAL] = {"OMP_", "GOMP_", "OPENBLAS_", "BLIS_", "MKL_", "KMP_", "MPIR_", "MPICH", "UCX_",
+                                    "FI_", "HYDRA_", "GLIBC_TUNABLES", "CUDA_", "NCCL_", "DDPBENCH_LINK"}};
+    for (int kind = VARIABLES_EQUAL; kind <= VARIABLES_LIKELY_EQUAL; kind++)
+        for (int i = 0; i < MOST && prefix[kind][i]; i++)
+            if (!strncmp(entry, prefix[kind][i], strlen(prefix[kind][i])) && strchr(entry, '='))
+                return (enum variables)kind;
+    return VARIABLES_ALL;
+}
+
+cJSON *provenance_environment(enum variables which)
+{
     cJSON *environment = cJSON_CreateObject();
-    for (char **e = environ; *e; e++)
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (!strncmp(*e, known[i].prefix, strlen(known[i].prefix)) && strchr(*e, '=')) {
-                char name[128];
-                snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                if (which == VARIABLES_ALL || which == known[i].kind)
-                    json_add_text(environment, name, strchr(*e, '=') + 1);
-                break;
-            }
+    for (char **e = environ; *e; e++) {
+        char name[128];
+        enum variables kind = variable_kind(*e);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
+        if (kind != VARIABLES_ALL && (which == VARIABLES_ALL || which == kind))
+            json_add_text(environment, name, strchr(*e, '=') + 1);
+    }
     return environment;
 }
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # ranks_differ.sh - ranks that are started differently: what must be equal is refused before anything is measured, by name and
 # with both values; what may differ is measured, noted, and recorded for each rank. Runs BUILD_DIR/ddpbench.
+# Names with $ are words of the program:
+# shellcheck disable=SC2016
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
