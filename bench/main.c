@@ -1,11 +1,15 @@
 /* main.c - the program: reads the command line and runs the command. */
 #include "allreduce/allreduce.h"
 #include "base/files.h"
+#include "base/version.h"
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"
+#include "ddp/data.h"
+#include "ddp/facts.h"
 #include "ddp/job.h"
 #include "isolate/isolate.h"
 #include "kernels/blas.h"
+#include "kernels/early_option.h"
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
 #include "kernels/launcher.h"
@@ -69,6 +73,22 @@ static int asks_for_text(int argc, char *const argv[])
     return 0;
 }
 
+/* Lists what must be equal on all ranks. */
+static void list_facts(struct facts *facts, int argc, char *const argv[])
+{
+    const char *data = early_option(argc, argv, "data", 0), *digest = early_option(argc, argv, "data-digest", 0);
+    cJSON *environment = provenance_environment(VARIABLES_EQUAL), *variable;
+    facts_add(facts, "the version of ddpbench", version_text());
+    facts_add_words(facts, argc, argv);
+    if (data && data_kind_of(data) != DATA_SYNTHETIC)
+        facts_add_file(facts, data, digest && !strcmp(digest, "all"));
+    cJSON_ArrayForEach(variable, environment)
+    {
+        facts_add(facts, variable->string, variable->valuestring);
+    }
+    cJSON_Delete(environment);
+}
+
 /* Writes buffered standard output. Returns `status`, a command's exit status; or STATUS_FAILED, after an error message,
  * if the output could not be written and the command has not reported a failure itself. */
 static int flush_output(int status)
@@ -83,6 +103,7 @@ static int flush_output(int status)
 int main(int argc, char *argv[])
 {
     struct job job;
+    struct facts facts = {0};
     const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     const struct command_row *command = name ? find_command(name) : NULL;
     exit_handlers_install((int)launcher_rank());
@@ -91,8 +112,9 @@ int main(int argc, char *argv[])
     blas_choose_kernels();
     reexec_set_waiting(argc, argv);
     reexec_if_needed(argv);
-    /* every rank prints the error: if ranks cannot communicate, rank 0 cannot report for all */
-    if (job_begin(&job, argc, argv) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
+    /* every rank prints an error that job_begin leaves: if ranks cannot communicate, rank 0 cannot report for all */
+    list_facts(&facts, argc, argv);
+    if (job_begin(&job, argc, argv, &facts) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
         error_print();
         job_end(&job);
         return STATUS_FAILED;

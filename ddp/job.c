@@ -2,6 +2,7 @@
 #include "ddp/job.h"
 
 #include "ddp/backoff.h"
+#include "ddp/facts.h"
 #include "ddp/watchdog.h"
 #include "kernels/early_option.h"
 #include "kernels/error.h"
@@ -195,6 +196,24 @@ static double share_of_cores(const struct job *job)
     return round(1e9 * cores) / 1e9; /* rounds, so that 6 CPUs shared by 3 ranks give 2, not 1.9999999999999998 */
 }
 
+/* Ends the other ranks of this host if this rank fails before MPI has started or after MPI_Finalize, because the
+ * launcher would let them wait or continue. This rank ends after them: Open MPI's mpirun may hang if a rank fails while
+ * another one is killed. */
+static int siblings_rank, siblings_size;
+static void end_siblings(int status)
+{
+    (void)status;
+    siblings_kill(siblings_rank, siblings_size);
+}
+
+/* Makes fatal() end the ranks of this host without MPI. */
+static void end_without_mpi(int rank, int size)
+{
+    siblings_rank = rank;
+    siblings_size = size;
+    fatal_set_job(rank, end_siblings);
+}
+
 static int starting; /* 1: MPI_Init is running */
 
 /* An atexit handler: if MPI_Init ends the process, explains MPI's error message. */
@@ -232,18 +251,34 @@ static double early_timeout(int argc, char *const argv[])
     return good ? seconds : strtod(JOB_TIMEOUT_S, NULL);
 }
 
-int job_begin(struct job *job, int argc, char *const argv[])
+/* Compares this rank's facts with rank 0's. All versions of the program exchange the same messages up to the end of
+ * this function, and nothing before it. Returns 0; or -1 on every rank, reported by rank 0. */
+static int compare_facts(const struct job *job, const struct facts *mine)
+{
+    struct facts *first = allocate(1, sizeof *first);
+    if (job->rank == 0)
+        *first = *mine;
+    wait_for_all(job, "comparing command lines", 0);
+    MPI_Bcast(first, sizeof *first, MPI_BYTE, 0, MPI_COMM_WORLD);
+    watchdog_arrived(job->watchdog);
+    int status = facts_check(first, mine);
+    free(first);
+    return job_agree(job, status);
+}
+
+int job_begin(struct job *job, int argc, char *const argv[], const struct facts *facts)
 {
     long ranks;
     launcher_of_several(&ranks);
     *job = (struct job){.watchdog = watchdog_create((int)launcher_rank(), (int)ranks)};
     watchdog_limit(job->watchdog, early_timeout(argc, argv));
-    fatal_set_job((int)launcher_rank(), NULL);
+    end_without_mpi((int)launcher_rank(), (int)ranks);
     start_mpi(job);
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     fatal_set_job(job->rank, end_job);
     exit_handlers_install(job->rank); /* install again, because MPI may have loaded libraries that handle signals */
+    int differ = facts ? compare_facts(job, facts) : 0;
     find_places(job);
     job->cores = share_of_cores(job);
     job_set_crowded(job, job->cores < 1);
@@ -252,16 +287,7 @@ int job_begin(struct job *job, int argc, char *const argv[])
     job_board_create(&doings, job, watchdog_board_bytes);
     watchdog_show(job->watchdog, job->rank, job->size, doings.part);
     watchdog_arrived(job->watchdog);
-    return refuse_singletons(job->size);
-}
-
-/* Ends the other ranks of this host if this rank fails after MPI_Finalize, because the launcher would let them
- * continue. This rank ends after them: Open MPI's mpirun may hang if a rank fails while another one is killed. */
-static int ending_rank, ending_size;
-static void end_siblings(int status)
-{
-    (void)status;
-    siblings_kill(ending_rank, ending_size);
+    return differ ? -1 : refuse_singletons(job->size);
 }
 
 void job_end(struct job *job)
@@ -272,9 +298,7 @@ void job_end(struct job *job)
     wait_for_all(job, "ending MPI", 0);
     job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
-    ending_rank = job->rank;
-    ending_size = job->size;
-    fatal_set_job(job->rank, end_siblings);
+    end_without_mpi(job->rank, job->size);
     if (job->hosts > 1) {
         /* Work around MPICH 4.0 over UCX's TCP: a rank in MPI_Finalize stops answering its peers, so that a peer with
          * data to flush waits forever, unless all ranks enter it together: they sleep until each is scheduled again. */

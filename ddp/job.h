@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+struct facts;
 struct watchdog;
 
 struct job {
@@ -27,10 +28,11 @@ struct job {
 #define JOB_TIMEOUT_S "300"
 enum { JOB_MOST_TIMEOUT_S = 1000000 };
 
-/* Starts the watchdog, with --timeout from the command line (argc 0, argv NULL: the default), then MPI, and finds the
- * ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, if a launcher started several ranks
- * that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
-int job_begin(struct job *job, int argc, char *const argv[]);
+/* Starts the watchdog, with --timeout from the command line (argc 0, argv NULL: the default), then MPI, compares the
+ * facts of all ranks (NULL on all ranks: none), and finds the ranks and hosts. Makes fatal() end the whole job. Returns
+ * 0; or -1 on every rank if ranks have different facts, reported on rank 0, or if a launcher started several ranks that
+ * MPI sees as jobs of one rank each (the wrong launcher for this MPI), reported on each. */
+int job_begin(struct job *job, int argc, char *const argv[], const struct facts *facts);
 
 /* Returns -1, reported, for a single rank without a launcher in a Slurm job with several tasks or nodes, where the job
  * script must have omitted srun or mpirun. Otherwise returns 0. */

@@ -21,30 +21,36 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
     json_add_text(json, "mpi_library", job_library());
 }
 
-static void add_environment(cJSON *json)
+/* Returns what kind of variable an entry of the environment is; VARIABLES_ALL: none that may affect a run. */
+static enum variables variable_kind(const char *entry)
 {
-    /* prefixes of names; SLURM_J would also match SLURM_JWT, a secret token */
-    static const char *const allowed[] = {"OMP_",           "GOMP_",
-                                          "OPENBLAS_",      "BLIS_",
-                                          "MKL_",           "KMP_",
-                                          "MPIR_",          "MPICH",
-                                          "UCX_",           "FI_",
-                                          "HYDRA_",         "GLIBC_TUNABLES",
-                                          "CUDA_",          "NCCL_",
-                                          "SLURM_JOB_ID",   "SLURM_JOB_N",
-                                          "SLURM_JOB_CPUS", "SLURM_N",
-                                          "SLURM_CPUS",     "SLURM_STEP",
-                                          "DDPBENCH_LINK",  "NVIDIA_TF32_OVERRIDE",
-                                          "CUBLAS"};
-    cJSON *environment = cJSON_AddObjectToObject(json, "environment");
-    for (char **e = environ; *e; e++)
-        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-            if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
-                char name[128];
-                snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                json_add_text(environment, name, strchr(*e, '=') + 1);
-                break;
-            }
+    /* prefixes of names, the first that fits counts; SLURM_J would also match SLURM_JWT, a secret token */
+    enum { MOST = 16 };
+    static const char *const prefix[][MOST] = {
+        [VARIABLES_EQUAL] = {"MPIR_CVAR_", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NCCL_ALGO", "NCCL_PROTO",
+                             "NVIDIA_TF32_OVERRIDE", "CUBLAS"},
+        [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "SLURM_JOB_ID", "SLURM_JOB_N",
+                               "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP"},
+        [VARIABLES_LIKELY_EQUAL] = {"OMP_", "GOMP_", "OPENBLAS_", "BLIS_", "MKL_", "KMP_", "MPIR_", "MPICH", "UCX_",
+                                    "FI_", "HYDRA_", "GLIBC_TUNABLES", "CUDA_", "NCCL_", "DDPBENCH_LINK"}};
+    for (int kind = VARIABLES_EQUAL; kind <= VARIABLES_LIKELY_EQUAL; kind++)
+        for (int i = 0; i < MOST && prefix[kind][i]; i++)
+            if (!strncmp(entry, prefix[kind][i], strlen(prefix[kind][i])) && strchr(entry, '='))
+                return (enum variables)kind;
+    return VARIABLES_ALL;
+}
+
+cJSON *provenance_environment(enum variables which)
+{
+    cJSON *environment = cJSON_CreateObject();
+    for (char **e = environ; *e; e++) {
+        char name[128];
+        enum variables kind = variable_kind(*e);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
+        if (kind != VARIABLES_ALL && (which == VARIABLES_ALL || which == kind))
+            json_add_text(environment, name, strchr(*e, '=') + 1);
+    }
+    return environment;
 }
 
 cJSON *provenance_create(const char *mode, const char *label, const struct command *command)
@@ -101,7 +107,7 @@ const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ra
 
 int provenance_write(const struct results *results, cJSON *json)
 {
-    add_environment(json);
+    cJSON_AddItemToObject(json, "environment", provenance_environment(VARIABLES_ALL));
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text)

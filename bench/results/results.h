@@ -82,6 +82,12 @@ const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ra
 /* Adds to run.json: the communication backend, its version (NCCL) or kind of progress (MPI), and the MPI library. */
 void provenance_add_comm(cJSON *json, const struct comm *comm);
 
+/* Returns the environment variables that may affect a run, as a JSON object that the caller owns: those that change
+ * arithmetic or that libraries need alike on all ranks (VARIABLES_EQUAL); those that are usually alike
+ * (VARIABLES_LIKELY_EQUAL); those that launchers set for each rank (VARIABLES_OF_RANK); or all. */
+enum variables { VARIABLES_ALL, VARIABLES_EQUAL, VARIABLES_OF_RANK, VARIABLES_LIKELY_EQUAL };
+cJSON *provenance_environment(enum variables which);
+
 /* Adds to the JSON the environment variables that may affect a run. Rank 0 writes the JSON as run.json. Deletes the
  * JSON on every rank. Returns 0; or -1, reported. */
 int provenance_write(const struct results *results, cJSON *json);

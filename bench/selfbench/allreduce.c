@@ -21,7 +21,7 @@ int main(int argc, char *argv[])
     struct timing_options options = {.warmup_iters = 5, .cycles = ROUNDS};
     struct comm_options comm = {.library = COMM_MPI};
     size_t bytes[SIZES], n, agree = 0;
-    if (job_begin(&job, argc, argv))
+    if (job_begin(&job, argc, argv, NULL))
         FATAL("%s", error_text());
     if (argc > 1)
         FATAL("unknown option '%s'; there are none", argv[1]);

@@ -588,7 +588,7 @@ TEST(a_job_finds_its_comm)
 
 int main(void)
 {
-    if (job_begin(&job, 0, NULL))
+    if (job_begin(&job, 0, NULL, NULL))
         return 1;
     placed = job;
     find_ways();

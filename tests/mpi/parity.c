@@ -1059,7 +1059,7 @@ END_TEST
 
 int main(void)
 {
-    if (job_begin(&job, 0, NULL))
+    if (job_begin(&job, 0, NULL, NULL))
         return 1;
     if (!on_device_is_there()) { /* after MPI_Init: if ranks ended before it, SIGPIPE could end mpiexec */
         job_end(&job);

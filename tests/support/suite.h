@@ -38,7 +38,7 @@
 #define SUITE_OF_RANKS(name, job, setup, teardown)                                                                     \
     int main(void)                                                                                                     \
     {                                                                                                                  \
-        return job_begin(&(job), 0, NULL) ? 1 : suite_run_ranks(suite_of_tests(name, setup, teardown), &(job));        \
+        return job_begin(&(job), 0, NULL, NULL) ? 1 : suite_run_ranks(suite_of_tests(name, setup, teardown), &(job));  \
     }
 
 /* Adds a test to the program's tests, which run in the order of their line numbers. Called by TEST. */

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- from the command line to the exit status ---- */
 
@@ -70,6 +71,7 @@ int harness_open(struct harness *h, const struct job *job, const struct harness_
     h->comm.shares_gpu = options->device.share_gpu;
     if (job_agree(job, h->threads < 0 ? -1 : 0) || open_device(&h->opened, job, &options->device, h->threads))
         return -1;
+    h->ranks = harness_find_ranks(h);
     return job_agree(job, monitor_create(&h->monitor, job, options->monitor.cpu, options->monitor.gpu));
 }
 
@@ -119,7 +121,11 @@ cJSON *harness_run_json(const struct harness *h, const char *mode, const struct 
 
 int harness_write_run_json(const struct harness *h, const struct results *results, cJSON *json)
 {
-    host_describe(&h->host, h->job, json);
+    const cJSON *member;
+    cJSON_ArrayForEach(member, h->ranks)
+    {
+        cJSON_AddItemToObject(json, member->string, cJSON_Duplicate(member, 1));
+    }
     return job_agree(h->job, provenance_write(results, json));
 }
 
@@ -141,6 +147,7 @@ int harness_close(struct harness *h, int status, int print_directory)
     if (!status && print_directory && h->job->rank == 0)
         fprintf(stderr, "Results: %s\n", h->results.directory);
     monitor_destroy(h->monitor);
+    cJSON_Delete(h->ranks);
     return status;
 }
 
@@ -166,6 +173,23 @@ struct busy harness_busy(const struct harness *h)
     return o->seconds > 0 && o->share >= 0 ? (struct busy){o->share, o->machine_cores} : (struct busy){NAN, NAN};
 }
 
+/* Adds one note on all facts that differ between ranks. */
+static void add_differences(const cJSON *differences, cJSON *summary)
+{
+    char *text = NULL;
+    size_t length = 0;
+    const cJSON *words;
+    FILE *out = text_begin(&text, &length);
+    cJSON_ArrayForEach(words, differences)
+    {
+        fprintf(out, "%s%s", words != differences->child ? "; in " : "Warning: ranks differ in ", words->valuestring);
+    }
+    text_end(out);
+    if (*text)
+        results_add_sentence(summary, "notes", "%s. The values of each rank are in run.json.", text);
+    free(text);
+}
+
 void harness_add_findings(const struct harness *h, const char *first, cJSON *summary)
 {
     enum { MOST = 24 };
@@ -175,6 +199,7 @@ void harness_add_findings(const struct harness *h, const char *first, cJSON *sum
                              "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
                              "include scheduling delays, which differ between ranks.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
+    add_differences(cJSON_GetObjectItemCaseSensitive(h->ranks, "rank_differences"), summary);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
     json_add_number(others, "cores", used.share * used.cores);
     json_add_number(others, "machine_cores", used.cores);

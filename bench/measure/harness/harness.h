@@ -52,6 +52,7 @@ struct harness {
     struct host_facts host;
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */
+    cJSON *ranks;             /* on rank 0, what harness_find_ranks returns */
     struct monitor *monitor;
     struct other_processes other_processes;
     struct results results;
@@ -60,6 +61,12 @@ struct harness {
 /* Starts the watchdog, gathers facts about the machine, and opens device and monitors. All ranks call this function and
  * those down to harness_close. Returns 0; or -1 on every rank, reported by rank 0. Always end with harness_close. */
 int harness_open(struct harness *harness, const struct job *job, const struct harness_options *options);
+
+/* Returns on rank 0 the members of run.json on ranks and hosts, which the caller deletes: "ranks", each with its host,
+ * machine, binding and facts (threads, CPUs, BLAS, GPU, variables of the environment that not all ranks have alike);
+ * "hosts"; "rank_differences", the facts that differ, in words. On other ranks they are empty. All ranks call it.
+ */
+cJSON *harness_find_ranks(const struct harness *harness);
 
 /* Checks that what each rank needs for its largest messages, in bytes of host memory and on its GPU, fits into what all
  * ranks of the machine, and of the GPU, have free together. option: the option that sizes them, for the message. All

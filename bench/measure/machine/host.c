@@ -1,7 +1,6 @@
 /* host.c - facts about this machine, from hwloc and the kernel. */
 #include "machine/machine.h"
 
-#include "base/json.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -171,34 +170,4 @@ struct host_cpu_time host_cpu_time(void)
         now.all = now.used + tick * (double)(idle + wait + irq + soft);
     }
     return now;
-}
-
-void host_describe(const struct host_facts *host, const struct job *job, cJSON *json)
-{
-    struct host_facts *all = allocate((size_t)job->size, sizeof *all);
-    int *machine = allocate((size_t)job->size, sizeof *machine);
-    job_gather(job, host, sizeof *host, all);
-    job_gather(job, &job->machine, sizeof *machine, machine);
-    cJSON *ranks = cJSON_AddArrayToObject(json, "ranks");
-    cJSON *hosts = cJSON_AddObjectToObject(json, "hosts");
-    for (int r = 0; r < job->size; r++) {
-        cJSON *rank = json_add_row(ranks);
-        cJSON_AddNumberToObject(rank, "rank", r);
-        cJSON_AddStringToObject(rank, "host", all[r].name);
-        cJSON_AddNumberToObject(rank, "machine", machine[r]); /* hosts that are containers may share a machine */
-        cJSON_AddStringToObject(rank, "binding", all[r].binding);
-        if (cJSON_GetObjectItemCaseSensitive(hosts, all[r].name))
-            continue;
-        cJSON *facts = cJSON_AddObjectToObject(hosts, all[r].name);
-        cJSON_AddStringToObject(facts, "cpu", all[r].cpu);
-        cJSON_AddStringToObject(facts, "kernel", all[r].kernel);
-        cJSON_AddNumberToObject(facts, "packages", all[r].packages);
-        cJSON_AddNumberToObject(facts, "numa_nodes", all[r].numa_nodes);
-        cJSON_AddNumberToObject(facts, "cores", all[r].cores);
-        cJSON_AddNumberToObject(facts, "pus", all[r].pus);
-        cJSON_AddNumberToObject(facts, "memory_bytes", (double)all[r].memory_bytes);
-        cJSON_AddNumberToObject(facts, "l3_bytes", (double)all[r].l3_bytes);
-    }
-    free(machine);
-    free(all);
 }

@@ -29,9 +29,6 @@ struct host_facts {
 /* Fills the facts from hwloc and the kernel; unknown facts are empty or 0. */
 void host_facts(struct host_facts *facts);
 
-/* Adds all ranks with their CPU bindings, and the facts of their hosts, to a JSON object. All ranks call. */
-void host_describe(const struct host_facts *host, const struct job *job, cJSON *json);
-
 /* Returns the number of threads of a rank: `requested`; if that is 0, OMP_NUM_THREADS; if that is not set, one per
  * logical CPU of the rank. Returns -1, reported, if the variable is not a number from 1 to HOST_MOST_THREADS. */
 enum { HOST_MOST_THREADS = 4096 };

@@ -11,6 +11,7 @@
 #define HUGE_COUNT      1e15
 
 static const char *const wire_dtype_names[] = {"fp32", "bf16", NULL};
+static const char *const data_digest_names[] = {"sampled", "all", NULL};
 const char *const regime_name[] = {"active", "warmup", NULL};
 
 /* clang-format off */
@@ -61,6 +62,8 @@ static const struct option batch_rows[] = {
      .high = 1e6, .help = "micro-batches a step; gradients are reduced in the last one only (with --shard gradients in each)"},
     {.name = "data", .common = 1, .kind = &option_path, .offset = FIELD(data), .initial = "synthetic",
      .help = "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
+    {.name = "data-digest", .kind = &option_choice, .offset = FIELD(data_digest), .initial = "sampled", .choices = data_digest_names,
+     .help = "what is compared, besides the size, to see that all ranks read the same --data: sampled (first and last MiB, 64 blocks between), or all bytes"},
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},
     {.name = "data-workers", .also = "num-workers workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,

@@ -40,6 +40,7 @@ struct training_options {
     size_t batch_size, batch_size_per_rank; /* sequences in a step: on all ranks; on each rank (0: not given) */
     size_t grad_accumulation;
     const char *data;
+    int data_digest; /* what job_begin compares of the data, which has read it from the command line */
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;

@@ -31,7 +31,7 @@ int main(int argc, char *argv[])
         fprintf(stderr, "Usage: mpirun -n RANKS delayed_benchmark MICROSECONDS [OPTION VALUE]..., as of ddpbench\n");
         return 2;
     }
-    if (job_begin(&job, 0, NULL))
+    if (job_begin(&job, 0, NULL, NULL))
         return 1;
     delay_ns = (int64_t)(1e3 * microseconds);
     run_options_add(&table, &run);

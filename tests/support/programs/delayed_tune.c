@@ -50,7 +50,7 @@ int main(int argc, char *argv[])
 {
     struct job job;
     static struct option_table table;
-    if (argc < 4 || job_begin(&job, 0, NULL)) {
+    if (argc < 4 || job_begin(&job, 0, NULL, NULL)) {
         fprintf(stderr,
                 "Usage: mpirun -n RANKS delayed_tune MICROSECONDS MIB GAIN [OPTION VALUE]..., as of ddpbench tune\n");
         return 2;

@@ -1,0 +1,156 @@
+/* ranks.c - where each rank runs and with what, for run.json, and what differs between ranks, for the notes. */
+#include "harness/harness.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "ddp/facts.h"
+#include "kernels/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What rank 0 gets from each rank. Variables of the environment are facts whose names begin with $. */
+struct rank_record {
+    struct host_facts host;
+    int machine;
+    struct facts facts;
+};
+
+static void list_facts(struct facts *facts, const struct harness *h)
+{
+    char text[160];
+    struct blas_facts blas;
+    cJSON *environment = provenance_environment(VARIABLES_LIKELY_EQUAL), *variable;
+    blas_describe(&blas);
+    snprintf(text, sizeof text, "%d", h->threads);
+    facts_add(facts, "threads", text);
+    snprintf(text, sizeof text, "%.4g", h->job->cores);
+    facts_add(facts, "logical CPUs of the rank", text);
+    facts_add(facts, "BLAS", products_words(&blas, text));
+    facts_add(facts, "CPU", h->host.cpu);
+    snprintf(text, sizeof text, "%d", h->host.pus);
+    facts_add(facts, "logical CPUs of the host", text);
+    facts_add(facts, "GPU", h->opened.gpu.name);
+    cJSON_ArrayForEach(variable, environment)
+    {
+        snprintf(text, sizeof text, "$%s", variable->string);
+        facts_add(facts, text, variable->valuestring);
+    }
+    cJSON_Delete(environment);
+}
+
+static cJSON *facts_json(struct facts *facts)
+{
+    cJSON *json = cJSON_CreateObject();
+    char *rest = facts->text;
+    for (char *name, *value; (name = strsep(&rest, "\t")) && (value = strsep(&rest, "\n"));)
+        json_add_text(json, name, value);
+    return json;
+}
+
+/* If a fact differs between the ranks, adds its values in words to the list and returns 1; otherwise returns 0. */
+static int add_difference(cJSON *list, cJSON *const *facts, int ranks, const char *name)
+{
+    enum { SHOWN = 3 };
+    const char *value[SHOWN];
+    int count[SHOWN] = {0}, first[SHOWN], values = 0, more = 0;
+    char *text = NULL;
+    size_t length = 0;
+    for (int r = 0; r < ranks; r++) {
+        const char *its = json_string(facts[r], name);
+        int i = 0;
+        while (i < values && strcmp(value[i], its) != 0)
+            i++;
+        if (i == SHOWN) {
+            more++;
+            continue;
+        }
+        if (i == values) {
+            value[i] = its;
+            first[values++] = r;
+        }
+        count[i]++;
+    }
+    if (values < 2)
+        return 0;
+    FILE *out = text_begin(&text, &length);
+    fprintf(out, "%s: ", name);
+    for (int i = 0; i < values; i++) {
+        fprintf(out, "%s%s on ", i ? ", " : "", *value[i] ? value[i] : "nothing");
+        fprintf(out, count[i] == 1 ? "rank %d" : "%d ranks such as %d", count[i] == 1 ? first[i] : count[i], first[i]);
+    }
+    if (more)
+        fprintf(out, ", other values on %d", more);
+    text_end(out);
+    cJSON_AddItemToArray(list, json_text(text));
+    free(text);
+    return 1;
+}
+
+/* Returns a list of the facts that differ, in words. A rank that lacks one gets it as null; variables of the
+ * environment that do not differ are deleted. */
+static cJSON *find_differences(cJSON *const *facts, int ranks)
+{
+    cJSON *list = cJSON_CreateArray(), *names = cJSON_CreateObject(), *fact;
+    for (int r = 0; r < ranks; r++)
+        cJSON_ArrayForEach(fact, facts[r])
+        {
+            if (!cJSON_HasObjectItem(names, fact->string))
+                cJSON_AddNullToObject(names, fact->string);
+        }
+    cJSON_ArrayForEach(fact, names)
+    {
+        int differs = add_difference(list, facts, ranks, fact->string);
+        for (int r = 0; r < ranks; r++)
+            if (differs && !cJSON_HasObjectItem(facts[r], fact->string))
+                cJSON_AddNullToObject(facts[r], fact->string);
+            else if (!differs && *fact->string == '$')
+                cJSON_DeleteItemFromObjectCaseSensitive(facts[r], fact->string);
+    }
+    cJSON_Delete(names);
+    return list;
+}
+
+static void add_host(cJSON *hosts, const struct host_facts *host)
+{
+    char name[HOST_TEXT];
+    snprintf(name, sizeof name, "%s", host->name);
+    if (cJSON_GetObjectItemCaseSensitive(hosts, name))
+        return;
+    cJSON *facts = cJSON_AddObjectToObject(hosts, name);
+    json_add_text(facts, "cpu", host->cpu);
+    json_add_text(facts, "kernel", host->kernel);
+    cJSON_AddNumberToObject(facts, "packages", host->packages);
+    cJSON_AddNumberToObject(facts, "numa_nodes", host->numa_nodes);
+    cJSON_AddNumberToObject(facts, "cores", host->cores);
+    cJSON_AddNumberToObject(facts, "pus", host->pus);
+    cJSON_AddNumberToObject(facts, "memory_bytes", (double)host->memory_bytes);
+    cJSON_AddNumberToObject(facts, "l3_bytes", (double)host->l3_bytes);
+}
+
+cJSON *harness_find_ranks(const struct harness *h)
+{
+    int size = h->job->size;
+    struct rank_record *mine = allocate(1, sizeof *mine), *all = allocate((size_t)size, sizeof *all);
+    cJSON *json = cJSON_CreateObject(), **facts = allocate((size_t)size, sizeof *facts);
+    cJSON *ranks = cJSON_AddArrayToObject(json, "ranks"), *hosts = cJSON_AddObjectToObject(json, "hosts");
+    mine->host = h->host;
+    mine->machine = h->job->machine;
+    list_facts(&mine->facts, h);
+    job_gather_first(h->job, mine, sizeof *mine, all);
+    for (int r = 0; r < size && h->job->rank == 0; r++) {
+        cJSON *rank = json_add_row(ranks);
+        cJSON_AddNumberToObject(rank, "rank", r);
+        json_add_text(rank, "host", all[r].host.name);
+        cJSON_AddNumberToObject(rank, "machine", all[r].machine); /* hosts that are containers may share a machine */
+        json_add_text(rank, "binding", all[r].host.binding);
+        cJSON_AddItemToObject(rank, "facts", facts[r] = facts_json(&all[r].facts));
+        add_host(hosts, &all[r].host);
+    }
+    cJSON_AddItemToObject(json, "rank_differences", find_differences(facts, h->job->rank ? 0 : size));
+    free(facts);
+    free(all);
+    free(mine);
+    return json;
+}

@@ -1,0 +1,181 @@
+/* facts.c - lists facts of a rank, and compares them with rank 0's. */
+#include "ddp/facts.h"
+
+#include "ddp/read_fully.h"
+#include "kernels/error.h"
+#include "kernels/random.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- listing ---- */
+
+/* Returns the digest of more bytes: FNV-1a over words of 8 bytes, each mixed by SplitMix64's finaliser (random.h). */
+static uint64_t add_bytes(uint64_t digest, const char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + at, n - at < 8 ? n - at : 8);
+        digest = random_bits((digest ^ word) * 0x100000001b3u + n);
+    }
+    return digest;
+}
+
+/* Copies a text without its zero byte, with a space for a tab or a new line. Returns its end. */
+static char *put(char *to, const char *text)
+{
+    for (; *text; text++)
+        *to++ = strchr("\t\n", *text) ? ' ' : *text;
+    return to;
+}
+
+void facts_add(struct facts *facts, const char *name, const char *value)
+{
+    size_t names = strlen(name), values = strlen(value);
+    char *line = facts->text + facts->bytes, *end = line;
+    facts->digest += add_bytes(add_bytes(0, name, names + 1), value, values + 1); /* in any order */
+    if (facts->bytes + names + values + sizeof "\t\n" > FACTS_TEXT)
+        return;
+    end = put(end, name);
+    *end++ = '\t';
+    end = put(end, value);
+    *end++ = '\n';
+    facts->bytes += (uint64_t)(end - line);
+}
+
+/* Whether a word of a command line may be the value of the option before it. */
+static int is_value(const char *word)
+{
+    return *word != '-' || !word[1] || isdigit((unsigned char)word[1]);
+}
+
+void facts_add_words(struct facts *facts, int argc, char *const argv[])
+{
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i], *value = "";
+        size_t length = word[0] == '-' && word[1] != '-' ? 2 : strcspn(word, "=");
+        char name[80];
+        if (is_value(word)) {
+            facts_add(facts, i == 1 ? "the command" : "an argument", word);
+            continue;
+        }
+        if (word[length])
+            value = word + length + (word[length] == '=');
+        else if (i + 1 < argc && is_value(argv[i + 1]))
+            value = argv[++i];
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
+        for (char *c = name; (c = strchr(c, '_'));)
+            *c = '-';
+        facts_add(facts, name, value);
+    }
+}
+
+/* Adds bytes [at, at + n) of a file to a digest. Returns 0; or -1 with errno, which is 0 if the file is too short. */
+static int add_range(uint64_t *digest, int file, size_t at, size_t n)
+{
+    enum { PIECE = 1 << 20 };
+    char *piece = allocate(PIECE, 1);
+    int failed = 0;
+    for (size_t end = at + n, m; at < end && !failed; at += m) {
+        m = end - at < PIECE ? end - at : PIECE;
+        failed = read_fully(file, piece, m, at);
+        *digest = add_bytes(*digest, piece, m);
+    }
+    free(piece);
+    return failed;
+}
+
+void facts_add_file(struct facts *facts, const char *path, int whole)
+{
+    const size_t mib = (size_t)1 << 20, block = 4096, blocks = 64;
+    char name[200], value[100];
+    struct stat about = {0};
+    uint64_t digest = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC), failed = file < 0 || fstat(file, &about);
+    size_t bytes = (size_t)about.st_size;
+    if (!failed && (whole || bytes <= 2 * mib + blocks * block))
+        failed = add_range(&digest, file, 0, bytes);
+    else if (!failed) {
+        failed = add_range(&digest, file, 0, mib) || add_range(&digest, file, bytes - mib, mib);
+        for (size_t i = 1; i <= blocks && !failed; i++)
+            failed = add_range(&digest, file, bytes / (blocks + 1) * i, block);
+    }
+    snprintf(name, sizeof name, "the file %s", path);
+    if (failed)
+        snprintf(value, sizeof value, "unreadable (%.60s)", errno ? strerror(errno) : "it became shorter");
+    else
+        snprintf(value, sizeof value, "%zu bytes with the digest %016" PRIx64, bytes, digest);
+    if (file >= 0)
+        close(file);
+    facts_add(facts, name, value);
+}
+
+/* ---- comparing ---- */
+
+/* Returns the length of a text up to one of the characters. */
+static int length(const char *text, const char *ends)
+{
+    return (int)strcspn(text, ends);
+}
+
+/* Returns the value of the nth fact, from 0, that has the name of the fact at `line`; NULL if there is none. */
+static const char *find(const char *text, const char *line, int nth)
+{
+    int n = length(line, "\t") + 1;
+    for (; *text; text += length(text, "\n") + 1)
+        if (!strncmp(text, line, (size_t)n) && !nth--)
+            return text + n;
+    return NULL;
+}
+
+/* Returns the line of the first fact of `of` that `other` lacks or has with another value; stores both values, NULL if
+ * `other` lacks it. Returns NULL if there is no such fact. */
+static const char *find_difference(const char *of, const char *other, const char **value, const char **others)
+{
+    for (const char *line = of; *line; line += length(line, "\n") + 1) {
+        int nth = 0, n;
+        for (const char *before = of; before < line; before += length(before, "\n") + 1)
+            nth += !strncmp(before, line, (size_t)length(line, "\t") + 1);
+        *value = line + length(line, "\t") + 1;
+        *others = find(other, line, nth);
+        n = length(*value, "\n");
+        if (!*others || n != length(*others, "\n") || memcmp(*value, *others, (size_t)n) != 0)
+            return line;
+    }
+    return NULL;
+}
+
+/* Returns a value in words; a long one is cut. */
+static const char *words_of(const char *value, char words[320])
+{
+    int n = value ? length(value, "\n") : 0;
+    snprintf(words, 320, "%s%.*s%s",
+             !value ? "not given"
+             : !n   ? "given"
+                    : "",
+             n < 300 ? n : 300, value ? value : "", n > 300 ? "..." : "");
+    return words;
+}
+
+int facts_check(const struct facts *first, const struct facts *mine)
+{
+    const char *on_first, *here, *line = find_difference(first->text, mine->text, &on_first, &here);
+    char a[320], b[320];
+    if (!line)
+        line = find_difference(mine->text, first->text, &here, &on_first);
+    if (line)
+        return error_report("%.*s is %s here and %s on rank 0; start all ranks alike", length(line, "\t"), line,
+                            words_of(here, a), words_of(on_first, b));
+    if (first->digest != mine->digest)
+        return error_report("options behind the first %d bytes of the command line differ from rank 0's; start all "
+                            "ranks alike",
+                            FACTS_TEXT);
+    return 0;
+}

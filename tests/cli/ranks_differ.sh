@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# ranks_differ.sh - ranks that are started differently: what must be equal is refused before anything is measured, by name and
+# with both values; what may differ is measured, noted, and recorded for each rank. Runs BUILD_DIR/ddpbench.
+# Names with $ are words of the program:
+# shellcheck disable=SC2016
+set -euo pipefail
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+tiny=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 256 --context-length 8 --batch-size-per-rank 1
+    --rounds 1 --steps-per-block 1 --implementations ddp)
+
+# refused NAME THEIRS HERE COMMAND... -- COMMAND...: rank 0 runs the first command, rank 1 the second; both must end with status 1
+# and a line that names what differs, its value on rank 1 and on rank 0, with no output and no result.
+refused() {
+    local name=$1 theirs=$2 here=$3 rank_0=()
+    shift 3
+    while [ "$1" != -- ]; do
+        rank_0+=("$1")
+        shift
+    done
+    rm -rf out
+    try "${mpirun[@]}" -n 1 "${rank_0[@]}" : -n 1 "${@:2}"
+    [ ! -s printed ] && [ ! -e out ] && good=0 || good=1
+    [ "$good" = 0 ] || echo "it printed or wrote something" >>said
+    [ "$good" = 0 ] && ended_by_itself && [ "$status" != 0 ] &&
+        grep -qE "^ddpbench: rank 1: $name is $here here and $theirs on rank 0; start all ranks alike\$" said || good=1
+    result "$good" "ranks that differ in $name are refused (status $status)"
+}
+
+# alike COMMAND... -- OPTION...: the second rank has the options besides.
+beside() {
+    local name=$1 here=$2 theirs=$3 command=()
+    shift 3
+    while [ "$1" != -- ]; do
+        command+=("$1")
+        shift
+    done
+    refused "$name" "$theirs" "$here" "${command[@]}" --output out -- "${command[@]}" --output out "${@:2}"
+}
+
+benchmark=("$program" "${tiny[@]}")
+for option in '--lr 0.1' '--seed 7' '--shard gradients' '--wire-dtype bf16' '--max-norm 2' '--grad-accumulation 1' '--attainable' \
+    '--timeout 50' '--comm mpi'; do
+    read -r name value <<<"$option"
+    # shellcheck disable=SC2086 # an option and its value
+    beside "$name" "${value:-given}" 'not given' "${benchmark[@]}" -- $option
+done
+for option in '--d-ff 32' '--vocab-size 300' '--steps-per-block 2'; do
+    read -r name value <<<"$option"
+    usual=$(sed -E "s/.* $name ([0-9]+) .*/\1/" <<<"${tiny[*]} ")
+    alike=("${tiny[@]/#$usual/$usual}")
+    for i in "${!alike[@]}"; do [ "${alike[i]}" != "$name" ] || alike[i + 1]=$value; done
+    refused "$name" "$usual" "$value" "${benchmark[@]}" --output out -- "$program" "${alike[@]}" --output out
+done
+for option in '--resolve 3' '--max-minutes 1' '--bytes 64'; do
+    read -r name value <<<"$option"
+    # shellcheck disable=SC2086
+    beside "$name" "$value" 'not given' "$program" isolate --device cpu -- $option
+done
+for option in '-e 64' '--collective broadcast'; do
+    read -r name value <<<"$option"
+    # shellcheck disable=SC2086
+    beside "$name" "$value" 'not given' "$program" allreduce --device cpu --iters 1 -- $option
+done
+beside --trace-layout ranks 'not given' "$program" "${tiny[@]:0:${#tiny[@]}-2}" --profile -- --trace-layout ranks
+refused 'the command' allreduce isolate "$program" allreduce --output out -- "$program" isolate --output out
+
+# ---- another program, other data, another environment ----
+
+# Makes a program of another version, by replacing the version's text with one of the same length.
+version=$("$program" --version)
+version=${version#ddpbench }
+version=${version%% *}
+LC_ALL=C sed "s/$(literal "$version")/${version//[0-9]/9}/g" "$program" >another && chmod +x another
+refused 'the version of ddpbench' "$(literal "$version").*" "${version//[0-9]/9}.*" "${benchmark[@]}" --output out -- ./another "${tiny[@]}" --output out
+
+mkdir a b
+head -c 5000 /dev/zero | tr '\0' 'a' >a/text
+{ head -c 4999 a/text && echo bb; } >b/text
+in_directory=(sh -c 'cd "$1" && shift && exec "$@"' sh)
+refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' '5001 bytes with the digest [0-9a-f]{16}' \
+    "${in_directory[@]}" a "${benchmark[@]}" --data text --output ../out -- "${in_directory[@]}" b "${benchmark[@]}" --data text --output ../out
+rm b/text
+refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' 'unreadable \(No such file or directory\)' \
+    "${in_directory[@]}" a "${benchmark[@]}" --data text --output ../out -- "${in_directory[@]}" b "${benchmark[@]}" --data text --output ../out
+for variable in MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=512 MKL_CBWR=COMPATIBLE NVIDIA_TF32_OVERRIDE=0 NCCL_ALGO=Ring; do
+    refused "${variable%=*}" 'not given' "${variable#*=}" "${benchmark[@]}" --output out -- env "$variable" "${benchmark[@]}" --output out
+done
+
+# ---- a rank that cannot start ----
+
+if [[ $("$program" --version; "${mpirun[@]}" --version 2>&1) = *HYDRA* ]]; then
+    limit=30 try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out : -n 1 env MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM=none-such "${benchmark[@]}" --output out
+    ended_by_itself && [ "$status" != 0 ] && grep -q '^ddpbench: rank 1: MPI could not start' said && good=0 || good=1
+    result "$good" "a rank that cannot start MPI ends the others of its host, which wait for it (status $status)"
+else
+    echo "skip - a rank that cannot start MPI: the launcher is not Hydra"
+fi
+
+# ---- what may differ ----
+
+# noted NAME FIRST SECOND VARIABLE...: rank 1 has other variables; the run succeeds, and says which rank has which value.
+noted() {
+    local name=$1 first=$2 second=$3
+    shift 3
+    rm -rf out
+    try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out : -n 1 env "$@" "${benchmark[@]}" --output out
+    tr '\n' ' ' <printed | grep -qF " in $name: $first on rank 0, $second on rank 1" && [ "$(grep -c '^Warning: ranks differ' printed)" = 1 ] &&
+        good=$status || good=1
+    result "$good" "ranks that differ in $name are measured and noted (status $status)"
+    succeeds "run.json is valid" valid out/run.json
+    grep -qF "\"$name: $first on rank 0, $second on rank 1\"" out/run.json && [ "$(sed -n '/"ranks":/,/"hosts":/p' out/run.json | grep -cF "\"$name\":")" = 2 ] &&
+        good=0 || good=1
+    result "$good" "run.json has $name of both ranks"
+}
+noted threads 1 2 OMP_NUM_THREADS=2
+noted '$OMP_SCHEDULE' nothing static OMP_SCHEDULE=static
+noted '$OPENBLAS_CORETYPE' nothing Prescott OPENBLAS_CORETYPE=Prescott
+rm -rf out
+try "${mpirun[@]}" -n 2 "${benchmark[@]}" --output out
+grep -q 'ranks differ' printed && good=1 || good=$status
+result "$good" "equal ranks have no such note"
+is "run.json has no variables of the environment by rank" "$(grep -c '"\$' out/run.json)" 0
+exit "$failed"

@@ -1,0 +1,111 @@
+/* test_facts.c - facts of a rank are listed whatever their order, and the first that differs is reported with both
+ * values. */
+#include "ddp/facts.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct facts first, mine;
+
+static void setup(void)
+{
+    memset(&first, 0, sizeof first);
+    memset(&mine, 0, sizeof mine);
+}
+
+#define WORDS(...)                                                                                                     \
+    (int)(sizeof(char *[]){"ddpbench", __VA_ARGS__} / sizeof(char *)), (char *[])                                      \
+    {                                                                                                                  \
+        "ddpbench", __VA_ARGS__                                                                                        \
+    }
+
+static void differs(const char *message)
+{
+    ck_assert_int_eq(facts_check(&first, &mine), -1);
+    ck_assert_str_eq(error_text(), message);
+    error_clear();
+}
+
+TEST(a_command_line_may_be_written_in_many_ways)
+{
+    facts_add_words(&first, WORDS("tune", "--lr", "0.1", "--max-norm=2", "-e", "8M", "--check", "--low", "-5"));
+    facts_add_words(&mine, WORDS("tune", "--check", "--low=-5", "-e8M", "--max_norm", "2", "--lr=0.1"));
+    ck_assert_str_eq(first.text, "the command\ttune\n--lr\t0.1\n--max-norm\t2\n-e\t8M\n--check\t\n--low\t-5\n");
+    ck_assert_int_eq(facts_check(&first, &mine), 0);
+}
+
+TEST(the_first_difference_is_named)
+{
+    facts_add_words(&first, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"));
+    facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.2", "--inject-delay=a", "--inject-delay=b", "--check"));
+    differs("--lr is 0.2 here and 0.1 on rank 0; start all ranks alike");
+    memset(&mine, 0, sizeof mine);
+    facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=c", "--check"));
+    differs("--inject-delay is c here and b on rank 0; start all ranks alike");
+    memset(&mine, 0, sizeof mine);
+    facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b"));
+    differs("--check is not given here and given on rank 0; start all ranks alike");
+    memset(&mine, 0, sizeof mine);
+    facts_add_words(&mine,
+                    WORDS("isolate", "--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"));
+    differs("the command is isolate here and not given on rank 0; start all ranks alike");
+}
+
+/* Facts that do not fit into the text are compared, too. */
+TEST(long_command_lines)
+{
+    char value[600];
+    for (int i = 0; i < 100; i++) {
+        memset(value, 'a' + i % 26, sizeof value - 1);
+        value[sizeof value - 1] = 0;
+        facts_add(&first, "--name", value);
+        value[500] = i == 99 ? '!' : value[500];
+        facts_add(&mine, "--name", value);
+    }
+    ck_assert_uint_lt(first.bytes, FACTS_TEXT);
+    ck_assert_int_eq(first.text[first.bytes], 0);
+    differs("options behind the first 16368 bytes of the command line differ from rank 0's; start all ranks alike");
+    facts_add(&mine, "a\tb", "c\nd"); /* does not break the lines */
+    memset(&mine, 0, sizeof mine);
+    facts_add(&mine, "a\tb", "c\nd");
+    ck_assert_str_eq(mine.text, "a b\tc d\n");
+}
+
+static void write_file(const char *path, size_t bytes, size_t changed)
+{
+    FILE *file = fopen(path, "w");
+    for (size_t i = 0; i < bytes; i++)
+        fputc(i == changed ? '!' : (int)('a' + i % 23), file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* A change of one byte is seen in a small file, at both ends of a large one, and anywhere if all bytes are read. */
+TEST(files)
+{
+    const size_t large = 9 << 20, middle = (1 << 20) + 10;
+    const struct {
+        size_t bytes, changed;
+        int whole, seen;
+    } row[] = {
+        {1000, 999, 0, 1}, {large, 0, 0, 1}, {large, large - 1, 0, 1}, {large, middle, 0, 0}, {large, middle, 1, 1}};
+    char path[] = "/tmp/factsXXXXXX";
+    close(mkstemp(path));
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        setup();
+        write_file(path, row[i].bytes, SIZE_MAX);
+        facts_add_file(&first, path, row[i].whole);
+        write_file(path, row[i].bytes, row[i].changed);
+        facts_add_file(&mine, path, row[i].whole);
+        ck_assert_msg(!strcmp(first.text, mine.text) == !row[i].seen, "row %zu: %s%s", i, first.text, mine.text);
+    }
+    unlink(path);
+    setup();
+    facts_add_file(&mine, path, 0);
+    ck_assert_ptr_nonnull(strstr(mine.text, "\tunreadable (No such file or directory)\n"));
+}
+
+SUITE("facts", setup, NULL)
