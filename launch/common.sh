@@ -2,6 +2,11 @@
 # Sets `script` to the name of the script that sources this file; messages begin with this name.
 # shellcheck shell=bash
 
+# Leave POSIX mode, which POSIXLY_CORRECT in the environment sets: in it, bash reads quotes within ${...} in another way, and
+# tools take options only before the first file.
+unset POSIXLY_CORRECT
+shopt -u inherit_errexit 2>/dev/null || true # stays set after POSIX mode; bash before 4.4 does not have it
+
 # Ends the script on Ctrl-C. Without this trap, bash continues the script if the command that it waits for survives the interrupt.
 trap 'exit 130' INT
 

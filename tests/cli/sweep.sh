@@ -130,6 +130,14 @@ try "a sweep/launch/sweep.sh" --program "$temporary/a sweep/ddpbench" --implemen
     --rounds 2 --repeats 1 --output "a sweep/out"
 check 0 "paths may contain blanks" '^sweep.sh: 1 run: 0 existed, 1 made, 0 failed'
 
+# Bash and tools read POSIXLY_CORRECT, which selects POSIX mode, when they start.
+try env POSIXLY_CORRECT=1 "$sweep" --program "$program" --implementations none --ranks 1 --model "tiny:$sizes" --rounds 2 --repeats 1 --output posix
+check 0 "POSIXLY_CORRECT does not change a sweep" '^sweep.sh: 1 run: 0 existed, 1 made, 0 failed'
+# shellcheck disable=SC2016 # expanded by the other shell
+settings='. "$root/launch/common.sh"; shopt; set -o; [ -z "${POSIXLY_CORRECT+set}" ]'
+bash -c "$settings" >plain 2>said || true
+is "scripts leave POSIX mode completely" "$(bash --posix -c "$settings" 2>&1 | diff - plain) $(grep -c posix plain)" " 1"
+
 # ---- failed runs ----
 
 try "$sweep" --program "$program" --implementations ddp --ranks 1,3 --model "tiny:$sizes" --repeats 1 --rounds 2 --output part -- --steps-per-block 1
