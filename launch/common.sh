@@ -277,12 +277,26 @@ check_replaceable() {
         usage_error "$1 was not written by $script; choose another --output"
 }
 
+# lock_directory DIR: locks the directory, for this process and its children. Fails if another process holds the lock for
+# 5 s, because children of a script that has just ended hold it a little longer. If the directory cannot be locked, prints
+# why and succeeds without the lock. flock without words means that the lock is held; busybox has no -w, which would wait.
+lock_directory() {
+    local try why=''
+    { exec 9<"$1"; } 2>/dev/null || why="it cannot be read"
+    command -v flock >/dev/null || why="there is no flock"
+    for ((try = 0; try < 50 && ${#why} == 0; try++)); do
+        why=$(flock -n 9 2>&1) && return
+        [ -n "$why" ] || sleep 0.1
+    done
+    [ -n "$why" ] || return
+    say "$1 cannot be locked (${why%%$'\n'*}); do not start another $script there before this one ends"
+}
+
 # claim_directory DIR FILE TEXT: creates the directory, or accepts one that is empty or whose FILE begins with TEXT.
-# Locks the directory against other instances of the script; this process and its children hold the lock.
+# Locks the directory against other instances of the script.
 claim_directory() {
     make_directory "$1"
-    exec 9<"$1"
-    ! command -v flock >/dev/null || flock -w 5 9 || die "another $script runs in $1"
+    lock_directory "$1" || die "another $script runs in $1"
     [ -z "$(ls -A -- "$1")" ] || begins_with "$1/$2" "$3" ||
         usage_error "--output $1: is not empty and has no $2 that $script wrote; choose another directory"
 }
