@@ -153,6 +153,16 @@ place_here() {
 }
 
 # ---- shares ----
+# threads_of_list LIST: prints the first number of LIST, a value of OMP_NUM_THREADS: numbers from 1 to 4096 for levels of nested
+# threads, separated by commas, with white space around them or not. Prints nothing for an empty LIST; fails for any other
+# LIST. kernels/omp_threads.c has the same rule.
+threads_of_list() {
+    local blank=$'[ \t\n\v\f\r]*' number
+    number="${blank}0*([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-6])$blank"
+    [ -n "$1" ] || return 0
+    [[ $1 =~ ^$number(,$number)*$ ]] && echo "${BASH_REMATCH[1]}"
+}
+
 # share_cores: sets threads, bound (the number of cores that a rank is bound to, 0 for none) and loose (why ranks are not bound).
 share_cores() {
     local need=$((${threads:-1} + 1))
@@ -290,9 +300,9 @@ unfinished_results() {
 }
 
 # ---- options ----
-ranks='' hosts='' ranks_per_host='' threads=${OMP_NUM_THREADS:-} bind=core comm_core=auto dry_run=''
+ranks='' hosts='' ranks_per_host='' threads='' bind=core comm_core=auto dry_run=''
 option_rows=("-n,--ranks ranks check_integer 1 9999" "--hosts hosts check_any"
-    "--ranks-per-host ranks_per_host check_integer 1 9999" "--threads threads check_integer 1 9999"
+    "--ranks-per-host ranks_per_host check_integer 1 9999" "--threads threads check_integer 1 4096"
     "--bind bind check_choice core none" "--comm-core comm_core check_choice yes no auto" "--dry-run dry_run flag")
 takes_dashes=1
 read_options "$@"
@@ -301,8 +311,11 @@ program=${1:-}
 [ -n "$program" ] || usage_error "the program is missing: give it after --, as in: launch/run.sh -n 2 -- build/ddpbench"
 [ -n "$ranks$hosts" ] || usage_error "the number of ranks is missing: give --ranks N or --hosts FILE"
 [ -z "$ranks_per_host" ] || [ -n "$hosts" ] || usage_error "--ranks-per-host needs --hosts; for this machine give --ranks N"
-[[ ${threads:-1} =~ ^[1-9][0-9]{0,3}$ ]] ||
-    usage_error "OMP_NUM_THREADS is '$threads' in the environment: expected a whole number from 1 to 9999; or give --threads"
+if [ -z "$threads" ]; then
+    threads=$(threads_of_list "${OMP_NUM_THREADS:-}") ||
+        usage_error "OMP_NUM_THREADS is '$OMP_NUM_THREADS' in the environment: expected a whole number from 1 to 4096," \
+            "or a list of such numbers; or give --threads"
+fi
 need_tools util-linux taskset lscpu
 need_tools coreutils timeout
 need_tools mawk awk

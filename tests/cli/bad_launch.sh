@@ -110,7 +110,8 @@ no_texts=(directory fifo binary large dangling)
 
 run=$launch/run.sh
 bad 2 "$run" 'the program is missing'
-for option in -n --ranks-per-host --threads; do numbers "$run" $option 1 9999; done
+for option in -n --ranks-per-host; do numbers "$run" $option 1 9999; done
+numbers "$run" --threads 1 4096
 without_value "$run" --bind --comm-core --hosts
 for word in "${odd[@]}" Core; do
     bad 2 "$run" '--bind .*expected one of core none' -n 1 --bind "$word" -- true

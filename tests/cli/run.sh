@@ -78,6 +78,17 @@ plan hardware-threads 1 none -n 5
 plan sockets-take-turns 2 0+2,1+3 -n 2
 plan unknown-cores 1 0,1 -n 2
 OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
+# Tests OMP_NUM_THREADS by the table with which tests/unit/kernels/test_omp_threads.c tests the program: lines "NUMBER [VALUE]",
+# -1: refused, 0: not set.
+good='' differs=''
+while IFS= read -r line; do
+    value=${line#*[}
+    MPIRUN=$temporary/mpiexec PATH=$temporary/eight-cores:$PATH OMP_NUM_THREADS=${value%]} try "$run" -n 1 --dry-run -- true
+    got=$(sed -n 's/.*-genv OMP_NUM_THREADS \([0-9]*\) .*/\1/p' printed)
+    [ "$status" != 2 ] || ! grep -q '^run.sh: OMP_NUM_THREADS is ' said || got=-1
+    [ "$got [$value" = "${line/#0 /7 }" ] && good+=. || differs+="$line: got '$got'; "
+done <"$root/tests/support/omp_num_threads.txt"
+is "values of OMP_NUM_THREADS are read or refused as by the program" "$((${#good} > 30)) $differs" "1 "
 PATH=$temporary/two-cores:$PATH try "$run" -n 3 --dry-run -- "$program"
 check 0 "more ranks than cores are reported" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
 PATH=$temporary/eight-cores:$PATH try "$run" -n 2 --dry-run -- "$program"
