@@ -235,7 +235,7 @@ find_mpirun() {
 
 # ---- files ----
 # read_text WHAT FILE: sets text to the content of FILE; WHAT names the file in messages. Refuses files above 1 MiB, and
-# named pipes, because reading a pipe without a writer blocks forever.
+# named pipes, because reading a pipe without a writer blocks forever. Leaves out a byte order mark.
 read_text() {
     local most=1048576 file=$2 what=$1 line
     [ -e "$file" ] || usage_error "$what $file: there is no such file"
@@ -247,7 +247,7 @@ read_text() {
         usage_error "$what $file: could not be read within 20 s"
     # Counts bytes; ${#text} would count characters. The here-string adds a newline.
     [ "$(wc -c <<<"${text%.}")" -le $((most + 1)) ] || usage_error "$what $file: is larger than 1 MiB"
-    text=$(printf %s "${text%.}")
+    text=$(printf %s "${text%.}" | LC_ALL=C sed $'1s/^\xef\xbb\xbf//')
     [ -z "$(LC_ALL=C tr -d '\t\n\r\040-\176\200-\377' <<<"$text")" ] ||
         usage_error "$what $file: has control characters, expected text"
     line=$(LC_ALL=C awk 'length > 4096 { print NR; exit }' <<<"$text")

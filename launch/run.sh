@@ -7,7 +7,7 @@
 # Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N          number of ranks (default: all slots of --hosts)
 #   --hosts FILE           where to run (default: this machine): one host a line, "NAME", "NAME slots=N" or "NAME:N" (default
-#                          1 slot); # begins a comment. Hosts are reached by ssh without a password
+#                          1 slot), max_slots=N is ignored; # begins a comment. Hosts are reached by ssh without a password
 #   --ranks-per-host N     slots of every host, in place of those in the file
 #   --threads N            OMP_NUM_THREADS of a rank (default: that of the environment, or the rank's share of the cores,
 #                          minus one for communication)
@@ -59,17 +59,22 @@ read_hosts() {
     local text table
     read_text --hosts "$1"
     table=$(awk '
-        function complain(words) {
-            print words
+        function complain(expected, advice) {
+            print ", line " NR ": expected " expected ", not \047" line "\047" advice
             failed = 1
             exit 2
         }
-        { sub(/#.*/, ""); gsub(/[ \t\r]*=[ \t]*/, "="); sub(/\r$/, "") }
+        { sub(/\r$/, ""); line = $0; sub(/#.*/, ""); gsub(/[ \t\r]*=[ \t]*/, "=") }
         NF == 0 { next }
+        $1 ~ /@/ { complain("a host without a user", "; user names go in ~/.ssh/config") }
+        $1 ~ /^[A-Za-z0-9._,-]+\[[0-9,-]+\]/ {
+            complain("one host a line", "; scontrol show hostnames \047" $1 "\047 prints the hosts of a list")
+        }
+        { sub(/[ \t]max[_-]slots=[1-9][0-9]?[0-9]?[0-9]?([ \t]|$)/, " "); $0 = $0 }
         NF == 1 { sub(/:/, " slots="); $0 = $0 }
         NF == 1 { $2 = "slots=1" }
         NF > 2 || length($1) > 253 || $1 !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || $2 !~ /^slots=[1-9][0-9]?[0-9]?[0-9]?$/ {
-            complain(", line " NR ": expected a host such as node1 or node1 slots=4, with 1 to 9999 slots, not \047" $0 "\047")
+            complain("a host such as node1 or node1 slots=4, with 1 to 9999 slots", "")
         }
         !($1 in slots) { host[++n] = $1 }
         { slots[$1] += substr($2, 7) }
@@ -90,10 +95,11 @@ is_this_machine() {
 # ask_host HOST: runs $layout on the host; writes the output to $answers/HOST, errors to HOST.why. Call it in the background: it
 # replaces its process by ssh, so that a signal ends ssh.
 ask_host() {
-    local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
+    local there="exec sh -c '$layout'" # the login shell may be csh or fish: what is quoted must have no quote, \, ! or newline
+    local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$there")
     local agent=${HYDRA_LAUNCHER_EXEC:-} # the command that the launcher calls in place of ssh
     [ $mpi = mpich ] || agent=${OMPI_MCA_plm_rsh_agent:-}
-    [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$layout")
+    [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$there")
     ! is_this_machine "$1" || ask=(sh -c "$layout")
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }

@@ -107,9 +107,16 @@ large*) PATH="\$temporary/eight-cores:\$PATH" ;;
 *) echo "ssh: connect to host \$2 port 22: No route to host" >&2; exit 255 ;;
 esac
 shift 2
-exec sh -c "\$*"
+exec "\${login_shell:-\$temporary/login}" -c "\$*"
 END
-chmod +x ssh
+# A fake login shell, which takes only what sh, csh and fish read alike: words, and one text in single quotes on one line.
+cat >login <<'END'
+#!/bin/bash
+alike="^[a-z -]+'[^'\\!]*'\$"
+[[ $2 =~ $alike && $2 != *$'\n'* ]] || { echo "login: Command not found: $2" >&2; exit 1; }
+exec sh -c "$2"
+END
+chmod +x ssh login
 
 # on_hosts WORDS LINES EXPECTED OPTION...: checks the arguments of mpiexec for a hosts file with LINES.
 on_hosts() {
@@ -129,6 +136,17 @@ on_hosts "fewer ranks than slots" 'large1 slots = 2\nlarge2 slots=8\nabsent slot
     'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3' -n 3
 on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
     'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
+for shell in tcsh fish; do
+    if login_shell=$(command -v $shell); then
+        export login_shell
+        on_hosts "the login shell is $shell" 'large1\n' 'large1:1 -bind-to user:0+1+2+3+4+5+6+7 -n 1 -genv OMP_NUM_THREADS 7'
+    else
+        echo "skip - hosts: the login shell is $shell: it is not installed"
+    fi
+done
+unset login_shell
+on_hosts "the keywords of Open MPI, a byte order mark, CR LF" '\xef\xbb\xbflarge1 slots=2 max_slots=4\r\nlarge2\tmax-slots = 9999 slots=1 # x\r\n' \
+    'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3'
 on_hosts "a host listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
 on_hosts "more ranks than cores on one host" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
 # With Open MPI the ranks bind themselves.
