@@ -3,6 +3,7 @@
 
 #include "kernels/early_option.h"
 #include "kernels/launcher.h"
+#include "kernels/omp_threads.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -36,9 +37,11 @@ void reexec_if_needed(char *const argv[])
 /* Returns the number of threads requested for each rank; 0 if no number is requested. */
 static long threads_wanted(int argc, char *const argv[])
 {
-    const char *option = early_option(argc, argv, "threads", 0), *variable = getenv("OMP_NUM_THREADS");
+    const char *option = early_option(argc, argv, "threads", 0);
     long threads = option ? strtol(option, NULL, 10) : 0;
-    return threads || !variable ? threads : strtol(variable, NULL, 10);
+    if (!threads)
+        threads = omp_threads_of_list(getenv("OMP_NUM_THREADS"));
+    return threads < 0 ? 0 : threads; /* a wrong number is refused later */
 }
 
 /* Returns the number of logical CPUs that a process may use; 0 if unknown. */

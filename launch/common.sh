@@ -2,6 +2,11 @@
 # Sets `script` to the name of the script that sources this file; messages begin with this name.
 # shellcheck shell=bash
 
+# Leave POSIX mode, which POSIXLY_CORRECT in the environment sets: in it, bash reads quotes within ${...} in another way, and
+# tools take options only before the first file.
+unset POSIXLY_CORRECT
+shopt -u inherit_errexit 2>/dev/null || true # stays set after POSIX mode; bash before 4.4 does not have it
+
 # Ends the script on Ctrl-C. Without this trap, bash continues the script if the command that it waits for survives the interrupt.
 trap 'exit 130' INT
 
@@ -230,7 +235,7 @@ find_mpirun() {
 
 # ---- files ----
 # read_text WHAT FILE: sets text to the content of FILE; WHAT names the file in messages. Refuses files above 1 MiB, and
-# named pipes, because reading a pipe without a writer blocks forever.
+# named pipes, because reading a pipe without a writer blocks forever. Leaves out a byte order mark.
 read_text() {
     local most=1048576 file=$2 what=$1 line
     [ -e "$file" ] || usage_error "$what $file: there is no such file"
@@ -242,7 +247,7 @@ read_text() {
         usage_error "$what $file: could not be read within 20 s"
     # Counts bytes; ${#text} would count characters. The here-string adds a newline.
     [ "$(wc -c <<<"${text%.}")" -le $((most + 1)) ] || usage_error "$what $file: is larger than 1 MiB"
-    text=$(printf %s "${text%.}")
+    text=$(printf %s "${text%.}" | LC_ALL=C sed $'1s/^\xef\xbb\xbf//')
     [ -z "$(LC_ALL=C tr -d '\t\n\r\040-\176\200-\377' <<<"$text")" ] ||
         usage_error "$what $file: has control characters, expected text"
     line=$(LC_ALL=C awk 'length > 4096 { print NR; exit }' <<<"$text")
@@ -272,12 +277,26 @@ check_replaceable() {
         usage_error "$1 was not written by $script; choose another --output"
 }
 
+# lock_directory DIR: locks the directory, for this process and its children. Fails if another process holds the lock for
+# 5 s, because children of a script that has just ended hold it a little longer. If the directory cannot be locked, prints
+# why and succeeds without the lock. flock without words means that the lock is held; busybox has no -w, which would wait.
+lock_directory() {
+    local try why=''
+    { exec 9<"$1"; } 2>/dev/null || why="it cannot be read"
+    command -v flock >/dev/null || why="there is no flock"
+    for ((try = 0; try < 50 && ${#why} == 0; try++)); do
+        why=$(flock -n 9 2>&1) && return
+        [ -n "$why" ] || sleep 0.1
+    done
+    [ -n "$why" ] || return
+    say "$1 cannot be locked (${why%%$'\n'*}); do not start another $script there before this one ends"
+}
+
 # claim_directory DIR FILE TEXT: creates the directory, or accepts one that is empty or whose FILE begins with TEXT.
-# Locks the directory against other instances of the script; this process and its children hold the lock.
+# Locks the directory against other instances of the script.
 claim_directory() {
     make_directory "$1"
-    exec 9<"$1"
-    ! command -v flock >/dev/null || flock -w 5 9 || die "another $script runs in $1"
+    lock_directory "$1" || die "another $script runs in $1"
     [ -z "$(ls -A -- "$1")" ] || begins_with "$1/$2" "$3" ||
         usage_error "--output $1: is not empty and has no $2 that $script wrote; choose another directory"
 }

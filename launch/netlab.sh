@@ -54,11 +54,7 @@ need_root() {
 }
 
 # lock: allows only one command at a time to change the lab. Locks a directory, so that no lock file remains.
-lock() {
-    exec 9<"$(dirname "$state")"
-    # Wait, because children of a command that has just ended may hold the lock a little longer.
-    flock -w 5 9 || die "another netlab.sh is changing the lab"
-}
+lock() { lock_directory "$(dirname "$state")" || die "another netlab.sh is changing the lab"; }
 
 # cores: prints the cores that this process may use, one per line.
 cores() {

@@ -7,7 +7,7 @@
 # Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N          number of ranks (default: all slots of --hosts)
 #   --hosts FILE           where to run (default: this machine): one host a line, "NAME", "NAME slots=N" or "NAME:N" (default
-#                          1 slot); # begins a comment. Hosts are reached by ssh without a password
+#                          1 slot), max_slots=N is ignored; # begins a comment. Hosts are reached by ssh without a password
 #   --ranks-per-host N     slots of every host, in place of those in the file
 #   --threads N            OMP_NUM_THREADS of a rank (default: that of the environment, or the rank's share of the cores,
 #                          minus one for communication)
@@ -59,17 +59,22 @@ read_hosts() {
     local text table
     read_text --hosts "$1"
     table=$(awk '
-        function complain(words) {
-            print words
+        function complain(expected, advice) {
+            print ", line " NR ": expected " expected ", not \047" line "\047" advice
             failed = 1
             exit 2
         }
-        { sub(/#.*/, ""); gsub(/[ \t\r]*=[ \t]*/, "="); sub(/\r$/, "") }
+        { sub(/\r$/, ""); line = $0; sub(/#.*/, ""); gsub(/[ \t\r]*=[ \t]*/, "=") }
         NF == 0 { next }
+        $1 ~ /@/ { complain("a host without a user", "; user names go in ~/.ssh/config") }
+        $1 ~ /^[A-Za-z0-9._,-]+\[[0-9,-]+\]/ {
+            complain("one host a line", "; scontrol show hostnames \047" $1 "\047 prints the hosts of a list")
+        }
+        { sub(/[ \t]max[_-]slots=[1-9][0-9]?[0-9]?[0-9]?([ \t]|$)/, " "); $0 = $0 }
         NF == 1 { sub(/:/, " slots="); $0 = $0 }
         NF == 1 { $2 = "slots=1" }
         NF > 2 || length($1) > 253 || $1 !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || $2 !~ /^slots=[1-9][0-9]?[0-9]?[0-9]?$/ {
-            complain(", line " NR ": expected a host such as node1 or node1 slots=4, with 1 to 9999 slots, not \047" $0 "\047")
+            complain("a host such as node1 or node1 slots=4, with 1 to 9999 slots", "")
         }
         !($1 in slots) { host[++n] = $1 }
         { slots[$1] += substr($2, 7) }
@@ -90,10 +95,11 @@ is_this_machine() {
 # ask_host HOST: runs $layout on the host; writes the output to $answers/HOST, errors to HOST.why. Call it in the background: it
 # replaces its process by ssh, so that a signal ends ssh.
 ask_host() {
-    local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
+    local there="exec sh -c '$layout'" # the login shell may be csh or fish: what is quoted must have no quote, \, ! or newline
+    local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$there")
     local agent=${HYDRA_LAUNCHER_EXEC:-} # the command that the launcher calls in place of ssh
     [ $mpi = mpich ] || agent=${OMPI_MCA_plm_rsh_agent:-}
-    [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$layout")
+    [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$there")
     ! is_this_machine "$1" || ask=(sh -c "$layout")
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
@@ -153,6 +159,16 @@ place_here() {
 }
 
 # ---- shares ----
+# threads_of_list LIST: prints the first number of LIST, a value of OMP_NUM_THREADS: numbers from 1 to 4096 for levels of nested
+# threads, separated by commas, with white space around them or not. Prints nothing for an empty LIST; fails for any other
+# LIST. kernels/omp_threads.c has the same rule.
+threads_of_list() {
+    local blank=$'[ \t\n\v\f\r]*' number
+    number="${blank}0*([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-6])$blank"
+    [ -n "$1" ] || return 0
+    [[ $1 =~ ^$number(,$number)*$ ]] && echo "${BASH_REMATCH[1]}"
+}
+
 # share_cores: sets threads, bound (the number of cores that a rank is bound to, 0 for none) and loose (why ranks are not bound).
 share_cores() {
     local need=$((${threads:-1} + 1))
@@ -290,9 +306,9 @@ unfinished_results() {
 }
 
 # ---- options ----
-ranks='' hosts='' ranks_per_host='' threads=${OMP_NUM_THREADS:-} bind=core comm_core=auto dry_run=''
+ranks='' hosts='' ranks_per_host='' threads='' bind=core comm_core=auto dry_run=''
 option_rows=("-n,--ranks ranks check_integer 1 9999" "--hosts hosts check_any"
-    "--ranks-per-host ranks_per_host check_integer 1 9999" "--threads threads check_integer 1 9999"
+    "--ranks-per-host ranks_per_host check_integer 1 9999" "--threads threads check_integer 1 4096"
     "--bind bind check_choice core none" "--comm-core comm_core check_choice yes no auto" "--dry-run dry_run flag")
 takes_dashes=1
 read_options "$@"
@@ -301,8 +317,11 @@ program=${1:-}
 [ -n "$program" ] || usage_error "the program is missing: give it after --, as in: launch/run.sh -n 2 -- build/ddpbench"
 [ -n "$ranks$hosts" ] || usage_error "the number of ranks is missing: give --ranks N or --hosts FILE"
 [ -z "$ranks_per_host" ] || [ -n "$hosts" ] || usage_error "--ranks-per-host needs --hosts; for this machine give --ranks N"
-[[ ${threads:-1} =~ ^[1-9][0-9]{0,3}$ ]] ||
-    usage_error "OMP_NUM_THREADS is '$threads' in the environment: expected a whole number from 1 to 9999; or give --threads"
+if [ -z "$threads" ]; then
+    threads=$(threads_of_list "${OMP_NUM_THREADS:-}") ||
+        usage_error "OMP_NUM_THREADS is '$OMP_NUM_THREADS' in the environment: expected a whole number from 1 to 4096," \
+            "or a list of such numbers; or give --threads"
+fi
 need_tools util-linux taskset lscpu
 need_tools coreutils timeout
 need_tools mawk awk

@@ -79,7 +79,7 @@ def choose_device(options, job):
 
 def set_threads(options, job):
     """Sets and returns the threads of this rank: --threads, or else OMP_NUM_THREADS, or else its share of the cores."""
-    asked = options.threads or int(os.environ.get("OMP_NUM_THREADS", 0) or 0) or int(job.cores_per_rank())
+    asked = options.threads or int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or 0) or int(job.cores_per_rank())
     torch.set_num_threads(max(1, asked))
     return torch.get_num_threads()
 

@@ -110,7 +110,8 @@ no_texts=(directory fifo binary large dangling)
 
 run=$launch/run.sh
 bad 2 "$run" 'the program is missing'
-for option in -n --ranks-per-host --threads; do numbers "$run" $option 1 9999; done
+for option in -n --ranks-per-host; do numbers "$run" $option 1 9999; done
+numbers "$run" --threads 1 4096
 without_value "$run" --bind --comm-core --hosts
 for word in "${odd[@]}" Core; do
     bad 2 "$run" '--bind .*expected one of core none' -n 1 --bind "$word" -- true
@@ -150,6 +151,15 @@ for line in 'node1 slots=0' 'node1 slots=10000' 'node1 slots=-1' 'node1 slots=2 
     'node1;touch made' '$(touch made)' $'\xff\xfe' "$long" "node1 slots=$nines" 'a,b' 'slots=2'; do
     printf 'ok1 slots=1\r\n%s\n' "$line" >texts/hosts
     bad 2 "$run" '--hosts ../texts/hosts, line 2: (expected a host|longer)' --hosts ../texts/hosts -- true
+done
+# A refused line is quoted as written.
+for line in fe80::1 '[2001:db8::1]:2' node1:4:eth0 'node1 slots = 0  # :0' 'node1  max_slots=0' 'node1 max_slots=2 max_slots=2' alice@node1 \
+    'alice@node1 slots=2' 'n[001-004]' 'n[1,3-4].example slots=2'; do
+    why="a host such as node1 or node1 slots=4, with 1 to 9999 slots, not '$line'"
+    [[ $line != alice@* ]] || why="a host without a user, not '$line'; user names go in ~/.ssh/config"
+    [[ $line != n\[* ]] || why="one host a line, not '$line'; scontrol show hostnames '${line% *}' prints the hosts of a list"
+    printf 'ok1 slots=1\n%s\r\n' "$line" >texts/hosts
+    bad 2 "$run" "$(literal "--hosts ../texts/hosts, line 2: expected $why")\$" --hosts ../texts/hosts -- true
 done
 printf 'localhost slots=1\n' >texts/hosts
 bad 2 "$run" '2 ranks, but .*1 slot' --hosts ../texts/hosts -n 2 -- true

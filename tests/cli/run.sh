@@ -78,6 +78,17 @@ plan hardware-threads 1 none -n 5
 plan sockets-take-turns 2 0+2,1+3 -n 2
 plan unknown-cores 1 0,1 -n 2
 OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
+# Tests OMP_NUM_THREADS by the table with which tests/unit/kernels/test_omp_threads.c tests the program: lines "NUMBER [VALUE]",
+# -1: refused, 0: not set.
+good='' differs=''
+while IFS= read -r line; do
+    value=${line#*[}
+    MPIRUN=$temporary/mpiexec PATH=$temporary/eight-cores:$PATH OMP_NUM_THREADS=${value%]} try "$run" -n 1 --dry-run -- true
+    got=$(sed -n 's/.*-genv OMP_NUM_THREADS \([0-9]*\) .*/\1/p' printed)
+    [ "$status" != 2 ] || ! grep -q '^run.sh: OMP_NUM_THREADS is ' said || got=-1
+    [ "$got [$value" = "${line/#0 /7 }" ] && good+=. || differs+="$line: got '$got'; "
+done <"$root/tests/support/omp_num_threads.txt"
+is "values of OMP_NUM_THREADS are read or refused as by the program" "$((${#good} > 30)) $differs" "1 "
 PATH=$temporary/two-cores:$PATH try "$run" -n 3 --dry-run -- "$program"
 check 0 "more ranks than cores are reported" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
 PATH=$temporary/eight-cores:$PATH try "$run" -n 2 --dry-run -- "$program"
@@ -96,9 +107,16 @@ large*) PATH="\$temporary/eight-cores:\$PATH" ;;
 *) echo "ssh: connect to host \$2 port 22: No route to host" >&2; exit 255 ;;
 esac
 shift 2
-exec sh -c "\$*"
+exec "\${login_shell:-\$temporary/login}" -c "\$*"
 END
-chmod +x ssh
+# A fake login shell, which takes only what sh, csh and fish read alike: words, and one text in single quotes on one line.
+cat >login <<'END'
+#!/bin/bash
+alike="^[a-z -]+'[^'\\!]*'\$"
+[[ $2 =~ $alike && $2 != *$'\n'* ]] || { echo "login: Command not found: $2" >&2; exit 1; }
+exec sh -c "$2"
+END
+chmod +x ssh login
 
 # on_hosts WORDS LINES EXPECTED OPTION...: checks the arguments of mpiexec for a hosts file with LINES.
 on_hosts() {
@@ -118,6 +136,17 @@ on_hosts "fewer ranks than slots" 'large1 slots = 2\nlarge2 slots=8\nabsent slot
     'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3' -n 3
 on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
     'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
+for shell in tcsh fish; do
+    if login_shell=$(command -v $shell); then
+        export login_shell
+        on_hosts "the login shell is $shell" 'large1\n' 'large1:1 -bind-to user:0+1+2+3+4+5+6+7 -n 1 -genv OMP_NUM_THREADS 7'
+    else
+        echo "skip - hosts: the login shell is $shell: it is not installed"
+    fi
+done
+unset login_shell
+on_hosts "the keywords of Open MPI, a byte order mark, CR LF" '\xef\xbb\xbflarge1 slots=2 max_slots=4\r\nlarge2\tmax-slots = 9999 slots=1 # x\r\n' \
+    'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3'
 on_hosts "a host listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
 on_hosts "more ranks than cores on one host" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
 # With Open MPI the ranks bind themselves.

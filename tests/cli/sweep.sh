@@ -75,10 +75,26 @@ check 2 "different options after -- are refused, with both values" '^sweep.sh: -
 try "$sweep" "${grid[@]}" --model "more:$sizes" --output out -- --steps-per-block 1 --threads 1
 check 2 "an additional model is refused" '^sweep.sh: --model more: earlier starts in out had "", this one has "--d-model 32'
 
+# Fake flocks: that of busybox, which knows no -w, and one on a file system without locks.
+mkdir busybox unable
+cat >busybox/flock <<END
+#!/bin/sh
+[ "\$1 \$#" = "-n 2" ] || { echo "flock: invalid option -- '\$1'" >&2; exit 1; }
+exec $(printf %q "$(command -v flock)") -n "\$2"
+END
+printf '#!/bin/sh\necho "flock: 9: Function not implemented" >&2\nexit 65\n' >unable/flock
+chmod +x busybox/flock unable/flock
+again=("${grid[@]}" --output out -- --steps-per-block 1 --threads 1)
+try env PATH="$temporary/unable:$PATH" "$sweep" "${again[@]}"
+check 0 "a sweep goes on where nothing can be locked" '^sweep.sh: out cannot be locked .flock: 9: Function not implemented.; do not start another sweep.sh there'
+try env PATH="$temporary/busybox:$PATH" "$sweep" "${again[@]}"
+is "a directory is locked by the flock of busybox, without words" "$status $(grep -c locked said)" "0 0"
 exec 7<out
 flock 7
-try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
-check 1 "two sweeps cannot share a directory" '^sweep.sh: another sweep.sh runs in out$'
+for tools in "$temporary/busybox:" ''; do
+    try env PATH="$tools$PATH" "$sweep" "${again[@]}"
+    check 1 "two sweeps cannot share a directory${tools:+, flock of busybox}" '^sweep.sh: another sweep.sh runs in out$'
+done
 exec 7<&-
 
 # The launcher `slow`: the run of ddp_flat takes hours while the file `hours` exists.
@@ -129,6 +145,14 @@ cp -r "$root/launch" "$program" "a sweep"
 try "a sweep/launch/sweep.sh" --program "$temporary/a sweep/ddpbench" --implementations ddp --ranks 2 --model "tiny:$sizes" \
     --rounds 2 --repeats 1 --output "a sweep/out"
 check 0 "paths may contain blanks" '^sweep.sh: 1 run: 0 existed, 1 made, 0 failed'
+
+# Bash and tools read POSIXLY_CORRECT, which selects POSIX mode, when they start.
+try env POSIXLY_CORRECT=1 "$sweep" --program "$program" --implementations none --ranks 1 --model "tiny:$sizes" --rounds 2 --repeats 1 --output posix
+check 0 "POSIXLY_CORRECT does not change a sweep" '^sweep.sh: 1 run: 0 existed, 1 made, 0 failed'
+# shellcheck disable=SC2016 # expanded by the other shell
+settings='. "$root/launch/common.sh"; shopt; set -o; [ -z "${POSIXLY_CORRECT+set}" ]'
+bash -c "$settings" >plain 2>said || true
+is "scripts leave POSIX mode completely" "$(bash --posix -c "$settings" 2>&1 | diff - plain) $(grep -c posix plain)" " 1"
 
 # ---- failed runs ----
 

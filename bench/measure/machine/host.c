@@ -3,6 +3,7 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
+#include "kernels/omp_threads.h"
 
 #include <hwloc.h>
 #include <math.h>
@@ -111,16 +112,13 @@ static size_t group_memory_left(void)
 
 int host_threads(size_t requested, double cores_per_rank)
 {
-    const char *omp = getenv("OMP_NUM_THREADS");
-    if (requested || !omp || !*omp)
-        return requested ? (int)requested : cores_per_rank < 1 ? 1 : (int)cores_per_rank;
-    size_t digits = strspn(omp, "0123456789"); /* a list such as 4,2: the first number is for the outermost level */
-    double threads = strtod(omp, NULL);
-    if (!digits || (omp[digits] && omp[digits] != ',') || threads < 1 || threads > HOST_MOST_THREADS)
-        return error_report("OMP_NUM_THREADS is '%s' in the environment: expected a whole number from 1 to %d; or give "
-                            "--threads",
-                            omp, HOST_MOST_THREADS);
-    return (int)threads;
+    const char *list = getenv("OMP_NUM_THREADS");
+    int threads = requested ? (int)requested : omp_threads_of_list(list);
+    if (threads < 0)
+        return error_report("OMP_NUM_THREADS is '%s' in the environment: expected a whole number from 1 to %d, or a "
+                            "list of such numbers; or give --threads",
+                            list, OMP_MOST_THREADS);
+    return threads ? threads : cores_per_rank < 1 ? 1 : (int)cores_per_rank;
 }
 
 size_t host_memory_available(void)

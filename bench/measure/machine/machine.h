@@ -30,8 +30,7 @@ struct host_facts {
 void host_facts(struct host_facts *facts);
 
 /* Returns the number of threads of a rank: `requested`; if that is 0, OMP_NUM_THREADS; if that is not set, one per
- * logical CPU of the rank. Returns -1, reported, if the variable is not a number from 1 to HOST_MOST_THREADS. */
-enum { HOST_MOST_THREADS = 4096 };
+ * logical CPU of the rank. Returns -1, reported, if omp_threads_of_list (kernels) refuses the variable. */
 int host_threads(size_t requested, double cores_per_rank);
 
 /* Returns the bytes that can be allocated without swapping, within the limits of this process's control groups. */

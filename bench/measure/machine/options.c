@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 
 #include "kernels/error.h"
+#include "kernels/omp_threads.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static const struct option device_rows[] = {
      "gradients, master weights and optimizer state stay fp32)"},
     {.name = "share-gpu", .kind = &option_flag, .offset = DEVICE(share_gpu), .without = "device=cpu",
      .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
-    {.name = "threads", .kind = &option_count, .offset = DEVICE(threads), .initial = "0", .high = HOST_MOST_THREADS,
+    {.name = "threads", .kind = &option_count, .offset = DEVICE(threads), .initial = "0", .high = OMP_MOST_THREADS,
      .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
 };
 /* clang-format on */
