@@ -80,7 +80,7 @@ mkdir a b
 head -c 5000 /dev/zero | tr '\0' 'a' >a/text
 { head -c 4999 a/text && echo bb; } >b/text
 in_directory=(sh -c 'cd "$1" && shift && exec "$@"' sh)
-refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' '5001 bytes with the digest [0-9a-f]{16}' \
+refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' '5002 bytes with the digest [0-9a-f]{16}' \
     "${in_directory[@]}" a "${benchmark[@]}" --data text --output ../out -- "${in_directory[@]}" b "${benchmark[@]}" --data text --output ../out
 rm b/text
 refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' 'unreadable \(No such file or directory\)' \
