@@ -130,7 +130,7 @@ ask_hosts() {
         [ $((${#cores[@]} / ranks_on[$host])) -ge $share ] || share=$((${#cores[@]} / ranks_on[$host]))
     done
     rm -rf "$answers"
-    trap - EXIT HUP INT TERM
+    trap - EXIT "${ending_signals[@]}"
 }
 
 # place_on_hosts: sets ranks, list (hosts in the syntax of mpiexec), most (the most ranks per host), cores, share and uneven.
@@ -253,15 +253,15 @@ start_command() {
     local die_with_us=(setpriv --pdeathsig TERM) signal
     child='' has_group=''
     "${die_with_us[@]}" true 2>/dev/null || die_with_us=() # util-linux before 2.33: a SIGKILL of this script does not end the command
-    for signal in HUP:1 INT:2 TERM:15; do
+    for signal in "${ending_signals[@]}"; do
         # shellcheck disable=SC2064 # expanded when the trap is set
-        trap "caught=${signal#*:}; forward_signal ${signal%:*}" "${signal%:*}"
+        trap "caught=$(kill -l "$signal"); forward_signal $signal" "$signal"
     done
     caught=''
     in_foreground || has_group=yes
     [ -z "$has_group" ] || set -m
     (
-        trap - HUP INT TERM
+        trap - "${ending_signals[@]}"
         exec "${die_with_us[@]}" "${command[@]}"
     ) <&0 &
     child=$!

@@ -287,7 +287,7 @@ ended() {
     is "$1 (status $status)" "$began $([[ $status == $3 ]] && echo right || echo "status $status") $left" "yes right "
 }
 
-for signal in HUP:129 INT:130 TERM:143 KILL:137; do
+for signal in HUP:129 INT:130 USR1:138 USR2:140 TERM:143 KILL:137; do
     begin "killed-$signal"
     kill "-${signal%:*}" $running || true
     ended "SIG${signal%:*} ends the ranks, and no process is left" "killed-$signal" "${signal#*:}"
