@@ -32,6 +32,12 @@ say() {
     printf '%s%s: %s\n' "${clear_line:-}" "$script" "$line" >&2
 }
 
+# A scheduler may export the TMPDIR of another machine, with which mktemp and Open MPI's mpirun fail.
+if [[ ${TMPDIR:-} && (! -d $TMPDIR || ! -w $TMPDIR) ]]; then
+    say "TMPDIR=$TMPDIR is not a directory that can be written here; /tmp is used"
+    export TMPDIR=/tmp
+fi
+
 # die TEXT...: ends the script with status 1 because something is missing or does not work.
 die() {
     say "$@"

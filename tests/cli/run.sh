@@ -149,6 +149,9 @@ on_hosts "the keywords of Open MPI, a byte order mark, CR LF" '\xef\xbb\xbflarge
     'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3'
 on_hosts "a host listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
 on_hosts "more ranks than cores on one host" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
+TMPDIR="$temporary/of another node" on_hosts "a TMPDIR that is not there" 'large1\n' 'large1:1 -bind-to user:0+1+2+3+4+5+6+7 -n 1 -genv OMP_NUM_THREADS 7'
+is "a TMPDIR that is not there is replaced by /tmp, with a line" "$(head -n 1 said)" \
+    "run.sh: TMPDIR=$temporary/of another node is not a directory that can be written here; /tmp is used"
 # With Open MPI the ranks bind themselves.
 printf 'large1\nlarge2:2\n' >hosts
 try env MPIRUN="$(quote_words "$temporary/openmpi") --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
