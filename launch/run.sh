@@ -34,7 +34,7 @@ plural() { [ "$1" = 1 ] || echo s; }
 layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
 
 # cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by NUMA node, socket and
-# core, separated by commas.
+# core, separated by commas. If lscpu lists none, as in a container without /sys, each allowed CPU counts as a core.
 cores_in() {
     awk -F, '
         /affinity list: / {
@@ -48,7 +48,15 @@ cores_in() {
         /^[0-9]/ && ($1 + 0) in allowed {
             core = $4 == "" ? "cpu" $1 : $4
             if (!(core in seen)) print $2 + 0, $3 + 0, $4 + 0, $1
-            seen[core] = 1
+            seen[core] = found = 1
+        }
+        END {
+            if (found) exit
+            for (cpu in allowed) {
+                print 0, 0, 0, cpu
+                cpus++
+            }
+            if (cpus) print "run.sh: lscpu lists no core; each of the " cpus " CPUs that taskset allows counts as one" >"/dev/stderr"
         }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '{ printf "%s%s", (NR > 1 ? "," : ""), $4 } END { if (NR) print "" }'
 }
 
@@ -154,7 +162,7 @@ place_on_hosts() {
 
 place_here() {
     IFS=, read -ra cores <<<"$(sh -c "$layout" 2>/dev/null | cores_in)"
-    [ ${#cores[@]} -gt 0 ] || die "lscpu does not list this machine's cores"
+    [ ${#cores[@]} -gt 0 ] || die "taskset does not list the CPUs that may be used here"
     most=$ranks share=$((${#cores[@]} / ranks))
 }
 

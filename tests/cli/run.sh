@@ -56,6 +56,7 @@ machine some-of-eight 2,5-7 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,4 5,0,0,5 6,0,
 machine hardware-threads 0-7 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,0 5,0,0,1 6,0,0,2 7,0,0,3
 machine sockets-take-turns 0-3 0,0,0,0 1,1,1,1 2,0,0,2 3,1,1,3
 machine unknown-cores 0-1 0,,, 1,,,
+machine without-sys 1,3-4 && echo 'exit 1' >without-sys/lscpu # as in a container that does not show /sys
 
 plan two-cores 2 0+1 -n 1
 plan two-cores 1 0,1 --ranks 2
@@ -73,6 +74,9 @@ plan eight-cores 2 0+1+2,4+5+6 -n 2 --threads 2
 plan eight-cores 2 0+1,4+5 -n 2 --threads 2 --comm-core no
 plan eight-cores 1 0+1,2+3,4+5,6+7 -n 4 --comm-core yes
 plan some-of-eight 2 2+5,6+7 -n 2
+plan without-sys 1 1,3,4 -n 3
+is "without /sys a line names what the cores were taken from" "$(head -n 1 said)" \
+    "run.sh: lscpu lists no core; each of the 3 CPUs that taskset allows counts as one"
 plan hardware-threads 2 0+1,2+3 -n 2
 plan hardware-threads 1 none -n 5
 plan sockets-take-turns 2 0+2,1+3 -n 2
