@@ -116,8 +116,7 @@ int main(int argc, char *argv[])
     list_facts(&facts, argc, argv);
     if (job_begin(&job, argc, argv, &facts) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
         error_print();
-        job_end(&job);
-        return STATUS_FAILED;
+        return job_end(&job, STATUS_FAILED);
     }
     int status = STATUS_USAGE;
     if (!name)
@@ -126,9 +125,7 @@ int main(int argc, char *argv[])
         status = command->measure(&job, argc - 1, argv + 1);
     else
         job_agree(&job, -1);
-    status = flush_output(status);
-    job_end(&job);
-    return status;
+    return job_end(&job, flush_output(status));
 }
 
 /* ---- without a command: the benchmark; with --profile, the profile ---- */

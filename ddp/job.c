@@ -8,12 +8,14 @@
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
 #include "kernels/launcher.h"
+#include "kernels/leave.h"
 #include "kernels/siblings.h"
 
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,24 +292,36 @@ int job_begin(struct job *job, int argc, char *const argv[], const struct facts 
     return differ ? -1 : refuse_singletons(job->size);
 }
 
-void job_end(struct job *job)
+static int ending_rank, ending_status;
+static pthread_t ending_thread;
+
+/* Ends this rank, which has nothing left to do, because MPI_Finalize does not return. */
+static void leave(void)
 {
+    if (ending_rank == 0)
+        fprintf(stderr, "ddpbench: MPI_Finalize does not return; all ranks are done, and end without it\n");
+    leave_finalize(ending_thread, ending_status);
+}
+
+int job_end(struct job *job, int status)
+{
+    const double finalize_s = 3; /* leave_finalize takes 2 s more */
     job_barrier(job);
+    ending_rank = job->rank;
+    ending_status = status;
+    ending_thread = pthread_self();
     watchdog_hide(job->watchdog);
     watchdog_doing(job->watchdog, "%s", "");
-    wait_for_all(job, "ending MPI", 0);
+    /* Over UCX's TCP, MPICH 4.0 hangs now and then: a rank that waits in PMI's barrier for the others to disconnect
+     * does not answer a rank that still has data to flush. */
+    watchdog_wait_or_leave(job->watchdog, "ending MPI", watchdog_started(job->watchdog), finalize_s, leave);
     job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
     end_without_mpi(job->rank, job->size);
-    if (job->hosts > 1) {
-        /* Work around MPICH 4.0 over UCX's TCP: a rank in MPI_Finalize stops answering its peers, so that a peer with
-         * data to flush waits forever, unless all ranks enter it together: they sleep until each is scheduled again. */
-        MPI_Barrier(MPI_COMM_WORLD);
-        usleep(100000);
-    }
     MPI_Finalize();
     watchdog_await(job->watchdog);
     watchdog_destroy(job->watchdog);
+    return status;
 }
 
 void job_barrier(const struct job *job)

@@ -38,8 +38,9 @@ int job_begin(struct job *job, int argc, char *const argv[], const struct facts 
  * script must have omitted srun or mpirun. Otherwise returns 0. */
 int job_check_alone(const struct job *job);
 
-/* Ends MPI; all ranks call it. */
-void job_end(struct job *job);
+/* Ends MPI; all ranks call it once all output is written, and then end with `status`, which it returns. If MPI has not
+ * ended 5 s after all ranks called this function, it ends the process with `status` itself. */
+int job_end(struct job *job, int status);
 
 /* Returns when all ranks have arrived. */
 void job_barrier(const struct job *job);

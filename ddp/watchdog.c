@@ -48,7 +48,10 @@ struct watchdog {
     double timeout_s;
     struct looked *looked; /* the last of watchdog_look; NULL: none */
     struct watched wait;   /* the current wait, set by watchdog_wait */
+    void (*leave)(void);   /* ends the process once its last wait has lasted too long; NULL: nothing does */
     int stop;
+    timer_t stopped_too_long; /* kills this process; used if is_last */
+    int is_last;              /* 1: stopped_too_long exists */
 };
 
 /* Sleeps for `seconds`, or until `wake` is signalled (a new limit, or the end); the caller holds the lock. */
@@ -241,6 +244,26 @@ static int is_ending(const struct watchdog *w)
     return ending;
 }
 
+/* Restarts the timer, if any, which kills this process if it is stopped; a running process ends the job itself, and
+ * prints why. */
+static void restart_timer(const struct watchdog *w)
+{
+    const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
+    if (w->is_last)
+        timer_settime(w->stopped_too_long, 0, &limit, NULL);
+}
+
+/* Tests whether a rank of this host is stopped. */
+static int is_any_stopped(const struct watchdog *w)
+{
+    struct sibling *sibling = find_siblings(w);
+    int stopped = 0;
+    for (int r = 0; r < w->ranks; r++)
+        stopped |= sibling[r].runs && sibling[r].stopped;
+    free(sibling);
+    return stopped;
+}
+
 static void *watch_progress(void *argument)
 {
     struct watchdog *w = argument;
@@ -249,6 +272,9 @@ static void *watch_progress(void *argument)
     while (!w->stop) {
         struct watched now = find_wait(w);
         double left = OFTEN_S;
+        restart_timer(w);
+        if (w->leave && clock_seconds_since(now.since_ns) >= 0 && !is_any_stopped(w))
+            w->leave();
         if (now.since_ns != INT64_MAX && w->timeout_s > 0)
             left = w->timeout_s - clock_seconds_since(now.since_ns);
         if (*now.broken || left <= 0) {
@@ -259,6 +285,8 @@ static void *watch_progress(void *argument)
         if (ending && !printed && now.since_ns != INT64_MAX)
             print_position(w, &now);
         printed = ending;
+        if (w->leave && clock_seconds_since(now.since_ns) < 0) /* ranks leave at the same time */
+            left = fmin(left, -clock_seconds_since(now.since_ns));
         sleep_until_stopped(w, left < OFTEN_S ? left : OFTEN_S);
     }
     pthread_mutex_unlock(&w->lock);
@@ -381,21 +409,11 @@ void watchdog_await(struct watchdog *w)
     struct timespec pause = {.tv_nsec = shortest_ns};
     if (!w)
         return;
-    struct sigevent killing = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
-    timer_t timer;
-    int limited = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &timer);
-    if (limited) /* the timer starts before the other ranks can see this rank arrive */
-        timer_settime(timer, 0, &limit, NULL);
     long number = watchdog_started(w);
     watchdog_wait(w, "waiting for the other ranks to end", number, 0);
-    for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {
-        /* restarts the timer, which kills a stopped process; a running process ends the job itself, and prints why */
-        if (limited)
-            timer_settime(timer, 0, &limit, NULL);
-        if (!is_awaited(w, number))
-            return;
+    while (is_awaited(w, number)) {
         nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns;
     }
 }
 
@@ -409,15 +427,32 @@ long watchdog_started(struct watchdog *w)
     return started;
 }
 
-void watchdog_wait(struct watchdog *w, const char *words, long number, double grace_s)
+static void begin_wait(struct watchdog *w, const char *words, long number, double grace_s, void (*leave)(void))
 {
-    if (!w)
-        return;
     struct watched wait = {.since_ns = clock_now_ns() + (int64_t)(1e9 * grace_s), .number = number};
     snprintf(wait.words, sizeof wait.words, "%s", words);
     pthread_mutex_lock(&w->lock);
     w->wait = wait;
+    w->leave = leave;
     pthread_mutex_unlock(&w->lock);
+}
+
+void watchdog_wait(struct watchdog *w, const char *words, long number, double grace_s)
+{
+    if (w)
+        begin_wait(w, words, number, grace_s, NULL);
+}
+
+void watchdog_wait_or_leave(struct watchdog *w, const char *words, long number, double grace_s, void (*leave)(void))
+{
+    struct sigevent killing = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->is_last = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &w->stopped_too_long);
+    restart_timer(w);
+    pthread_mutex_unlock(&w->lock);
+    begin_wait(w, words, number, grace_s, leave);
 }
 
 void watchdog_arrived(struct watchdog *w)

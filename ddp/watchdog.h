@@ -44,9 +44,7 @@ void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *
 void watchdog_hide(struct watchdog *watchdog);
 
 /* Returns when every other rank of this host has called this function or has ended. Until then this rank can report a
- * rank that is stopped while ending. If this process is itself stopped for a few seconds longer than the limit, the
- * kernel kills it, because no other rank may be left to report it. Call it after watchdog_hide, as the process's last
- * wait. */
+ * rank that is stopped while ending. Call it after watchdog_wait_or_leave, as the process's last wait. */
 void watchdog_await(struct watchdog *watchdog);
 
 /* From now on the watchdog's thread also calls `look`, which fills *watched if the comm waits; before each call,
@@ -60,6 +58,13 @@ long watchdog_started(struct watchdog *watchdog);
 
 /* Begins a wait of this rank; words and number as in struct watched. The first grace_s seconds do not count. */
 void watchdog_wait(struct watchdog *watchdog, const char *words, long number, double grace_s);
+
+/* Begins the wait for MPI to end, in which this rank is not needed by others; call it after watchdog_hide. If it lasts
+ * longer than grace_s, and no rank of this host is stopped, the watchdog's thread calls `leave`, which ends the
+ * process. From now on the kernel kills this process if it is stopped for a few seconds longer than the limit, because
+ * no other rank may be left to report it. */
+void watchdog_wait_or_leave(struct watchdog *watchdog, const char *words, long number, double grace_s,
+                            void (*leave)(void));
 
 /* Ends the wait begun by watchdog_wait. Waits cannot be nested. */
 void watchdog_arrived(struct watchdog *watchdog);

@@ -16,7 +16,8 @@ enum { FILES = 8, WORDS = 4096 + 64 };
 static const struct {
     int number;
     const char *name;
-} ends[] = {{SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}, {SIGQUIT, "SIGQUIT"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
+} ends[] = {{SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGUSR1, "SIGUSR1"},
+            {SIGUSR2, "SIGUSR2"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
 enum { ENDS = sizeof ends / sizeof *ends };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while files[] changes */

@@ -2,10 +2,10 @@
 #ifndef KERNELS_EXIT_HANDLERS_H
 #define KERNELS_EXIT_HANDLERS_H
 
-/* Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU: prints a line on stderr that names the signal, then lets the
- * signal end the process with its usual status. If the launcher or the terminal sends the signal to all ranks, only
- * rank 0 prints. A signal that was ignored at the start, as by nohup, stays ignored. Ignores SIGXFSZ, so that exceeding
- * the limit on file sizes makes a write fail, as a full disk does. */
+/* Handles SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM and SIGXCPU: prints a line on stderr that names the
+ * signal, then lets the signal end the process with its usual status. If the launcher or the terminal sends the signal
+ * to all ranks, only rank 0 prints. A signal that was ignored at the start, as by nohup, stays ignored. Ignores
+ * SIGXFSZ, so that exceeding the limit on file sizes makes a write fail, as a full disk does. */
 void exit_handlers_install(int rank);
 
 /* Sets the text (printf's format) at the end of the line printed for a signal, for example the results' directory. */

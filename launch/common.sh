@@ -32,6 +32,12 @@ say() {
     printf '%s%s: %s\n' "${clear_line:-}" "$script" "$line" >&2
 }
 
+# A scheduler may export the TMPDIR of another machine, with which mktemp and Open MPI's mpirun fail.
+if [[ ${TMPDIR:-} && (! -d $TMPDIR || ! -w $TMPDIR) ]]; then
+    say "TMPDIR=$TMPDIR is not a directory that can be written here; /tmp is used"
+    export TMPDIR=/tmp
+fi
+
 # die TEXT...: ends the script with status 1 because something is missing or does not work.
 die() {
     say "$@"
@@ -317,11 +323,14 @@ write_file() {
 }
 
 # ---- signals ----
-# trap_signals: makes HUP, INT and TERM run the EXIT trap and end the script, immediately if it waits in wait_child.
+# The signals that end a script. Users of Slurm choose USR1 or USR2 for the notice before a time limit (--signal).
+ending_signals=(HUP INT USR1 USR2 TERM)
+
+# trap_signals: makes these signals run the EXIT trap and end the script, immediately if it waits in wait_child.
 trap_signals() {
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    local signal
+    # shellcheck disable=SC2064 # expanded when the trap is set
+    for signal in "${ending_signals[@]}"; do trap "exit $((128 + $(kill -l "$signal")))" "$signal"; done
 }
 
 # wait_child COMMAND...: runs the command in its own process group and waits. If a signal ends the script, end_child
@@ -346,7 +355,7 @@ tee_output() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 # removing files.
 end_child() {
     local try
-    trap '' HUP INT TERM
+    trap '' "${ending_signals[@]}"
     [ -n "$waited_child" ] || return 0
     kill -TERM -- "-$waited_child" 2>/dev/null || true
     for ((try = 0; try < 50; try++)); do

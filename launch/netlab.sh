@@ -244,7 +244,7 @@ measure_links() {
     done
     printf '%s %s %s %s\n%s' "$nodes" "$bits" "$rate" "$delay" "$lines" >"$state.new"
     mv "$state.new" "$state"
-    trap - EXIT HUP INT TERM
+    trap - EXIT "${ending_signals[@]}"
     show
 }
 
@@ -269,7 +269,7 @@ remove_all() {
 clean_up() {
     local pid
     [ "$BASHPID" = $$ ] || return 0 # a child that gets a signal before its exec also runs this trap
-    trap '' HUP INT TERM
+    trap '' "${ending_signals[@]}"
     for pid in $(jobs -p); do kill -TERM "$pid" 2>/dev/null || true; done
     wait # until these jobs have ended
     "$1"
@@ -366,7 +366,7 @@ fault() {
         [ "$direction" = send ] || { shape_link "$node" receive "$limit"; record_fault "receives at $slow" $k "$node" "$limit"; }
     fi
     [ -z "$wish" ] || { delay_node "$node" "$wish"; record_fault "receives after $delayed" $k "$node" "$bits"; }
-    trap - EXIT HUP INT TERM
+    trap - EXIT "${ending_signals[@]}"
     show
 }
 
@@ -378,7 +378,7 @@ heal() {
     trap 'clean_up remove_all' EXIT # removes the lab on an error, as `rate` does
     trap_signals
     remove_faults
-    trap - EXIT HUP INT TERM
+    trap - EXIT "${ending_signals[@]}"
     show
 }
 

@@ -34,7 +34,7 @@ plural() { [ "$1" = 1 ] || echo s; }
 layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
 
 # cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by NUMA node, socket and
-# core, separated by commas.
+# core, separated by commas. If lscpu lists none, as in a container without /sys, each allowed CPU counts as a core.
 cores_in() {
     awk -F, '
         /affinity list: / {
@@ -48,7 +48,15 @@ cores_in() {
         /^[0-9]/ && ($1 + 0) in allowed {
             core = $4 == "" ? "cpu" $1 : $4
             if (!(core in seen)) print $2 + 0, $3 + 0, $4 + 0, $1
-            seen[core] = 1
+            seen[core] = found = 1
+        }
+        END {
+            if (found) exit
+            for (cpu in allowed) {
+                print 0, 0, 0, cpu
+                cpus++
+            }
+            if (cpus) print "run.sh: lscpu lists no core; each of the " cpus " CPUs that taskset allows counts as one" >"/dev/stderr"
         }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '{ printf "%s%s", (NR > 1 ? "," : ""), $4 } END { if (NR) print "" }'
 }
 
@@ -130,7 +138,7 @@ ask_hosts() {
         [ $((${#cores[@]} / ranks_on[$host])) -ge $share ] || share=$((${#cores[@]} / ranks_on[$host]))
     done
     rm -rf "$answers"
-    trap - EXIT HUP INT TERM
+    trap - EXIT "${ending_signals[@]}"
 }
 
 # place_on_hosts: sets ranks, list (hosts in the syntax of mpiexec), most (the most ranks per host), cores, share and uneven.
@@ -154,7 +162,7 @@ place_on_hosts() {
 
 place_here() {
     IFS=, read -ra cores <<<"$(sh -c "$layout" 2>/dev/null | cores_in)"
-    [ ${#cores[@]} -gt 0 ] || die "lscpu does not list this machine's cores"
+    [ ${#cores[@]} -gt 0 ] || die "taskset does not list the CPUs that may be used here"
     most=$ranks share=$((${#cores[@]} / ranks))
 }
 
@@ -253,15 +261,15 @@ start_command() {
     local die_with_us=(setpriv --pdeathsig TERM) signal
     child='' has_group=''
     "${die_with_us[@]}" true 2>/dev/null || die_with_us=() # util-linux before 2.33: a SIGKILL of this script does not end the command
-    for signal in HUP:1 INT:2 TERM:15; do
+    for signal in "${ending_signals[@]}"; do
         # shellcheck disable=SC2064 # expanded when the trap is set
-        trap "caught=${signal#*:}; forward_signal ${signal%:*}" "${signal%:*}"
+        trap "caught=$(kill -l "$signal"); forward_signal $signal" "$signal"
     done
     caught=''
     in_foreground || has_group=yes
     [ -z "$has_group" ] || set -m
     (
-        trap - HUP INT TERM
+        trap - "${ending_signals[@]}"
         exec "${die_with_us[@]}" "${command[@]}"
     ) <&0 &
     child=$!

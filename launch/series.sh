@@ -135,7 +135,7 @@ abort_run() {
 
 # end_runs TOTAL: ends the series and prints how many runs existed, completed and failed.
 end_runs() {
-    trap - EXIT HUP INT TERM
+    trap - EXIT "${ending_signals[@]}"
     printf '%s' "$clear_line" >&2
     clear_line=''
     say "$1 run$([ "$1" = 1 ] || echo s): $(($1 - runs)) existed, $((runs - failed)) made, $failed failed," \

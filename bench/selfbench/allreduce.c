@@ -42,8 +42,7 @@ int main(int argc, char *argv[])
                agree, n);
     timing_destroy(timing, n);
     endpoint_destroy(&endpoint);
-    job_end(&job);
-    return agree == n ? 0 : 1;
+    return job_end(&job, agree == n ? 0 : 1);
 }
 
 static double mean_of_ranks(const struct job *job, double seconds)

@@ -566,7 +566,7 @@ chmod +x tree/build/ddpbench tree/launch/netlab.sh tree/tools/*
 stopped() {
     local words=$1 signal process begin left
     shift
-    for signal in HUP INT TERM; do
+    for signal in HUP INT USR2 TERM; do
         rm -rf ready scratch && mkdir scratch
         set -m
         TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher "$@" >printed 2>said </dev/null &

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# comm.sh - the choice of the communication library, ranks that would share a GPU, and collectives that hang; on the
+# comm.sh - the choice of the communication library, ranks that would share a GPU, collectives and ends that hang; on the
 # CPU, and on an emulated GPU if that is built. Runs BUILD_DIR/ddpbench, and BUILD_DIR/emulated/ddpbench if it exists.
 
 # wait_until calls functions by name:
@@ -104,6 +104,19 @@ again
 try "${fault[@]}" FAULT_STOP=exit "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
 is "a rank stopped during exit is killed" "$((status != 0 && took <= 2 + 2 * 2 + 5 + 3 * usual))" 1
 is "no stopped rank is left" "$(gone out)" ''
+# MPI_Finalize does not return: on rank 1, for which rank 0 then waits, or on both ranks.
+for ranks in rank all; do
+    again
+    hang=("${fault[@]}" "FAULT_HANG=$ranks")
+    try "${hang[@]}" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 2 --output "$PWD/out"
+    is "MPI_Finalize hangs ($ranks): status and results are the run's own, and the launcher takes it for a success" \
+        "$status $(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' out/summary.json | paste -sd ' ') $(gone out) $(cat printed said | grep -ciE 'bad termination|improperly')" "0 2 2  0"
+    is "MPI_Finalize hangs ($ranks): no rank is killed" "$(grep -cxF 'faults.c: _exit(0)' said)" 2
+    is "MPI_Finalize hangs ($ranks): a line names it" "$(grep -cxF 'ddpbench: MPI_Finalize does not return; all ranks are done, and end without it' said)" 1
+    in_time 5 "$took"
+done
+try "${hang[@]}" "${mpirun[@]}" -n 2 "$program" --nonsense
+check 2 "MPI_Finalize hangs after an error: the run ends with the status of the error" "^ddpbench: unknown option '--nonsense'"
 again
 try "${mpirun[@]}" -n 2 env MPIR_CVAR_NOLOCAL=nonsense "$program" "${tiny[@]}" --output "$PWD/out"
 if [ "$status" = 0 ]; then

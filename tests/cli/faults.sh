@@ -140,7 +140,7 @@ in_blocks='[ -s outcome/rank_0_metrics.jsonl ]'
 # has_line WORDS PATTERN: checks that stderr has a line matching the extended regular expression.
 has_line() { if grep -qE -- "$2" said; then result 0 "$1"; else result 1 "$1"; fi; }
 
-for signal in HUP INT TERM; do
+for signal in HUP INT USR1 USR2 TERM; do
     try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
         --output "$PWD/outcome"
     is "SIG$signal during the loading of libraries ends the run" "$status" $((128 + $(kill -l $signal)))

@@ -70,7 +70,7 @@ stop() {
 stop KILL
 valid "$out"/*.json >>said 2>&1 && [ -s "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
 result "$good" "SIGKILL leaves valid traces"
-for how in "TERM" "INT" "TERM one" "INT one"; do
+for how in "TERM" "INT" "USR2" "TERM one" "INT one"; do
     read -ra words <<<"$how"
     stop "${words[@]}"
     grep -q "^Interrupted: the capture ends after [0-9]* steps, without controls.$" said &&

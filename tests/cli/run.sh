@@ -56,6 +56,7 @@ machine some-of-eight 2,5-7 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,4 5,0,0,5 6,0,
 machine hardware-threads 0-7 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,0 5,0,0,1 6,0,0,2 7,0,0,3
 machine sockets-take-turns 0-3 0,0,0,0 1,1,1,1 2,0,0,2 3,1,1,3
 machine unknown-cores 0-1 0,,, 1,,,
+machine without-sys 1,3-4 && echo 'exit 1' >without-sys/lscpu # as in a container that does not show /sys
 
 plan two-cores 2 0+1 -n 1
 plan two-cores 1 0,1 --ranks 2
@@ -73,6 +74,9 @@ plan eight-cores 2 0+1+2,4+5+6 -n 2 --threads 2
 plan eight-cores 2 0+1,4+5 -n 2 --threads 2 --comm-core no
 plan eight-cores 1 0+1,2+3,4+5,6+7 -n 4 --comm-core yes
 plan some-of-eight 2 2+5,6+7 -n 2
+plan without-sys 1 1,3,4 -n 3
+is "without /sys a line names what the cores were taken from" "$(head -n 1 said)" \
+    "run.sh: lscpu lists no core; each of the 3 CPUs that taskset allows counts as one"
 plan hardware-threads 2 0+1,2+3 -n 2
 plan hardware-threads 1 none -n 5
 plan sockets-take-turns 2 0+2,1+3 -n 2
@@ -149,6 +153,9 @@ on_hosts "the keywords of Open MPI, a byte order mark, CR LF" '\xef\xbb\xbflarge
     'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3'
 on_hosts "a host listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
 on_hosts "more ranks than cores on one host" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
+TMPDIR="$temporary/of another node" on_hosts "a TMPDIR that is not there" 'large1\n' 'large1:1 -bind-to user:0+1+2+3+4+5+6+7 -n 1 -genv OMP_NUM_THREADS 7'
+is "a TMPDIR that is not there is replaced by /tmp, with a line" "$(head -n 1 said)" \
+    "run.sh: TMPDIR=$temporary/of another node is not a directory that can be written here; /tmp is used"
 # With Open MPI the ranks bind themselves.
 printf 'large1\nlarge2:2\n' >hosts
 try env MPIRUN="$(quote_words "$temporary/openmpi") --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
@@ -287,7 +294,7 @@ ended() {
     is "$1 (status $status)" "$began $([[ $status == $3 ]] && echo right || echo "status $status") $left" "yes right "
 }
 
-for signal in HUP:129 INT:130 TERM:143 KILL:137; do
+for signal in HUP:129 INT:130 USR1:138 USR2:140 TERM:143 KILL:137; do
     begin "killed-$signal"
     kill "-${signal%:*}" $running || true
     ended "SIG${signal%:*} ends the ranks, and no process is left" "killed-$signal" "${signal#*:}"

@@ -262,6 +262,13 @@ succeeds "a cancelled job leaves valid files" valid "$run"/benchmark/{summary.js
 jobs collect ended
 is "collect makes metrics.csv of a cancelled job" "$status $(wc -l <"$run/metrics.csv")" \
     "0 $(($(wc -l <"$run/benchmark/rank_0_metrics.jsonl") + 1))"
+mkdir -p noticed && cp conf noticed/slurm.conf
+jobs submit noticed --nodes 1 --no-analyze -- "${slow[@]}" --rounds 10000
+wait_until measures noticed 1node || true
+in_lab scancel --full --signal=USR2 "$(number_of noticed 1node)"
+jobs wait noticed
+run=$(run_of noticed 1node)
+is "SIGUSR2 ends a job, which records signal and status" "$status $(noted "$run" signal) $(noted "$run" exit_status) $(grep -c ^interrupted= "$run/job_metadata.txt")" "4 USR2 140 1"
 jobs cancel ended
 check 0 "cancel a second time finds no job" 'none of the jobs waits or runs'
 

@@ -1061,10 +1061,8 @@ int main(void)
 {
     if (job_begin(&job, 0, NULL, NULL))
         return 1;
-    if (!on_device_is_there()) { /* after MPI_Init: if ranks ended before it, SIGPIPE could end mpiexec */
-        job_end(&job);
-        return EXIT_SUCCESS;
-    }
+    if (!on_device_is_there()) /* after MPI_Init: if ranks ended before it, SIGPIPE could end mpiexec */
+        return job_end(&job, EXIT_SUCCESS);
     const char *name = getenv("TEST_COMM"), *samples = getenv("TEST_BATCH");
     batch = samples ? strtoul(samples, NULL, 10) : batch;
     char host[32];

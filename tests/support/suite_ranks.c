@@ -13,6 +13,5 @@ int suite_run_ranks(Suite *suite, struct job *job)
     double any = job_max(job, failed);
     if (any > 0 && failed == 0 && job->rank == 0)
         printf("ranks other than 0 failed, at most %.0f checks on one rank\n", any);
-    job_end(job);
-    return any > 0;
+    return job_end(job, any > 0);
 }

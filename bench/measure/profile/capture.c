@@ -22,8 +22,8 @@ enum { WRITE_EVERY_S = 3 };
 
 /* ---- signals ---- */
 
-enum { SIGNALS = 3 };
-static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS = 5 };
+static const int signals[SIGNALS] = {SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGTERM};
 static struct sigaction was[SIGNALS];
 static int noting;                        /* 1: signals are noted; was[] has the actions to restore */
 static volatile sig_atomic_t signal_seen; /* number of the last signal, or 0 */

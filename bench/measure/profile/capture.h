@@ -10,7 +10,7 @@ struct capture {
     int row;                    /* row of the captured implementation */
     int n, room;                /* n: steps kept so far; room: steps for which memory was allocated */
     int full;                   /* 1: memory was full before the schedule ended */
-    int interrupted;            /* 1: any rank received SIGINT, SIGTERM or SIGHUP */
+    int interrupted;            /* 1: any rank received a signal that ends a capture */
     struct captured_step *step; /* [n] */
     struct step_times *times;   /* [n] */
     struct overlap *overlap;    /* [n] */
@@ -24,9 +24,9 @@ struct capture {
 };
 
 /* Runs the steps with the implementation of a row, aligns the clocks, and writes the trace of this rank, the trace of
- * all ranks and the telemetry; names of trace files begin with `name`. The spans stay in the run's timeline. SIGINT,
- * SIGTERM or SIGHUP during the steps ends the capture, and the steps so far are written. Returns 0; or -1 on every
- * rank, reported. Release with capture_destroy either way. */
+ * all ranks and the telemetry; names of trace files begin with `name`. The spans stay in the run's timeline. SIGHUP,
+ * SIGINT, SIGUSR1, SIGUSR2 or SIGTERM during the steps ends the capture, and the steps so far are written. Returns 0;
+ * or -1 on every rank, reported. Release with capture_destroy either way. */
 int capture_run(struct capture *capture, struct training *t, int row, const char *name,
                 const struct profile_options *options, struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed capture is fine */

@@ -11,7 +11,10 @@
  * FAULT_SIGNAL: the number of a signal that the rank gets while libraries are loaded, before main.
  *
  * FAULT_STOP: where the rank stops (SIGSTOP): finalize, before MPI_Finalize; finalized, after MPI_Finalize; exit, at
- * the end of the program. */
+ * the end of the program.
+ *
+ * FAULT_HANG: if all, MPI_Finalize returns on no rank; if rank, not on FAULT_RANK. A rank that calls _exit then prints
+ * its status; FAULT_RANK does so a second later than the others. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -117,9 +120,22 @@ static void end_after(enum fault fault)
 int MPI_Finalize(void)
 {
     stop_at("finalize");
+    const char *hang = getenv("FAULT_HANG");
+    while (hang && (!strcmp(hang, "all") || is_rank()))
+        pause();
     int status = NEXT(MPI_Finalize)();
     stop_at("finalized");
     return status;
+}
+
+void _exit(int status)
+{
+    if (getenv("FAULT_HANG")) {
+        sleep(is_rank() ? 1 : 0);
+        dprintf(STDERR_FILENO, "faults.c: _exit(%d)\n", status);
+    }
+    NEXT(_exit)(status);
+    abort(); /* not reached */
 }
 
 static int opened(int file, const char *path)

@@ -47,6 +47,5 @@ int main(int argc, char *argv[])
         o->implementation[o->n - 1].strategy = &delayed;
         status = benchmark_run(&job, &run, &(struct command){argc - 1, argv + 1, &table});
     }
-    job_end(&job);
-    return status ? 1 : 0;
+    return job_end(&job, status ? 1 : 0);
 }

@@ -66,6 +66,5 @@ int main(int argc, char *argv[])
         delay();
         status = tune_search(&options, &job, &(struct command){argc - 3, argv + 3, &table});
     }
-    job_end(&job);
-    return status ? 1 : 0;
+    return job_end(&job, status ? 1 : 0);
 }
