@@ -9,6 +9,7 @@
 #include "kernels/exit_handlers.h"
 #include "kernels/launcher.h"
 #include "kernels/siblings.h"
+#include "kernels/threads.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -26,6 +27,7 @@ enum { NAME = 256 };
 static MPI_Comm machine_comm;   /* the ranks of this machine */
 static struct job_board doings; /* the board on which each rank publishes what it does */
 static int crowded;             /* 1: waiting ranks sleep (job_set_crowded) */
+static enum { NO_JOB, MPI_STARTS, JOB_RUNS } phase;
 
 /* Tells the watchdog that a wait begins in which all ranks take part. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
@@ -73,6 +75,7 @@ static void reduce_some(const void *mine, void *of_all, int n, MPI_Datatype type
  * and fatal() ends the process if MPI_Abort returns. */
 static void end_job(int status)
 {
+    phase = NO_JOB; /* MPI_Abort may call exit */
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
@@ -214,15 +217,19 @@ static void end_without_mpi(int rank, int size)
     fatal_set_job(rank, end_siblings);
 }
 
-static int starting; /* 1: MPI_Init is running */
-
-/* An atexit handler: if MPI_Init ends the process, explains MPI's error message. */
+/* An atexit handler: if a library ends the process, as MPI_Init and OpenMP do when they fail, explains the library's
+ * message and ends the job. */
 static void introduce_failure(void)
 {
-    if (starting)
+    if (phase == MPI_STARTS)
         fatal(NULL, 0,
               "MPI could not start, for the reason that it gave above; check its settings in the environment "
               "(MPIR_CVAR_*, UCX_*, FI_*), its launcher and /dev/shm");
+    if (phase == JOB_RUNS)
+        fatal(NULL, 0,
+              "a library ended the process, for the reason that it gave above; if it could not start a thread, "
+              "%s",
+              THREADS_LIMITS);
 }
 
 static void start_mpi(const struct job *job)
@@ -232,9 +239,9 @@ static void start_mpi(const struct job *job)
     warn_of_shared_memory();
     atexit(introduce_failure);
     wait_for_all(job, "starting MPI", loading_s);
-    starting = 1;
+    phase = MPI_STARTS;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
-    starting = 0;
+    phase = JOB_RUNS;
     watchdog_arrived(job->watchdog);
     if (provided < MPI_THREAD_SERIALIZED)
         FATAL("this MPI provides thread level %d, but ddpbench needs MPI_THREAD_SERIALIZED (%d); use another MPI",
@@ -305,6 +312,7 @@ void job_end(struct job *job)
         MPI_Barrier(MPI_COMM_WORLD);
         usleep(100000);
     }
+    phase = NO_JOB;
     MPI_Finalize();
     watchdog_await(job->watchdog);
     watchdog_destroy(job->watchdog);
