@@ -2,6 +2,7 @@
 #include "ddp/job.h"
 
 #include "ddp/backoff.h"
+#include "ddp/cores.h"
 #include "ddp/facts.h"
 #include "ddp/watchdog.h"
 #include "kernels/early_option.h"
@@ -15,7 +16,6 @@
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,30 +173,16 @@ static void warn_of_shared_memory(void)
                 1e-6 * left, 1e-6 * each * ranks);
 }
 
-/* Returns this rank's share of CPUs: each logical CPU that this rank may use is divided evenly among the ranks of its
- * machine that may use that CPU. */
-static double share_of_cores(const struct job *job)
+/* Finds this rank's share of CPUs. */
+static void share_cores(struct job *job)
 {
-    struct affinity {
-        int machine;
-        cpu_set_t cpus;
-    } mine;
-    memset(&mine, 0, sizeof mine);
-    mine.machine = job->machine;
-    if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
-        CPU_SET(0, &mine.cpus);
-    struct affinity *all = allocate((size_t)job->size, sizeof *all);
+    struct cores_allowed mine, *all = allocate((size_t)job->size, sizeof *all);
+    cores_read(&mine, job->machine);
     job_gather(job, &mine, sizeof mine, all);
-    double cores = 0;
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &mine.cpus)) {
-            int ranks = 0;
-            for (int r = 0; r < job->size; r++)
-                ranks += all[r].machine == job->machine && CPU_ISSET(cpu, &all[r].cpus);
-            cores += 1.0 / ranks;
-        }
+    job->cpus = cores_by_affinity(all, job->size, job->rank);
+    job->quota = cores_by_quota(all, job->size, job->rank);
+    job->cores = fmin(job->cpus, job->quota);
     free(all);
-    return round(1e9 * cores) / 1e9; /* rounds, so that 6 CPUs shared by 3 ranks give 2, not 1.9999999999999998 */
 }
 
 /* Ends the other ranks of this host if this rank fails before MPI has started or after MPI_Finalize, because the
@@ -287,7 +273,7 @@ int job_begin(struct job *job, int argc, char *const argv[], const struct facts 
     exit_handlers_install(job->rank); /* install again, because MPI may have loaded libraries that handle signals */
     int differ = facts ? compare_facts(job, facts) : 0;
     find_places(job);
-    job->cores = share_of_cores(job);
+    share_cores(job);
     job_set_crowded(job, job->cores < 1);
     wait_for_all(job, "sharing memory", 0);
     MPI_Comm_split(MPI_COMM_WORLD, job->machine, job->rank, &machine_comm);
