@@ -110,6 +110,7 @@ int main(int argc, char *argv[])
     if (command && command->read)
         return flush_output(command->read(argc - 1, argv + 1));
     blas_choose_kernels();
+    reexec_unbind();
     reexec_set_waiting(argc, argv);
     reexec_if_needed(argv);
     /* every rank prints an error that job_begin leaves: if ranks cannot communicate, rank 0 cannot report for all */

@@ -3,10 +3,10 @@
 
 #include "ddp/backoff.h"
 #include "kernels/error.h"
+#include "kernels/threads.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,13 +362,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&c->work, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sigset_t all, before; /* the training thread handles signals */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&c->thread, NULL, run_thread, c);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status)
-        FATAL("cannot start the communication thread: error %d", status);
+    threads_start(&c->thread, run_thread, c, "the communication thread");
     while (!thread_id(&c->comm)) /* waits until the thread has set its id */
         sched_yield();
     return &c->comm;

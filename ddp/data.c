@@ -4,9 +4,9 @@
 #include "ddp/data_source.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
+#include "kernels/threads.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,18 +110,6 @@ static void *fetch_ahead(void *argument)
     return NULL;
 }
 
-/* Starts a worker's thread with signals blocked, so that they go to the training thread. */
-static void start_thread(struct worker *worker)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&worker->thread, NULL, fetch_ahead, worker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
-        FATAL("cannot start a thread that reads data: %s", strerror(error));
-}
-
 /* ---- functions for the training thread ---- */
 
 static size_t slots_for(int workers, int prefetch)
@@ -164,7 +152,7 @@ int data_create(struct data **data, const struct data_options *options)
         worker->row = allocate(T + 1, sizeof *worker->row);
         worker->raw = allocate(T + 1, 2);
         if (worker < d->worker + d->workers)
-            start_thread(worker);
+            threads_start(&worker->thread, fetch_ahead, worker, "a thread that reads data");
     }
     *data = d;
     return 0;

@@ -2,6 +2,7 @@
 #include "ddp/job.h"
 
 #include "ddp/backoff.h"
+#include "ddp/cores.h"
 #include "ddp/facts.h"
 #include "ddp/watchdog.h"
 #include "kernels/early_option.h"
@@ -10,6 +11,7 @@
 #include "kernels/launcher.h"
 #include "kernels/leave.h"
 #include "kernels/siblings.h"
+#include "kernels/threads.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -28,6 +30,7 @@ enum { NAME = 256 };
 static MPI_Comm machine_comm;   /* the ranks of this machine */
 static struct job_board doings; /* the board on which each rank publishes what it does */
 static int crowded;             /* 1: waiting ranks sleep (job_set_crowded) */
+static enum { NO_JOB, MPI_STARTS, JOB_RUNS } phase;
 
 /* Tells the watchdog that a wait begins in which all ranks take part. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
@@ -75,6 +78,7 @@ static void reduce_some(const void *mine, void *of_all, int n, MPI_Datatype type
  * and fatal() ends the process if MPI_Abort returns. */
 static void end_job(int status)
 {
+    phase = NO_JOB; /* MPI_Abort may call exit */
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
@@ -172,30 +176,16 @@ static void warn_of_shared_memory(void)
                 1e-6 * left, 1e-6 * each * ranks);
 }
 
-/* Returns this rank's share of CPUs: each logical CPU that this rank may use is divided evenly among the ranks of its
- * machine that may use that CPU. */
-static double share_of_cores(const struct job *job)
+/* Finds this rank's share of CPUs. */
+static void share_cores(struct job *job)
 {
-    struct affinity {
-        int machine;
-        cpu_set_t cpus;
-    } mine;
-    memset(&mine, 0, sizeof mine);
-    mine.machine = job->machine;
-    if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
-        CPU_SET(0, &mine.cpus);
-    struct affinity *all = allocate((size_t)job->size, sizeof *all);
+    struct cores_allowed mine, *all = allocate((size_t)job->size, sizeof *all);
+    cores_read(&mine, job->machine);
     job_gather(job, &mine, sizeof mine, all);
-    double cores = 0;
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &mine.cpus)) {
-            int ranks = 0;
-            for (int r = 0; r < job->size; r++)
-                ranks += all[r].machine == job->machine && CPU_ISSET(cpu, &all[r].cpus);
-            cores += 1.0 / ranks;
-        }
+    job->cpus = cores_by_affinity(all, job->size, job->rank);
+    job->quota = cores_by_quota(all, job->size, job->rank);
+    job->cores = fmin(job->cpus, job->quota);
     free(all);
-    return round(1e9 * cores) / 1e9; /* rounds, so that 6 CPUs shared by 3 ranks give 2, not 1.9999999999999998 */
 }
 
 /* Ends the other ranks of this host if this rank fails before MPI has started or after MPI_Finalize, because the
@@ -216,15 +206,19 @@ static void end_without_mpi(int rank, int size)
     fatal_set_job(rank, end_siblings);
 }
 
-static int starting; /* 1: MPI_Init is running */
-
-/* An atexit handler: if MPI_Init ends the process, explains MPI's error message. */
+/* An atexit handler: if a library ends the process, as MPI_Init and OpenMP do when they fail, explains the library's
+ * message and ends the job. */
 static void introduce_failure(void)
 {
-    if (starting)
+    if (phase == MPI_STARTS)
         fatal(NULL, 0,
               "MPI could not start, for the reason that it gave above; check its settings in the environment "
               "(MPIR_CVAR_*, UCX_*, FI_*), its launcher and /dev/shm");
+    if (phase == JOB_RUNS)
+        fatal(NULL, 0,
+              "a library ended the process, for the reason that it gave above; if it could not start a thread, "
+              "%s",
+              THREADS_LIMITS);
 }
 
 static void start_mpi(const struct job *job)
@@ -234,9 +228,9 @@ static void start_mpi(const struct job *job)
     warn_of_shared_memory();
     atexit(introduce_failure);
     wait_for_all(job, "starting MPI", loading_s);
-    starting = 1;
+    phase = MPI_STARTS;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
-    starting = 0;
+    phase = JOB_RUNS;
     watchdog_arrived(job->watchdog);
     if (provided < MPI_THREAD_SERIALIZED)
         FATAL("this MPI provides thread level %d, but ddpbench needs MPI_THREAD_SERIALIZED (%d); use another MPI",
@@ -282,7 +276,7 @@ int job_begin(struct job *job, int argc, char *const argv[], const struct facts 
     exit_handlers_install(job->rank); /* install again, because MPI may have loaded libraries that handle signals */
     int differ = facts ? compare_facts(job, facts) : 0;
     find_places(job);
-    job->cores = share_of_cores(job);
+    share_cores(job);
     job_set_crowded(job, job->cores < 1);
     wait_for_all(job, "sharing memory", 0);
     MPI_Comm_split(MPI_COMM_WORLD, job->machine, job->rank, &machine_comm);
@@ -318,6 +312,7 @@ int job_end(struct job *job, int status)
     job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
     end_without_mpi(job->rank, job->size);
+    phase = NO_JOB;
     MPI_Finalize();
     watchdog_await(job->watchdog);
     watchdog_destroy(job->watchdog);

@@ -18,9 +18,10 @@ struct job {
     /* index of the operating-system kernel that this rank runs under, and number of ranks under it: hosts that are
      * containers or namespaces of one kernel share its cores and memory */
     int machine, machine_size;
-    double cores; /* this rank's share of CPUs: each logical CPU that it may use is divided evenly among the ranks of
-                     its machine that may use that CPU */
-    int clock;    /* index of the CLOCK_MONOTONIC that this rank reads; each kernel and time namespace has one */
+    /* this rank's share of CPUs: `cpus` by its affinity, `quota` by the CPU quotas of its control groups, as of a
+     * container (cores_by_affinity, cores_by_quota); cores: the smaller of the two */
+    double cpus, quota, cores;
+    int clock; /* index of the CLOCK_MONOTONIC that this rank reads; each kernel and time namespace has one */
     struct watchdog *watchdog; /* watches the waits in all functions below */
 };
 

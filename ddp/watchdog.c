@@ -4,6 +4,7 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/siblings.h"
+#include "kernels/threads.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -307,13 +308,7 @@ struct watchdog *watchdog_create(int rank, int ranks)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&w->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sigset_t all, before; /* the main thread handles signals */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&w->thread, NULL, watch_progress, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status)
-        FATAL("cannot start the watchdog: error %d", status);
+    threads_start(&w->thread, watch_progress, w, "the watchdog's thread");
     siblings_show(w->thread, 0);
     return w;
 }

@@ -12,7 +12,15 @@ void reexec_setenv(const char *name, const char *value);
  * the user's environment does (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME). */
 void reexec_set_waiting(int argc, char *const argv[]);
 
-/* Executes the program again if a variable was requested. Returns if no variable was, or if the execution failed. */
+/* Undoes what a library that binds the first thread to CPUs did when it was loaded, as OpenMP does for OMP_PROC_BIND,
+ * OMP_PLACES and GOMP_CPU_AFFINITY: every rank of a host would bind its first thread, and all threads that this one
+ * starts later, to the same CPU. Restores the CPUs that the launcher gave, and requests an environment without these
+ * variables. The first rank of a host names them on stderr. Does nothing if the thread's CPUs are unchanged. Call it
+ * before reexec_set_waiting. */
+void reexec_unbind(void);
+
+/* Executes the program again if a change of the environment was requested. Returns if none was, or if the execution
+ * failed. */
 void reexec_if_needed(char *const argv[]);
 
 /* How threads should wait. A thread that spins holds the CPU that the awaited thread may need: on an oversubscribed
@@ -23,7 +31,8 @@ enum waiting { WAIT_SPINNING, WAIT_SPINNING_BRIEFLY, WAIT_SLEEPING };
 
 /* Returns how the threads of `ranks` ranks of `threads` threads each should wait; WAIT_SLEEPING: they need more CPUs
  * than there are. cpus: the number that this rank may use; launcher_cpus: the number that its launcher may use, which
- * is larger if the launcher bound each rank to CPUs of its own. threads 0: as many as this rank's share of the CPUs. */
-enum waiting reexec_waiting(long ranks, long threads, int cpus, int launcher_cpus);
+ * is larger if the launcher bound each rank to CPUs of its own. quota: CPUs that the ranks' control group may use
+ * (INFINITY: no quota). threads 0: as many as this rank's share of the CPUs. */
+enum waiting reexec_waiting(long ranks, long threads, int cpus, int launcher_cpus, double quota);
 
 #endif

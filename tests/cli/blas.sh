@@ -51,6 +51,20 @@ is "OMP_WAIT_POLICY is not set if the user chose how threads wait" "$(fact asked
 train roomy -u OMP_WAIT_POLICY OMP_NUM_THREADS=1
 is "OMP_WAIT_POLICY is not set if there are enough CPUs" "$(fact roomy OMP_WAIT_POLICY)" ''
 
+# OpenMP binds the first thread when it is loaded; the CPUs that ranks use and count must not depend on that.
+if [ "$cpus" = 1 ]; then
+    echo "skip - OMP_PROC_BIND is ignored: needs two logical CPUs"
+else
+    places="OMP_PLACES={$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)}"
+    for variable in OMP_PROC_BIND=true "$places" OMP_PROC_BIND=false; do
+        train "$variable" "$variable"
+        is "$variable: both ranks use and count the CPUs that they have without it" \
+            "$(fact "$variable" binding; fact "$variable" cores_per_rank)" "$(fact plain binding; fact plain cores_per_rank)"
+        [[ $variable == *true ]] || # what it does depends on the version of libgomp
+            is "$variable: if it has an effect, one line says that it is ignored" "$(grep -cF "ddpbench: $variable in the environment is ignored" said)" "$([[ $variable == *false ]] && echo 0 || echo 1)"
+    done
+fi
+
 train list OMP_NUM_THREADS=' 1 , 3'
 is "OMP_NUM_THREADS=' 1 , 3': the first number is the number of threads" "$(fact list threads | tail -1)" 1
 for words in 4097 four ,4; do # tests/unit/kernels/test_omp_threads.c has more

@@ -49,6 +49,10 @@ struct harness {
     const struct harness_options *options;
     int64_t origin_ns; /* clock_now_ns at the start of the run: time 0 in the run's files */
     int threads;       /* number of threads of this rank on the CPU */
+    struct cpu_limit {
+        int rank;
+        double cpus, quota; /* as in struct job */
+    } limited;              /* the rank with the least quota relative to its CPUs */
     struct host_facts host;
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */
@@ -103,11 +107,12 @@ void harness_add_heading(const struct harness *harness, const char *mode, const 
 /* Returns what other processes used so far. */
 struct busy harness_busy(const struct harness *harness);
 
-/* Adds to a summary a warning if a rank has more threads than logical CPUs. Adds what other processes did: the member
- * "other_processes": {cores (mean over the run), machine_cores, share (cores / machine_cores, the largest of any
- * machine), seconds}, null where it is not known; if the machine was busy, the sentence of busy_sentence at the
- * beginning of the list `first`, "answers" or "notes". Adds the findings of the monitors, as notes and as the member
- * "monitor". */
+/* Adds to a summary warnings if a CPU quota limits a rank or stopped it (and the member "cpu_quota":
+ * {throttled_periods, throttled_ms}, of the rank with most), or if a rank has more threads than logical CPUs. Adds what
+ * other processes did: the member "other_processes": {cores (mean over the run), machine_cores, share (cores /
+ * machine_cores, the largest of any machine), seconds}, null where it is not known; if the machine was busy, the
+ * sentence of busy_sentence at the beginning of the list `first`, "answers" or "notes". Adds the findings of the
+ * monitors, as notes and as the member "monitor". */
 void harness_add_findings(const struct harness *harness, const char *first, cJSON *summary);
 
 /* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */

@@ -145,6 +145,7 @@ cJSON *harness_find_ranks(const struct harness *h)
         json_add_text(rank, "host", all[r].host.name);
         cJSON_AddNumberToObject(rank, "machine", all[r].machine); /* hosts that are containers may share a machine */
         json_add_text(rank, "binding", all[r].host.binding);
+        json_add_number(rank, "cpu_quota", all[r].host.cpu_quota); /* null: none */
         cJSON_AddItemToObject(rank, "facts", facts[r] = facts_json(&all[r].facts));
         add_host(hosts, &all[r].host);
     }

@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 
 #include "kernels/clock.h"
+#include "kernels/control_group.h"
 #include "kernels/error.h"
 #include "kernels/omp_threads.h"
 
@@ -41,6 +42,7 @@ void host_facts(struct host_facts *facts)
         snprintf(facts->kernel, sizeof facts->kernel, "%.40s %.80s", kernel.sysname, kernel.release);
     size_t kib;
     facts->memory_bytes = scan_line("/proc/meminfo", "MemTotal: %zu kB", &kib) ? kib * 1024 : 0;
+    facts->cpu_quota = control_group_cpus("");
 
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology))
@@ -63,53 +65,6 @@ void host_facts(struct host_facts *facts)
     hwloc_topology_destroy(topology);
 }
 
-/* Returns the bytes that a control group may still use, counting file pages that the kernel can reclaim; SIZE_MAX: no
- * limit. limit_name and used_name are files of the group; `inactive` is the format of a line in memory.stat. */
-static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
-{
-    char path[640];
-    size_t limit, used, spare = 0;
-    snprintf(path, sizeof path, "%s/%s", directory, limit_name);
-    if (!scan_line(path, "%zu", &limit)) /* the file holds "max" */
-        return SIZE_MAX;
-    snprintf(path, sizeof path, "%s/%s", directory, used_name);
-    if (!scan_line(path, "%zu", &used))
-        return SIZE_MAX;
-    snprintf(path, sizeof path, "%s/memory.stat", directory);
-    scan_line(path, inactive, &spare);
-    used -= spare < used ? spare : used;
-    return limit > used ? limit - used : 0;
-}
-
-/* Returns the fewest bytes that any control group of this process may still use. The groups are, in version 2, this
- * process's group and all above it; in version 1, its group of the memory controller. */
-static size_t group_memory_left(void)
-{
-    char line[512], directory[600];
-    size_t left = SIZE_MAX, level;
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        char *path = strchr(line, '/');
-        if (!path)
-            continue;
-        path[strcspn(path, "\n")] = 0;
-        for (char *end = strchr(path, 0); end && !strncmp(line, "0::", 3); end = strrchr(path, '/')) {
-            *end = 0;
-            snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", path);
-            level = group_left(directory, "memory.max", "memory.current", "inactive_file %zu");
-            left = level < left ? level : left;
-        }
-        if (strstr(line, ":memory:")) {
-            snprintf(directory, sizeof directory, "/sys/fs/cgroup/memory%s", path);
-            level = group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file %zu");
-            left = level < left ? level : left;
-        }
-    }
-    if (file)
-        fclose(file);
-    return left;
-}
-
 int host_threads(size_t requested, double cores_per_rank)
 {
     const char *list = getenv("OMP_NUM_THREADS");
@@ -123,7 +78,7 @@ int host_threads(size_t requested, double cores_per_rank)
 
 size_t host_memory_available(void)
 {
-    size_t kib, group = group_memory_left();
+    size_t kib, group = control_group_memory_left("");
     size_t available = scan_line("/proc/meminfo", "MemAvailable: %zu kB", &kib) ? kib * 1024 : SIZE_MAX;
     return available < group ? available : group;
 }

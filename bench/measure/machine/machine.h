@@ -8,6 +8,7 @@
 #include "ddp/job.h"
 #include "kernels/accelerator.h"
 #include "kernels/blas.h"
+#include "kernels/control_group.h"
 
 #include <cJSON.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ struct host_facts {
     char cpu[HOST_TEXT];     /* model name of the processor */
     char kernel[HOST_TEXT];  /* operating system and release */
     char binding[HOST_TEXT]; /* the CPUs this rank may run on, as a list such as 0-3,8 */
+    double cpu_quota;        /* lowest CPU quota of this rank's control groups, in CPUs; INFINITY: none */
     int packages, numa_nodes, cores, pus;
     size_t memory_bytes, l3_bytes; /* bytes of the machine's memory, and of one L3 cache (0: unknown) */
 };
@@ -128,20 +130,23 @@ const char *products_warning(const struct blas_facts *blas, char text[400]);
  * timeout_s. The other fields follow from the machine. */
 struct option_section comm_options_section(struct comm_options *options);
 
-/* ---- CPU use by other processes, in every run ---- */
+/* ---- CPU use by other processes and stops by CPU quotas, in every run ---- */
 
 /* Other processes that use this many cores or more, on average over a window or a second, are worth a note. */
 #define MONITOR_OTHER_CORES 0.25
 
-/* What other processes used so far. Zeroed at first. A window is the time between two calls of other_processes_watch,
- * or between more calls if it would be shorter than 0.2 s. Cores in use are a share of the CPU time that the machine's
- * CPUs had to give, by the same reading, so that they are never more than the machine has. */
+/* What other processes used so far, and how often CPU quotas stopped the job. Zeroed at first. A window is the time
+ * between two calls of other_processes_watch, or between more calls if it would be shorter than 0.2 s. Cores in use are
+ * a share of the CPU time that the machine's CPUs had to give, by the same reading, so that they are never more than
+ * the machine has. */
 struct other_processes {
     struct host_cpu_time last;  /* when the window began; last.at_ns 0: no window has begun yet */
     double seconds;             /* all windows */
     double used_here, all_here; /* CPU seconds of this machine: that they used; that its CPUs had to give */
     double share,
         machine_cores; /* used_here / all_here on the machine where that is largest, -1: not known; its CPUs */
+    struct control_group_stops first, stops; /* by CPU quotas: when the first window began; since then, on the rank with
+                                                most */
 };
 
 /* The first call begins the first window. Each later call ends a window, and begins the next, if it is long enough;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "ddp/gpu.h"
 #include "kernels/error.h"
+#include "kernels/threads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,6 +101,8 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
 {
     if (o->precision != PRECISION_FP32)
         return error_report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
+    if (threads_try(threads - 1)) /* the training thread computes, too */
+        return -1;
     opened->device = device_cpu(threads);
     return 0;
 }

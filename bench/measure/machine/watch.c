@@ -4,6 +4,7 @@
 #include "base/lines.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
+#include "kernels/threads.h"
 #include "machine/watch_cpu.h"
 #include "machine/watch_gpu.h"
 
@@ -11,7 +12,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -170,13 +170,9 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     m->cpu.last_ns = m->start_ns;
     if (m->with_cpu)
         m->cpu.last = cpu_counters_read(&m->cpu);
-    sigset_t all, before; /* to block signals in the new thread */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pipe2(m->until, O_CLOEXEC) ? errno : pthread_create(&m->thread, NULL, watch_host, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status)
-        FATAL("cannot start the monitor's thread: error %d", status);
+    if (pipe2(m->until, O_CLOEXEC))
+        FATAL("cannot open a pipe for the monitor's thread: %s", strerror(errno));
+    threads_start(&m->thread, watch_host, m, "the monitor's thread");
     m->watching = 1;
     return 0;
 }

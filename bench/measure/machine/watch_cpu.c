@@ -2,6 +2,7 @@
 #include "machine/watch_cpu.h"
 
 #include "kernels/clock.h"
+#include "kernels/control_group.h"
 #include "machine/machine.h"
 
 #include <math.h>
@@ -69,23 +70,6 @@ static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
     return *n ? sum : NAN;
 }
 
-/* Returns the ms for which CPU quotas stopped this process's control group (version 2) and the groups above, summed. */
-static double read_quota_ms(struct monitor_cpu *cpu)
-{
-    double ms = NAN;
-    char group[512] = "", path[600];
-    const char *line = after_key(read_kernel_file(cpu, "/proc/self/cgroup"), "0::");
-    if (!line || sscanf(line, "%511s", group) != 1)
-        return NAN;
-    for (char *end = group + (strcmp(group, "/") ? strlen(group) : 0); end; end = strrchr(group, '/')) {
-        *end = 0;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.stat", group);
-        double of_group = number_after(read_kernel_file(cpu, path), "throttled_usec ", 1e-3);
-        ms = isnan(ms) ? of_group : ms + fmax(of_group, 0); /* NAN counts as 0 */
-    }
-    return ms;
-}
-
 /* Sets job_seconds and job_resident from /proc/<pid>/stat of the job's processes; neither if a file is unreadable. */
 static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_counters *c)
 {
@@ -130,7 +114,7 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
     c.mhz = 1e-3 * khz / n;
     c.thermal_throttles = sum_over_cpus(cpu, CPU_CORE_THROTTLES, &n);
     c.thermal_throttles += sum_over_cpus(cpu, CPU_PACKAGE_THROTTLES, &n);
-    c.quota_ms = read_quota_ms(cpu);
+    c.quota_ms = control_group_stops(cpu->root).ms;
     return c;
 }
 

@@ -15,10 +15,11 @@ struct profile_facts {
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
     int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */
     int has_synthetic_data;
-    int busy;                /* 1: other processes used the machine (busy_is) */
-    struct delays delays;    /* --inject-delay */
-    char tune[TUNE_COMMAND]; /* the command that tunes this model (provenance_tune) */
-    int threads;             /* threads of a rank */
+    int busy;                         /* 1: other processes used the machine (busy_is) */
+    struct control_group_stops stops; /* by CPU quotas since the run's first measurement */
+    struct delays delays;             /* --inject-delay */
+    char tune[TUNE_COMMAND];          /* the command that tunes this model (provenance_tune) */
+    int threads;                      /* threads of a rank */
     double cores_per_rank;
     double tokens, flops; /* tokens of all ranks per step; FLOP of the model per step */
     size_t block_steps;   /* timed steps in a block */

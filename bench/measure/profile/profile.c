@@ -55,6 +55,7 @@ static int write_profile(struct profiles *all, struct profile *p)
     struct figure_list figures = {0};
     p->facts.peak_bytes = (size_t)job_max(job, (double)block_peak_memory(&t->run.counts, &t->harness.opened));
     p->facts.busy = busy_is(harness_busy(&t->harness));
+    p->facts.stops = t->harness.other_processes.stops;
     controls_compute(&p->controls, job, &t->run.measurements);
     overlap_verdict_write(p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,

@@ -213,7 +213,9 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     b->first_step = run->steps_run;
     counts->peak_bytes = block_peak_memory(counts, &h->opened);
     int can_reset = !open_device_reset_memory(&h->opened);
+    struct control_group_stops before = control_group_stops("");
     time_steps(run, job, engine, b->implementation, &mine);
+    b->stops = control_group_stops_between(before, control_group_stops(""));
     b->peak_bytes = can_reset ? open_device_memory(&h->opened) : 0;
     run->steps_run += DISCARDED_STEPS + (long)run->block_steps;
 

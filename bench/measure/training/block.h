@@ -13,6 +13,7 @@ struct block {
     size_t number, round;
     int implementation;
     long first_step;                       /* number of the block's first step among all steps of this process */
+    struct control_group_stops stops;      /* by CPU quotas of this rank's control groups, during the block's steps */
     double other_cores;                    /* cores other processes used, if a window ends with this block; else NAN */
     double seconds;                        /* seconds of all timed steps together, on this rank */
     double comm_cpu_seconds, comm_seconds; /* CPU time of rank 0's communication thread in the timed steps, and seconds

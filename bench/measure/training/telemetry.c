@@ -76,6 +76,8 @@ int telemetry_write_block(struct results *results, const struct training *t, con
             telemetry_print_grad_norm(out, (double)record[RECORD_GRAD_NORM], warmup ? o->max_norm : INFINITY);
         telemetry_print_overlap(out, &block->overlap[i], row->traced, t->engine.comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
+        telemetry_print_number(out, "quota_throttled_periods", block->stops.periods);
+        telemetry_print_number(out, "quota_throttled_ms", block->stops.ms);
         print_ms(out, "block_ms", block->seconds);
         telemetry_print_number(out, "peak_memory_bytes", block->peak_bytes ? (double)block->peak_bytes : NAN);
         fprintf(out, "}\n");

@@ -1,8 +1,9 @@
 /* faults.c - a library to preload: makes one call on files below a directory fail, or ends the process after the call.
  *
  * In the environment: FAULT_UNDER, part of the directory's path (only calls on files that are written below it are
- * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of these calls
- * fails, from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half of its
+ * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir, or pthread_create, which needs no
+ * FAULT_UNDER; FAULT_AT, which of these calls fails, from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR,
+ * EMFILE, EAGAIN), half-ENOSPC (a write accepts half of its
  * bytes, and later writes fail) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the only rank
  * with faults, signals and stops (default: all ranks); FAULT_LOG, a directory to make when the call is reached.
  *
@@ -19,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -76,7 +78,7 @@ static int error_number(const char *how)
     static const struct {
         const char *name;
         int number;
-    } known[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO}, {"EINTR", EINTR}, {"EMFILE", EMFILE}};
+    } known[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO}, {"EINTR", EINTR}, {"EMFILE", EMFILE}, {"EAGAIN", EAGAIN}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(how, known[i].name))
             return known[i].number;
@@ -227,6 +229,16 @@ int mkdir(const char *path, mode_t mode)
     int status = NEXT(mkdir)(path, mode);
     end_after(fault);
     return status;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    int before = errno;
+    if (fault_of("pthread_create") != FAIL)
+        return NEXT(pthread_create)(thread, attributes, run, argument);
+    int why = errno;
+    errno = before;
+    return why;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now)

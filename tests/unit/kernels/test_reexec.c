@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 
 #include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,32 +13,38 @@ static const struct {
     long ranks, threads;
     int cpus, launcher_cpus;
     enum waiting waiting;
+    double quota;
 } cases[] = {
-    {1, 2, 2, 2, WAIT_SPINNING_BRIEFLY},
-    {1, 3, 2, 2, WAIT_SLEEPING},
-    {2, 2, 2, 2, WAIT_SLEEPING},
-    {2, 1, 2, 2, WAIT_SPINNING}, /* a rank's only thread waits for no other thread */
-    {16, 1, 2, 2, WAIT_SPINNING},
-    {16, 0, 2, 2, WAIT_SPINNING}, /* 0 threads: the default, at most a rank's cores */
-    {1, 0, 2, 2, WAIT_SPINNING_BRIEFLY},
-    {4, 4, 16, 16, WAIT_SPINNING_BRIEFLY},
-    {4, 5, 16, 16, WAIT_SLEEPING},
-    {4, 4, 4, 16, WAIT_SPINNING_BRIEFLY}, /* each rank has 4 cores of its own */
-    {4, 5, 4, 16, WAIT_SLEEPING},
-    {4, 4, 4, 4, WAIT_SLEEPING},
-    {4, 4, 0, 0, WAIT_SPINNING}, /* 0 cores: the number is unknown */
-    {4, 4, 16, 0, WAIT_SPINNING_BRIEFLY},
-    {-1, 4, 2, 2, WAIT_SPINNING},
-    {4, -1, 2, 2, WAIT_SPINNING},
-    {0, 4, 2, 2, WAIT_SPINNING},
-    {2, LONG_MAX, 2, 2, WAIT_SLEEPING},
-    {LONG_MAX, LONG_MAX, 2, 2, WAIT_SLEEPING},
+    {1, 2, 2, 2, WAIT_SPINNING_BRIEFLY, INFINITY},
+    {1, 3, 2, 2, WAIT_SLEEPING, INFINITY},
+    {2, 2, 2, 2, WAIT_SLEEPING, INFINITY},
+    {2, 1, 2, 2, WAIT_SPINNING, INFINITY}, /* a rank's only thread waits for no other thread */
+    {16, 1, 2, 2, WAIT_SPINNING, INFINITY},
+    {16, 0, 2, 2, WAIT_SPINNING, INFINITY}, /* 0 threads: the default, at most a rank's cores */
+    {1, 0, 2, 2, WAIT_SPINNING_BRIEFLY, INFINITY},
+    {4, 4, 16, 16, WAIT_SPINNING_BRIEFLY, INFINITY},
+    {4, 5, 16, 16, WAIT_SLEEPING, INFINITY},
+    {4, 4, 4, 16, WAIT_SPINNING_BRIEFLY, INFINITY}, /* each rank has 4 cores of its own */
+    {4, 5, 4, 16, WAIT_SLEEPING, INFINITY},
+    {4, 4, 4, 4, WAIT_SLEEPING, INFINITY},
+    {4, 4, 0, 0, WAIT_SPINNING, INFINITY}, /* 0 cores: the number is unknown */
+    {4, 4, 16, 0, WAIT_SPINNING_BRIEFLY, INFINITY},
+    {-1, 4, 2, 2, WAIT_SPINNING, INFINITY},
+    {4, -1, 2, 2, WAIT_SPINNING, INFINITY},
+    {0, 4, 2, 2, WAIT_SPINNING, INFINITY},
+    {2, LONG_MAX, 2, 2, WAIT_SLEEPING, INFINITY},
+    {LONG_MAX, LONG_MAX, 2, 2, WAIT_SLEEPING, INFINITY},
+    {1, 2, 2, 2, WAIT_SLEEPING, 1}, /* two CPUs, but a quota of one */
+    {2, 2, 4, 4, WAIT_SLEEPING, 3},
+    {2, 2, 4, 4, WAIT_SPINNING_BRIEFLY, 4},
+    {1, 0, 2, 2, WAIT_SPINNING, 1.5},
 };
 
 TEST_EACH(threads_wait_as_the_cpus_allow, sizeof cases / sizeof *cases)
 {
-    ck_assert_int_eq(reexec_waiting(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
-                     cases[_i].waiting);
+    ck_assert_int_eq(
+        reexec_waiting(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus, cases[_i].quota),
+        cases[_i].waiting);
 }
 
 /* Checks OMP_WAIT_POLICY after the program has set its environment for a number of ranks and an option. It is set only

@@ -122,27 +122,6 @@ TEST_EACH(missing_sources_are_unknown, 8)
                       "number %d is %g without %s", i, values[i], cases[_i].remove);
 }
 
-/* The throttled time is the sum over a control group and the groups above it. */
-TEST_EACH(control_groups, 6)
-{
-    static const struct {
-        const char *lines, *folder[2];
-        double ms;
-    } cases[] = {
-        {"0::/a\n", {"sys/fs/cgroup/a"}, 3},
-        {"9:cpuset:/a\n1:name=systemd:/a\n0::/a/b\n", {"sys/fs/cgroup/a", "sys/fs/cgroup/a/b"}, 6},
-        {"0::/host/a\n", {"sys/fs/cgroup"}, 3}, /* a path in another namespace */
-        {"0::/\n", {"sys/fs/cgroup"}, 3},
-        {"4:cpu,cpuacct:/a\n", {"sys/fs/cgroup/cpu,cpuacct/a"}, NAN}, /* groups of version 1 are not read */
-        {"", {"sys/fs/cgroup"}, NAN},
-    };
-    make("proc/self", "cgroup", cases[_i].lines);
-    for (int i = 0; i < 2 && cases[_i].folder[i]; i++)
-        make(cases[_i].folder[i], "cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_usec 3000\n");
-    double ms = read_all(NULL, 0).quota_ms;
-    ck_assert_msg(isnan(cases[_i].ms) ? isnan(ms) : fabs(ms - cases[_i].ms) < 1e-9, "throttled for %g ms", ms);
-}
-
 /* A file that exceeds the initial buffer is read to its end, where the line with the counters is. */
 TEST(a_long_file_is_read_whole)
 {

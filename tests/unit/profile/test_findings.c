@@ -89,6 +89,12 @@ static void without_core(double percent)
     h.rank[1].core_wait = percent / 100 * 0.1;
 }
 
+static void without_core_by_quota(double percent)
+{
+    without_core(percent);
+    h.facts.stops.periods = 7;
+}
+
 static struct link_rates rates[4];
 
 static void sending(double percent) /* send rate of the third of four hosts, whose first ranks are 0, 2, 4, 6 */
@@ -172,7 +178,14 @@ static const struct {
      LEVEL_NOTE,
      {"because of CPU contention: it had no core for 5.00 ms"}},
     {"straggler", straggling_by_chance, 4.9, 25, 5, LEVEL_NOTE, {"26 of 50 collectives, which may be chance"}},
-    {"CPU contention", without_core, 9.9, 10.1, 10, LEVEL_WARNING, {"rank 1 could run", "10.10 ms", "10.1 %"}},
+    {"CPU contention", without_core, 9.9, 10.1, 10, LEVEL_WARNING, {"rank 1 could run", "10.10 ms", "other processes"}},
+    {"CPU contention",
+     without_core_by_quota,
+     9.9,
+     10.1,
+     10,
+     LEVEL_WARNING,
+     {"10.1 %", "a CPU quota stopped", "7 periods"}},
     {"CPU contention", without_core, 9.9, 30.1, 10, LEVEL_HIGH, {"30.1 %"}},
 };
 

@@ -1,0 +1,20 @@
+/* threads.h - starts a thread that serves the training thread. */
+#ifndef KERNELS_THREADS_H
+#define KERNELS_THREADS_H
+
+#include <pthread.h>
+
+/* Starts a thread with all signals blocked, so that they go to the calling thread. `what` names it, such as "the
+ * communication thread". If it cannot start, ends the job with the reason and what to do. */
+void threads_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *what);
+
+/* Starts n threads that exist at the same time, and ends them: OpenMP would end the process, without advice, if it
+ * could not start its own. Returns 0; or -1, reported. */
+int threads_try(int n);
+
+/* What to do if a limit on threads is reached. */
+#define THREADS_LIMITS                                                                                                 \
+    "raise ulimit -u or pids.max of the control group (of a container: --pids-limit; of a Slurm or systemd job: "      \
+    "TasksMax), or use fewer ranks or --threads"
+
+#endif

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# quota.sh - a CPU quota of a control group: ranks count it as their cores, and results have it and what it stopped. Runs
+# BUILD_DIR/ddpbench on two ranks in a control group of this script, which needs root and the controller cpu.
+set -euo pipefail
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# give QUOTA: gives the control group $group that many us of every 100 ms.
+give() {
+    if [ -e "$group/cpu.max" ]; then echo "$1 100000" >"$group/cpu.max"; else echo "$1" >"$group/cpu.cfs_quota_us"; fi
+} 2>/dev/null
+
+# shellcheck disable=SC2317 # called by the trap
+remove_group() {
+    clean_up
+    [ ! -d "$group" ] || wait_until rmdir "$group" || true
+}
+trap remove_group EXIT
+for group in /sys/fs/cgroup/{cpu/,}ddpbench-test-$$; do # version 1, version 2
+    mkdir "$group" 2>/dev/null || continue
+    { [ -e "$group/cpu.max" ] || [ -e "$group/cpu.cfs_quota_us" ]; } && give 10000 && (echo "$BASHPID" >"$group/cgroup.procs") 2>/dev/null && break
+    rmdir "$group"
+done
+if [ ! -d "$group" ]; then
+    echo "skip - a CPU quota: needs root and control groups with the controller cpu"
+    exit 0
+fi
+
+# shellcheck disable=SC2016 # expanded by sh
+limit=300 try sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "${mpirun[@]}" -n 2 "$program" --device cpu \
+    --d-model 64 --num-layers 2 --num-heads 2 --d-ff 128 --context-length 64 --batch-size 4 --vocab-size 256 --rounds 6 --implementations none,ddp --output run
+is "two ranks run within a quota of 0.1 CPUs" "$status" 0
+is "run.json has the quota of both ranks, and their cores" "$(sed -nE 's/^.*"(cpu_quota|cores_per_rank|cpu_quota_per_rank)":[[:space:]]*([0-9.]+),?$/\2/p' \
+    run/run.json | paste -sd ' ')" '0.05 0.05 0.1 0.1'
+succeeds "a warning has the quota" grep -q 'Warning: a CPU quota .* limits rank 0 to 0[.]05 of its [0-9.]* logical CPU' <(unwrapped printed)
+succeeds "a warning has the stops" grep -qE 'Warning: the CPU quota stopped .* in [1-9][0-9]* periods, for [0-9]+ ms' <(unwrapped printed)
+stops=$(grep -ohE '"quota_throttled_periods": [0-9]+' run/rank_*_metrics.jsonl | sort -u | grep -vc ' 0$' || true)
+succeeds "blocks have the number of periods in which the quota stopped them" test "$stops" -ge 1
+exit "$failed"
