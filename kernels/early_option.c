@@ -6,16 +6,16 @@
 
 const char *early_option(int argc, char *const argv[], const char *name, char letter)
 {
-    const char *found = NULL;
     size_t length = strlen(name);
     for (int i = 1; i < argc && argv[i]; i++) {
         const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strncmp(word, "--", 2) && !strncmp(word + 2, name, length)) {
             const char *rest = word + 2 + length;
-            found = *rest == '=' ? rest + 1 : !*rest && next ? next : found;
+            if (*rest == '=' || !*rest)
+                return *rest ? rest + 1 : next;
         } else if (letter && word[0] == '-' && word[1] == letter) {
-            found = word[2] ? word + 2 : next ? next : found;
+            return word[2] ? word + 2 : next;
         }
     }
-    return found;
+    return NULL;
 }

@@ -2,8 +2,8 @@
 #ifndef KERNELS_EARLY_OPTION_H
 #define KERNELS_EARLY_OPTION_H
 
-/* Returns the value of the last `--name value`, `--name=value`, `-l value` or `-lvalue` in argv, unchecked; NULL if the
- * option is missing. letter 0: the option has no letter. */
+/* Returns the value of `--name value`, `--name=value`, `-l value` or `-lvalue` in argv, unchecked; NULL if the option
+ * or its value is missing. The first counts: a second is refused later. letter 0: the option has no letter. */
 const char *early_option(int argc, char *const argv[], const char *name, char letter);
 
 #endif

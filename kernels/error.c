@@ -100,6 +100,7 @@ static void print_and_end(const char *place, const char *message)
     fprintf(stderr, "ddpbench: rank %d: %s%s\n", job_rank, place, message);
     fflush(stderr);
     exit_handlers_remove_files();
+    exit_handlers_print_results();
     if (end_job) {
         nanosleep(&read_ms, NULL);
         end_job(1);

@@ -1,4 +1,4 @@
-/* exit_handlers.c - prints a line and removes temporary files when the process ends early. */
+/* exit_handlers.c - prints a line and a text, and removes temporary files, when the process ends early. */
 #include "kernels/exit_handlers.h"
 
 #include <limits.h>
@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ static struct {
 } files[FILES];
 static atomic_int is_ending;        /* 1: a signal ends the process, so no thread may make another file */
 static char line[ENDS][WORDS + 64]; /* formatted beforehand: printf is not safe in a handler */
+static _Atomic(char *) results;     /* printed on stdout at the end; NULL: nothing */
 static int my_rank;
 static struct sigaction given[ENDS]; /* the signal actions at the start of the process */
 static sigset_t given_mask;
@@ -94,6 +96,22 @@ void exit_handlers_set_message(const char *format, ...)
         snprintf(line[i], sizeof line[i], "ddpbench: rank %d: ended by %s%s\n", my_rank, ends[i].name, words);
 }
 
+void exit_handlers_set_results(char *text)
+{
+    char *before = atomic_exchange(&results, text);
+    if (!is_ending) /* else a handler, which runs in any thread, may be printing it */
+        free(before);
+}
+
+void exit_handlers_print_results(void)
+{
+    is_ending = 1;
+    const char *text = atomic_exchange(&results, NULL);
+    size_t left = text ? strlen(text) : 0;
+    for (ssize_t n; left && (n = write(STDOUT_FILENO, text, left)) > 0; left -= (size_t)n)
+        text += n;
+}
+
 /* Tests whether all ranks got the signal: the launcher, their parent, sent it, or the kernel sent it because a key was
  * pressed in the terminal. */
 static int came_to_all(const siginfo_t *info)
@@ -109,9 +127,10 @@ static void handle_signal(int number, siginfo_t *info, void *context)
         i++;
     is_ending = 1;
     exit_handlers_remove_files();
-    if (my_rank == 0 || number == SIGXCPU || !came_to_all(info))
+    if (my_rank == 0 || number == SIGXCPU || !came_to_all(info)) {
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
-    else /* lets rank 0 print first: MPI may abort rank 0 once this rank has ended */
+        exit_handlers_print_results();
+    } else /* lets rank 0 print first: MPI may abort rank 0 once this rank has ended */
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     raise(number); /* takes the default action (SA_RESETHAND) once this handler returns */
 }

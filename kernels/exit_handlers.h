@@ -1,4 +1,5 @@
-/* exit_handlers.h - when a signal or a fatal error ends the process: prints one line, and removes temporary files. */
+/* exit_handlers.h - when a signal or a fatal error ends the process: prints one line and the results so far, and
+ * removes temporary files. */
 #ifndef KERNELS_EXIT_HANDLERS_H
 #define KERNELS_EXIT_HANDLERS_H
 
@@ -10,6 +11,12 @@ void exit_handlers_install(int rank);
 
 /* Sets the text (printf's format) at the end of the line printed for a signal, for example the results' directory. */
 void exit_handlers_set_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Sets the text, allocated by malloc, which this module frees, that is printed on stdout after the line; NULL: none.
+ * One thread calls it. exit_handlers_print_results prints the text if it was not yet printed; safe in a signal handler.
+ * After it the process must end: the text is never freed. */
+void exit_handlers_set_results(char *text);
+void exit_handlers_print_results(void);
 
 /* Registers a file, before it is made, to be removed if a signal or a fatal error ends the process before
  * exit_handlers_keep_file(path). At most 8 files can be registered at once; further ones are not removed. Once a signal

@@ -177,28 +177,28 @@ fi
 ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench) monitor=()
 ! command -v nvidia-smi >/dev/null || monitor=(--monitor-gpu)
 on=(--device cuda --dtype bf16) unpadded=50257 padded=50304 largest=1G small=() too_long='' profile=(--rounds 60)
-tiny=(--d-model 128 --num-layers 2 --num-heads 2 --context-length 64 --batch-size-per-rank 2 --rounds 2)
-model=(--batch-size-per-rank 32 --rounds 20) gpt2=(--preset gpt2-small --batch-size-per-rank 16 --rounds 8)
+tiny=(--d-model 128 --num-layers 2 --num-heads 2 --context-length 64 --batch-size-per-rank 2)
+model=(--batch-size-per-rank 32) smoke=(--rounds 2) many=(--rounds 20) gpt2=(--preset gpt2-small --batch-size-per-rank 16 --rounds 8)
 step=() gpt2_step=(--context-length 1024 --batch-size 16) kernels=(--rounds 20)
 if [ -n "$quick" ]; then # sizes that also an emulated GPU computes in seconds
-    unpadded=57 padded=64 largest=64K small=(--quick) profile=()
+    unpadded=57 padded=64 largest=64K small=(--quick) profile=(--rounds 1)
     too_long='@(smoke/@(kernels|step)|kernels-fp32|step-large|tests/@(device|comm|parity-*|cuda*))'
-    tiny=(--d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 100 --batch-size-per-rank 2 --rounds 1 --steps-per-block 1)
-    model=("${tiny[@]}") gpt2=("${tiny[@]}")
-    step=(--quick --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 256 --pairs 1)
-    gpt2_step=("${step[@]}") kernels=(--quick --array-mib 2 --rounds 1)
+    tiny=(--d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 100 --batch-size-per-rank 2 --steps-per-block 1)
+    model=("${tiny[@]}") smoke=(--rounds 1) many=(--rounds 1) gpt2=("${tiny[@]}" --rounds 1)
+    gpt2_step=(--quick --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --pairs 1)
+    step=("${gpt2_step[@]}" --vocab-size 256) kernels=(--quick --array-mib 2 --rounds 1)
 fi
-two=(--share-gpu --profile --profile-implementation ddp_bucketed)
+two=("${tiny[@]}" "${smoke[@]}" --share-gpu --profile --profile-implementation ddp_bucketed)
 
 part_smoke() {
     measure smoke/kernels build/bench_kernels "${on[@]}" --quick
     measure smoke/step build/bench_step "${on[@]}" --quick
-    measure smoke/benchmark "${ranks[@]}" "${on[@]}" "${tiny[@]}" --output "$output/smoke/benchmark/run"
-    measure smoke/profile "${ranks[@]}" "${on[@]}" "${tiny[@]}" --profile --profile-implementation ddp_bucketed \
+    measure smoke/benchmark "${ranks[@]}" "${on[@]}" "${tiny[@]}" "${smoke[@]}" --output "$output/smoke/benchmark/run"
+    measure smoke/profile "${ranks[@]}" "${on[@]}" "${tiny[@]}" "${smoke[@]}" --profile --profile-implementation ddp_bucketed \
         --profile-output-dir "$output/smoke/profile/run"
-    measure smoke/two-on-one "${mpirun[@]}" -n 2 build/ddpbench "${on[@]}" "${tiny[@]}" "${two[@]}" --comm mpi \
+    measure smoke/two-on-one "${mpirun[@]}" -n 2 build/ddpbench "${on[@]}" "${two[@]}" --comm mpi \
         --profile-output-dir "$output/smoke/two-on-one/run"
-    measure smoke/nccl-two-on-one "${mpirun[@]}" -n 2 "${as_hosts[@]}" build/ddpbench "${on[@]}" "${tiny[@]}" "${two[@]}" --comm nccl \
+    measure smoke/nccl-two-on-one "${mpirun[@]}" -n 2 "${as_hosts[@]}" build/ddpbench "${on[@]}" "${two[@]}" --comm nccl \
         --profile-output-dir "$output/smoke/nccl-two-on-one/run"
     measure_trace smoke/nccl-two-on-one-trace "$output/smoke/nccl-two-on-one/run"
 }
@@ -216,7 +216,7 @@ measure_trace() { if command -v "$python" >/dev/null; then measure "$1" "$python
 part_bench() {
     measure kernels-fp32 build/bench_kernels --device cuda --dtype fp32 "${kernels[@]}"
     measure step-large build/bench_step "${on[@]}" --d-model 1600 --num-heads 25 --num-layers 24
-    measure benchmark "${ranks[@]}" "${on[@]}" "${model[@]}" --bucket-size-mb 25 "${monitor[@]}" --output "$output/benchmark"
+    measure benchmark "${ranks[@]}" "${on[@]}" "${model[@]}" "${many[@]}" --bucket-size-mb 25 "${monitor[@]}" --output "$output/benchmark"
     measure benchmark-gpt2-small "${ranks[@]}" "${on[@]}" "${gpt2[@]}" --bucket-size-mb 25 "${monitor[@]}" \
         --output "$output/benchmark-gpt2-small"
     measure profile/ddp_bucketed "${ranks[@]}" "${on[@]}" "${model[@]}" "${profile[@]}" --bucket-size-mb 25 "${monitor[@]}" --profile \

@@ -71,6 +71,47 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
+/* Checks the items that a path names from `item` on, which is at `place`. */
+static int check_path(const char *where, const char *place, const cJSON *item, const char *path,
+                      const struct json_rule *rule)
+{
+    static const char *const words[] = {"an object",       "a list", "a whole number from 0 to 10^15",
+                                        "a finite number", "a text", "true or false"};
+    double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+    const int is[] = {cJSON_IsObject(item), cJSON_IsArray(item),  value >= 0 && value <= 1e15 && value == floor(value),
+                      isfinite(value),      cJSON_IsString(item), cJSON_IsBool(item)};
+    int length = (int)strcspn(path, ". "), status = 0, i = 0;
+    char name[256];
+    if (!length && !is[rule->kind] && !cJSON_IsNull(item)) {
+        char *text = cJSON_PrintUnformatted(item); /* infinity as null */
+        error_report("%s: \"%s\" is %.60s; expected %s", where, place, isinf(value) ? "infinite" : text,
+                     words[rule->kind]);
+        cJSON_free(text);
+        return -1;
+    }
+    if (!length && rule->most && cJSON_GetArraySize(item) > rule->most)
+        return error_report("%s: \"%s\" has %d items; at most %d are read", where, place, cJSON_GetArraySize(item),
+                            rule->most);
+    for (const cJSON *child = length ? item->child : NULL; child && !status; child = child->next, i++) {
+        const char *key = child->string ? child->string : "";
+        if (*path != '*' && (strncmp(key, path, (size_t)length) || key[length]))
+            continue;
+        snprintf(name, sizeof name, child->string ? "%.150s%s%.80s" : "%.150s%s%.80s%d", place, *place ? "." : "", key,
+                 i);
+        status = check_path(where, name, child, path + length + (path[length] == '.'), rule);
+    }
+    return status;
+}
+
+int json_check(const char *where, const cJSON *json, const struct json_rule *rule, size_t n)
+{
+    int status = 0;
+    for (; n && !status; n--, rule++)
+        for (const char *path = rule->paths; *path && !status; path += strcspn(path, " "), path += *path == ' ')
+            status = check_path(where, "", json, path, rule);
+    return status;
+}
+
 cJSON *json_object(const char *text)
 {
     cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);

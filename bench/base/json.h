@@ -24,6 +24,19 @@ double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
 
+/* What members must be that exist and are not null. paths: separated by a blank; each is names of members with a .
+ * between them, and * for each item of an object or a list: tensors.*.count. most: the most items; 0: no limit. */
+enum json_kind { JSON_OBJECT, JSON_LIST, JSON_COUNT, JSON_REAL, JSON_TEXT, JSON_FLAG }; /* a count: 0 to 1e15 */
+struct json_rule {
+    enum json_kind kind;
+    int most;
+    const char *paths;
+};
+
+/* Checks rule[n]. Returns 0; or -1, reported after `where` with the path (items of lists count from 0), the value and
+ * what is allowed. */
+int json_check(const char *where, const cJSON *json, const struct json_rule *rule, size_t n);
+
 /* The size of the largest file that json_read accepts; a file of a run of 1,000 ranks has a few MB. */
 enum { JSON_MOST_BYTES = 64 << 20 };
 

@@ -36,6 +36,7 @@ struct option {
     const char *also; /* names in other programs, separated by spaces, for the hint on an unknown option; or NULL */
     char letter;      /* short name; 0: none */
     int common;       /* 1: shown by --help; 0: only by --help all */
+    int repeats;      /* 1: may be given several times; 0: a second time is an error */
     const struct option_kind *kind;
     size_t offset;              /* bytes from the section's base to the option's field */
     const char *initial;        /* default, as on a command line; NULL: the field keeps its value */
@@ -91,9 +92,9 @@ void option_table_add(struct option_table *table, struct option_section section)
 void option_table_remove(struct option_table *table, const char *name);
 
 /* Sets all defaults, then parses argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`. A value
- * that begins with -- must follow an =. --help [all|rows], -h and --version end the parsing. Finally checks `needs` and
- * `without` of the options that were given. Strings point into argv. Returns 0; or -1, reported, and the fields are
- * undefined. */
+ * that begins with -- must follow an =. An option may be given once, whatever its value, unless its row `repeats`.
+ * --help [all|rows], -h and --version end the parsing. Finally checks `needs` and `without` of the options that were
+ * given. Strings point into argv. Returns 0; or -1, reported, and the fields are undefined. */
 int option_table_parse(struct option_table *table, int argc, char *const argv[]);
 
 /* Whether the option is on the command line. An unknown name is fatal. */

@@ -68,7 +68,8 @@ static int find_directory(struct saved_run *saved, const char *directory)
         memcpy(saved->directory, below, strlen(below) + 1);
     }
     if (!holds(saved->directory, "summary.json", &status))
-        return error_report("%s: holds no summary.json: the run has not finished", saved->directory);
+        return error_report("%s: holds no summary.json: the run has not finished a round, a row or a capture",
+                            saved->directory);
     saved->device = status.st_dev;
     saved->inode = status.st_ino;
     return 0;
@@ -76,12 +77,25 @@ static int find_directory(struct saved_run *saved, const char *directory)
 
 /* ---- the files ---- */
 
-/* The most items that members of run.json may have, so that reading the file takes bounded time and memory. */
-static const struct {
-    const char *name;
-    int most, is_object; /* most: limit of items; is_object: 1: must be an object, 0: an array */
-} limits[] = {{"configuration", 1000, 1}, {"derived", 1000, 1}, {"environment", 1000, 1},
-              {"hosts", 10000, 1},        {"ranks", 100000, 0}, {"implementations", 1000, 0}};
+/* What is read from run.json and from summary.json. The most items of members bound the time and memory of reading. */
+/* clang-format off */
+static const struct json_rule of_run[] = {
+    {JSON_OBJECT, 1000, "configuration derived environment"}, {JSON_OBJECT, 10000, "hosts"}, {JSON_LIST, 100000, "ranks tensors"},
+    {JSON_LIST, 1000, "implementations"}, {JSON_LIST, 0, "argv implementations.*.collectives"}, {JSON_REAL, 0, "derived.cores_per_rank"},
+    {JSON_OBJECT, 0, "derived.gpu hosts.* ranks.* tensors.* implementations.* implementations.*.collectives.*"},
+    {JSON_COUNT, 0, "arena derived.world_size derived.host_count derived.threads derived.parameters derived.tokens_per_step hosts.*.pus hosts.*.memory_bytes ranks.*.machine tensors.*.count tensors.*.offset tensors.*.joined implementations.*.bucket_bytes implementations.*.collectives.*.tensors configuration.num-layers configuration.d-model configuration.num-heads configuration.d-ff configuration.vocab-size configuration.context-length configuration.rounds"},
+    {JSON_TEXT, 0, "mode time program version label argv.* environment.* configuration.bucket-size-mb derived.comm derived.device derived.dtype derived.gpu.name hosts.*.cpu ranks.*.host implementations.*.name implementations.*.strategy implementations.*.bucket_size implementations.*.bucket_rule implementations.*.twin_of implementations.*.wire_dtype"},
+    {JSON_FLAG, 0, "implementations.*.approximates implementations.*.update_in_backward"},
+};
+static const struct json_rule of_summary[] = {
+    {JSON_OBJECT, 0, "capture verdict other_processes figures.* findings.* verdict.others.* tables.* tables.*.columns.* tables.*.rows.*"},
+    {JSON_LIST, 0, "heading answers notes findings tables tables.*.columns tables.*.rows tables.*.notes verdict.others"},
+    {JSON_COUNT, 0, "done planned timed_steps_per_block figures.*.n"}, {JSON_FLAG, 0, "capture.interrupted figures.*.judged"},
+    {JSON_REAL, 0, "figures.*.low figures.*.high other_processes.share other_processes.cores other_processes.machine_cores verdict.within verdict.others.*.ratio findings.*.percent findings.*.threshold findings.*.loss findings.*.loss_low findings.*.loss_high findings.*.share tables.*.columns.*.scale tables.*.columns.*.decimals tables.*.columns.*.width tables.*.shown"},
+    {JSON_TEXT, 0, "mode of label implementation heading.* answers.* notes.* tables.*.key tables.*.title tables.*.notes.* tables.*.columns.*.key tables.*.columns.*.kind verdict.best verdict.options verdict.others.*.implementation verdict.others.*.verdict findings.*.name findings.*.level findings.*.text findings.*.advice"},
+};
+/* clang-format on */
+#define RULES(rules) (rules), sizeof(rules) / sizeof *(rules)
 
 static int check_run(const char *directory, const cJSON *run)
 {
@@ -95,15 +109,9 @@ static int check_run(const char *directory, const cJSON *run)
         return error_report("%s/run.json: schema_version %g: written by %s ddpbench; %s", directory, schema,
                             schema < RESULTS_SCHEMA ? "an older" : "a newer",
                             schema < RESULTS_SCHEMA ? "run it again with this one" : "read it with that one");
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(run, limits[i].name);
-        if (item && limits[i].is_object && !cJSON_IsObject(item))
-            return error_report("%s/run.json: \"%s\" is not a JSON object", directory, limits[i].name);
-        if (cJSON_GetArraySize(item) > limits[i].most)
-            return error_report("%s/run.json: \"%s\" has %d items; at most %d are read", directory, limits[i].name,
-                                cJSON_GetArraySize(item), limits[i].most);
-    }
-    return 0;
+    char path[FILES_PATH + 16];
+    snprintf(path, sizeof path, "%s/run.json", directory);
+    return json_check(path, run, RULES(of_run));
 }
 
 static int check_summary(const char *directory, const cJSON *run, const cJSON *summary, int so_far)
@@ -118,8 +126,10 @@ static int check_summary(const char *directory, const cJSON *run, const cJSON *s
                             directory, json_string(run, "mode"), json_string(summary, "mode"));
     if (!(done >= 0) || !(planned >= 0) || !isfinite(done) || !isfinite(planned))
         return error_report("%s/summary.json: lacks done or planned, so ddpbench did not write it", directory);
-    if (*results_unfinished(unfinished, summary) && !(so_far && done >= 1))
-        return error_report("%s/summary.json: has %s: the run has not finished", directory, unfinished);
+    int figures = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(summary, "figures"));
+    if (*results_unfinished(unfinished, summary) && !(so_far && figures))
+        return error_report("%s/summary.json: has %s%s: the run has not finished", directory, unfinished,
+                            so_far ? " and no figures" : "");
     return 0;
 }
 
@@ -136,6 +146,8 @@ int saved_run_read(struct saved_run *saved, const char *directory, int so_far)
     if (!saved->summary || check_summary(saved->directory, saved->run, saved->summary, so_far))
         return -1;
     snprintf(path, sizeof path, "%s/summary.json", saved->directory);
+    if (json_check(path, saved->summary, RULES(of_summary)))
+        return -1;
     return figures_read(&saved->figures, path, cJSON_GetObjectItemCaseSensitive(saved->summary, "figures"));
 }
 

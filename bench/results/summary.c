@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
+#include "kernels/exit_handlers.h"
 #include "results/results.h"
 
 #include <stdarg.h>
@@ -111,6 +112,8 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
     return text;
 }
 
+#define UNFINISHED "Interrupted, or still running"
+
 /* If the run is unfinished, adds a sentence about that to the heading. */
 static void add_unfinished(cJSON *summary)
 {
@@ -118,7 +121,7 @@ static void add_unfinished(cJSON *summary)
     char words[RESULTS_UNFINISHED], line[RESULTS_UNFINISHED + 64];
     if (!*results_unfinished(words, summary))
         return;
-    snprintf(line, sizeof line, "Interrupted, or still running: %s.", words);
+    snprintf(line, sizeof line, UNFINISHED ": %s.", words);
     cJSON_AddItemToArray(heading, json_text(line));
 }
 
@@ -161,6 +164,10 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
     figures_print_csv(lines, figures, &label, 1);
     text_end(words);
     text_end(lines);
+    char *early = NULL, *from = strstr(text, "\n" UNFINISHED);
+    if (from && asprintf(&early, "\nInterrupted%s", strchr(from, ':')) < 0)
+        fatal_no_memory(0, 0);
+    exit_handlers_set_results(early); /* before the files, so that a run with files has a text to print */
     cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");
     cJSON_AddItemToObject(summary, "figures", figures_json(figures));
     char *json = cJSON_Print(summary);

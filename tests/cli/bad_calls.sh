@@ -21,7 +21,8 @@ ranks=1
 # bad WORDS WORD...: adds a call that must fail with an error containing WORDS. A first WORD DDPBENCH_*=VALUE sets a variable.
 bad() {
     local IFS=$end
-    cases+=("$ranks$end$*$end")
+    latest "${@:2}"
+    cases+=("$ranks$end$1$end${latest[*]}$end")
 }
 
 # group NAME: starts a group, to which the following cases belong.

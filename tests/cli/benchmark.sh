@@ -21,11 +21,12 @@ launch() {
     shift
     runs=$((runs + 1)) out=$temporary/out$runs
     : >statuses
+    latest "${tiny[@]}" --output "$out" "$@"
     # shellcheck disable=SC2016
     try "${mpirun[@]}" -n "$ranks" \
         sh -c '"$@"; status=$?; echo $status >>statuses
             timeout 20 sh -c "until [ \$(wc -l <statuses) -ge $0 ]; do sleep 0.05; done"; exit $status' "$ranks" \
-        "$program" "${tiny[@]}" --output "$out" "$@"
+        "$program" "${latest[@]}"
 }
 
 # ---- successful runs ----
@@ -241,7 +242,8 @@ alone() {
     try env -u PMI_SIZE -u PMI_RANK -u PMI_FD "$@"
     check "$expected" "$words" "$pattern"
 }
-tiny_alone=("$program" "${tiny[@]}" --implementations ddp --rounds 1 --output)
+latest "${tiny[@]}" --implementations ddp --rounds 1
+tiny_alone=("$program" "${latest[@]}" --output)
 alone "refused: no launcher in a Slurm job of two tasks" 1 '^ddpbench: this Slurm job has 2 tasks \(SLURM_NTASKS\).*srun --mpi=pmi2' \
     SLURM_NTASKS=2 "${tiny_alone[@]}" alone
 alone "refused: no launcher in a Slurm job of two nodes" 1 '2 nodes \(SLURM_JOB_NUM_NODES\)' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=2 "${tiny_alone[@]}" alone
@@ -346,7 +348,8 @@ begin() {
     local ranks=$1
     shift
     runs=$((runs + 1)) out=$temporary/out$runs
-    "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --output "$out" --rounds 1000000 "$@" >printed 2>said </dev/null &
+    latest "${tiny[@]}" --output "$out" --rounds 1000000 "$@"
+    "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}" >printed 2>said </dev/null &
     running=$!
     wait_until has_begun || say "the run does not begin"
 }
@@ -412,8 +415,8 @@ unshare=(unshare --mount)
 [ "$(id -u)" = 0 ] || unshare+=(--map-root-user)
 if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
     status=0
-    timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" \
-        --rounds 1000 --output "$temporary/disk/run" >printed 2>said </dev/null || status=$?
+    latest "${tiny[@]}" --rounds 1000 --output "$temporary/disk/run"
+    timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
     # Expects an error line for the block that did not fit, and perhaps one for the summary, which does not fit either.
     lines=$(grep -c '^ddpbench: ' said || true)
     [ "$status" = 1 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
@@ -436,7 +439,8 @@ result "$good" "a checkpoint that fails during a run ends the run with an error;
 
 # Limits the file size while a run writes, with an effect like that of a full disk.
 runs=$((runs + 1)) out=$temporary/out$runs
-"$program" "${tiny[@]}" --rounds 1000000 --output "$out" >printed 2>said </dev/null &
+latest "${tiny[@]}" --rounds 1000000 --output "$out"
+"$program" "${latest[@]}" >printed 2>said </dev/null &
 running=$!
 wait_until [ -s "$out/rank_0_metrics.jsonl" ] || true
 prlimit --pid "$running" --fsize=$(($(stat -c %s "$out/rank_0_metrics.jsonl") + 100000)) || true

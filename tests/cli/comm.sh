@@ -11,7 +11,10 @@ set -euo pipefail
 
 tiny=(--d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8 --batch-size-per-rank 1
     --rounds 1 --steps-per-block 1)
-run() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output out "${@:2}"; }
+run() {
+    latest "${tiny[@]}" --output out "${@:2}"
+    try "${mpirun[@]}" -n "$1" "$program" "${latest[@]}"
+}
 sweep() { try "${mpirun[@]}" -n "$1" "$program" allreduce --sizes 16,6000 -n 5 --output out "${@:2}"; }
 again() { rm -rf out; }
 # field NAME: prints the last text with this name in run.json: the detected value, which follows the option of the same name.
@@ -68,7 +71,8 @@ limit=100 # time limit of a run in seconds, also for `try`
 # succeeds, and sends SIGNAL to rank 1 after SECONDS. Sets `waited` to the seconds from the stop to the end of the run.
 stop_rank() {
     local run begin=$SECONDS stopped process
-    timeout "$limit" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}" >said 2>&1 &
+    latest "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}"
+    timeout "$limit" "${mpirun[@]}" -n 2 "$program" "${latest[@]}" >said 2>&1 &
     run=$!
     process=$(wait_until process_of 1) || kill "$run"
     wait_until eval "$4" || true
@@ -128,11 +132,13 @@ again
 many=(--rounds 100000 --implementations)
 for strategy in none ddp; do
     place="(step [0-9]+ of block [0-9]+, $strategy|the evaluation of block [0-9]+)"
-    stop_rank WINCH 0 3 '[ -s out/rank_1_metrics.jsonl ]' "${many[@]}" $strategy
+    stop_rank WINCH 0 3 '[ -s out/summary.json ]' "${many[@]}" $strategy
     ends "a rank stopped in steps of $strategy is named, with its place in the run" \
         "rank 0 on .* has waited for [0-9]+ s in $place: .*; rank 1 has (not )?started it: it is in $place.* its process has not run"
     in_time 3 "$waited"
     succeeds "a rank stopped in steps of $strategy: run.json is valid" valid out/run.json
+    is "a rank stopped in steps of $strategy: the table so far is printed" \
+        "$(grep -cE '^Interrupted: [1-9][0-9]* of 100000 rounds[.]$' said) $(grep -c "^$strategy  " said)" "1 1"
     again
 done
 stop_rank WINCH 0 3 '[ -e out/rank_0_metrics.jsonl ]' --d-model 512 --d-ff 2048 --num-layers 12 "${many[@]}" none

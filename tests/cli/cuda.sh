@@ -24,7 +24,8 @@ train() {
     local name=$1 what=$2 ranks=$3
     shift 3
     rm -rf "$name"
-    try "${mpirun[@]}" -n "$ranks" "$what" "${tiny[@]}" --data text --output "$name" "$@"
+    latest "${tiny[@]}" --data text --output "$name" "$@"
+    try "${mpirun[@]}" -n "$ranks" "$what" "${latest[@]}"
     result "$status" "$name: exit status 0"
     [ ! -e "$name" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$name/rank_0_metrics.jsonl" >"$name.losses"
 }
@@ -66,7 +67,8 @@ is "losses of bf16 and fp32 differ" "$(cmp -s bf16.losses fp32.losses && echo th
 
 # ---- bad input ----
 
-try "$program" "${tiny[@]}" --device cuda --d-model 1024 --num-heads 2
+latest "${tiny[@]}" --device cuda --d-model 1024 --num-heads 2
+try "$program" "${latest[@]}"
 check 1 "heads wider than the GPU's attention supports are refused" 'heads of width 512: on a GPU they are at most 256 wide'
 for device in cuda cpu; do
     heads=12
@@ -101,7 +103,8 @@ broken() {
     local ranks=$1
     shift
     rm -rf out
-    limit=60 try "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --output out "$@"
+    latest "${tiny[@]}" --output out "$@"
+    limit=60 try "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}"
 }
 lines() { grep -c 'ddpbench: ' said || true; }
 

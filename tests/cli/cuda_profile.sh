@@ -21,7 +21,8 @@ profile() {
     local name=$1 ranks=$2
     shift 2
     rm -rf "$name"
-    try "${mpirun[@]}" -n "$ranks" "${before[@]}" "$program" "${tiny[@]}" --profile-output-dir "$name" "$@"
+    latest "${tiny[@]}" --profile-output-dir "$name" "$@"
+    try "${mpirun[@]}" -n "$ranks" "${before[@]}" "$program" "${latest[@]}"
     result "$status" "$name: exit status 0"
 }
 

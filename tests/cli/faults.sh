@@ -134,9 +134,10 @@ whole() {
     [ -z "$(find outcome -name '*.tmp')" ] && { [ "${#files[@]}" = 0 ] || valid "${files[@]}"; }
 }
 
-long=("${tiny[@]}" --rounds 1000000)
+latest "${tiny[@]}" --rounds 1000000
+long=("${latest[@]}")
 before=true
-in_blocks='[ -s outcome/rank_0_metrics.jsonl ]'
+in_blocks='[ -s outcome/summary.json ]'
 # has_line WORDS PATTERN: checks that stderr has a line matching the extended regular expression.
 has_line() { if grep -qE -- "$2" said; then result 0 "$1"; else result 1 "$1"; fi; }
 
@@ -150,13 +151,17 @@ for signal in HUP INT USR1 USR2 TERM; do
     check $((128 + $(kill -l $signal))) "SIG$signal in a block ends the run with a message" \
         "^ddpbench: rank 0: ended by SIG$signal; what was measured before is in .*/outcome\$"
     succeeds "SIG$signal in a block leaves valid files" whole
+    rounds=$(sed -nE 's/^Interrupted: ([1-9][0-9]*) of 1000000 rounds[.]$/\1/p' printed)
+    is "SIG$signal in a block prints the table of the complete rounds" \
+        "$(grep -c '^none  ' printed) $(grep -cE "over ${rounds:-no} rounds?;" printed)" "1 1"
 done
 # The launcher then kills rank 0, which leaves a temporary file if it is writing the first summary.
 signalled TERM 1 '[ -s outcome/summary.csv ] && [ -s outcome/summary.txt ] && [ -s outcome/summary.prom ]' "${mpirun[@]}" -n 2 "$program" "${long[@]}" --implementations ddp --output "$PWD/outcome"
 has_line "SIGTERM to rank 1 only: rank 1 prints the message" \
     "^ddpbench: rank 1: ended by SIGTERM; what was measured before is in .*/outcome\$"
 succeeds "SIGTERM to rank 1 only: the files of both ranks are valid" whole
-nohup "$program" "${tiny[@]}" --rounds 300 --implementations none --output "$PWD/outcome2" >printed 2>said &
+latest "${tiny[@]}" --rounds 300
+nohup "$program" "${latest[@]}" --implementations none --output "$PWD/outcome2" >printed 2>said &
 run=$!
 wait_until [ -s outcome2/rank_0_metrics.jsonl ] || true
 kill -HUP $run
@@ -176,7 +181,7 @@ limited() {
     rm -rf outcome
     limit=200 try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
 }
-limited -f 16384 "${tiny[@]}" --rounds 1000000
+limited -f 16384 "${long[@]}"
 check 1 "a limit on the file size ends the run with an error" \
     '^ddpbench: cannot write outcome/rank_0_metrics[.]jsonl: File too large; the file keeps the lines that were written before$'
 succeeds "a limit on the file size leaves valid files" whole
@@ -191,8 +196,9 @@ says_why() {
         *) false ;;
     esac
 }
+latest "${tiny[@]}" --rounds 1
 for limit_kb in 250000 350000 450000 600000; do
-    limited -v $limit_kb "${tiny[@]}" --rounds 1
+    limited -v $limit_kb "${latest[@]}"
     succeeds "with $limit_kb KiB of address space the run ends in time with an error" says_why
 done
 if unshare -m --propagation private mount -t tmpfs none /dev/shm 2>/dev/null; then
@@ -237,7 +243,7 @@ done
 
 # ---- interference by other processes ----
 
-timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared >printed 2>&1 &
+timeout 60 "$program" "${long[@]}" --implementations none --output shared >printed 2>&1 &
 run=$!
 wait_until [ -s shared/rank_0_metrics.jsonl ] || true
 try "$program" "${tiny[@]}" --implementations none --output shared
@@ -248,7 +254,7 @@ succeeds "the files of the active run are valid" valid shared/*.json
 
 for how in "rm -r shared2" "mv shared2 moved"; do
     rm -rf shared2
-    timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared2 >printed 2>said &
+    timeout 60 "$program" "${long[@]}" --implementations none --output shared2 >printed 2>said &
     run=$!
     wait_until [ -s shared2/rank_0_metrics.jsonl ] || true
     # shellcheck disable=SC2086 # splits how into words

@@ -13,7 +13,8 @@ isolate() {
     local ranks=$1
     shift
     rm -rf out
-    try "${mpirun[@]}" -n "$ranks" "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --output out "$@"
+    latest --device cpu --per rank --bytes 64K --resolve 50% --output out "$@"
+    try "${mpirun[@]}" -n "$ranks" "$program" isolate "${latest[@]}"
 }
 
 # verdict: prints the exit status that the printed answer stands for.
@@ -125,6 +126,7 @@ succeeds "an interrupted run keeps what it found" valid out2/summary.json
 is "an interrupted run keeps JUnit's file, with all members, and is an error in it" \
     "$(grep -c '<testcase ' junit2.xml) $(grep -c '<error ' junit2.xml)" "5 1"
 succeeds "an interrupted run's summary states that" grep -qE '^Interrupted, or still running: [0-9]+ of at least [0-9]+ rounds[.]$' <(texts out2/summary.json)
+is "an interrupted run prints what it found" "$(grep -cE '^Interrupted: [0-9]+ of at least [0-9]+ rounds[.]$' printed)" 1
 is "an interrupted run leaves no process" "$(gone out2)" ""
 
 # ---- hosts ----

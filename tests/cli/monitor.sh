@@ -26,7 +26,8 @@ end() {
 begin_benchmark() {
     local name=$1 ranks=$2
     shift 2
-    start_ranks "$name" "$ranks" "$program" "${tiny[@]}" "${two[@]}" --output "$temporary/$name" "$@"
+    latest "${tiny[@]}" "${two[@]}" --output "$temporary/$name" "$@"
+    start_ranks "$name" "$ranks" "$program" "${latest[@]}"
 }
 
 # launch NAME RANKS OPTION...: runs the benchmark to its end.
@@ -164,8 +165,8 @@ chmod +x as_host
 if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     (sleep 1 && busy 2) &
     busy=$!
-    start_ranks hosts 4 unshare --uts "$temporary/as_host" "$program" "${tiny[@]}" "${two[@]}" --batch-size 8 "${slow[@]}" \
-        --rounds 15 --output "$temporary/hosts" --monitor-cpu
+    latest "${tiny[@]}" "${two[@]}" --batch-size 8 "${slow[@]}" --rounds 15 --output "$temporary/hosts" --monitor-cpu
+    start_ranks hosts 4 unshare --uts "$temporary/as_host" "$program" "${latest[@]}"
     wait $busy
     end hosts
     result "$status" "2 hosts: exit status 0"

@@ -36,7 +36,10 @@ started() {
 }
 
 # ours and theirs RANKS NAME OPTION...: run ddpbench and torch_ddp.py, with results in NAME.
-ours() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output "${@:2}"; }
+ours() {
+    latest "${tiny[@]}" --output "${@:2}"
+    try "${mpirun[@]}" -n "$1" "$program" "${latest[@]}"
+}
 theirs() {
     started "$1"
     try "${start[@]}" "$peer" "${tiny[@]}" --output "${@:2}"
@@ -152,8 +155,9 @@ sed -i 's/"compile": false/"compile": true/' compiled2/run.json
 try "$program" compare theirs2 compiled2
 cp printed said
 is "compare refuses eager against compiled runs" "$status" 6
+latest "${tiny[@]}" --data "$PWD/text" --bucket-size-mb 0.01,0.02
 try env CXX=absent "$root/bench/peers/compare.sh" --program "$program" --python "$python" --threads 1 --repeats 1 \
-    --output "$PWD/peers" --implementations ddp,ddp_sharded -- "${tiny[@]}" --data "$PWD/text" --bucket-size-mb 0.01,0.02
+    --output "$PWD/peers" --implementations ddp,ddp_sharded -- "${latest[@]}"
 cp printed said
 is "compare.sh succeeds" "$status" 0
 for row in ddp torch_{ddp,zero}:0.0{1,2} torch_fsdp; do

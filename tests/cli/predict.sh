@@ -125,6 +125,8 @@ refuses 1 "a sweep of another collective alone" '--link: no run has times of all
 refuses 2 "ranks that are no number" "--ranks '2,x'" known --link-model latency=1us,bandwidth=1GB/s --ranks 2,x
 refuses 2 "a bucket size that is none" "--bucket-size-mb '0'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 0
 refuses 2 "a bucket size in hexadecimal" "--bucket-size-mb '25[+]0x2'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 25+0x2
+refuses 2 "a number of ranks that is listed twice" "--ranks '1,2,1[.]0': 1 ranks are listed twice" known --link-model latency=1us,bandwidth=1GB/s --ranks 1,2,1.0
+refuses 2 "a bucket size that is listed twice" "--bucket-size-mb: 3 and 3[.]0 are one size" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 3,3.0
 refuses 2 "a control" "--implementations 'none'" known --link-model latency=1us,bandwidth=1GB/s --implementations none
 refuses 2 "hierarchical without the link within a host" '--implementations: ddp_hierarchical also needs' known \
     --link-model latency=1us,bandwidth=1GB/s --implementations ddp_hierarchical
@@ -151,7 +153,14 @@ sed -i '/"round": 4, "alone/d' lacking/rank_1_metrics.jsonl
 refuses 1 "a rank that lacks a round of times" 'lacking: round 4 lacks .* of ddp_bucketed:3 on rank 1' lacking --link-model latency=1us,bandwidth=1GB/s
 write_run infinite
 sed -i 's/"block_ms": 3750/"block_ms": 1e999/' infinite/rank_0_metrics.jsonl
-refuses 1 "a time that is infinite" 'infinite/rank_0_metrics.jsonl: line 1 lacks a value' infinite --link-model latency=1us,bandwidth=1GB/s
+refuses 1 "a time that is infinite" 'infinite/rank_0_metrics.jsonl: line 1: "block_ms" is infinite; expected a finite number' infinite --link-model latency=1us,bandwidth=1GB/s
+for edit in 's/"round": 0/"round": -1/;"round" is -1; expected a whole number' 's/"timed": true/"timed": 1/;"timed" is 1; expected true or false' \
+    's/\[600, 400\], "in/[600, "x"], "in/;"alone_ms.1" is "x"; expected a finite number'; do
+    rm -rf wrong && write_run wrong
+    sed -i "4${edit%%;*}" wrong/rank_1_metrics.jsonl
+    sed -i "1${edit%%;*}" wrong/rank_1_metrics.jsonl
+    refuses 1 "a line with ${edit#*;}" "wrong/rank_1_metrics[.]jsonl: line [14]: ${edit#*;}" wrong --link-model latency=1us,bandwidth=1GB/s
+done
 write_run overlapping
 sed -i 's/"offset": 1000000/"offset": 0/' overlapping/run.json
 refuses 1 "tensors that overlap" 'overlapping/run.json: tensor 1 has no place' overlapping --link-model latency=1us,bandwidth=1GB/s

@@ -53,8 +53,8 @@ result "$good" "a buffer too small for one step is refused"
 # traces. A delay keeps the number of steps small, because recompute_trace.py recomputes each step.
 stop() {
     runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
-    "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
-        --inject-delay rank=0,ms=20,phase=data_loading \
+    latest "${tiny[@]}" --num-epochs 1000000
+    "${mpirun[@]}" -n 2 "$program" "${latest[@]}" --profile-buffer-mb 1000 --inject-delay rank=0,ms=20,phase=data_loading \
         --profile-implementation ddp_bucketed --profile-output-dir "$out" >printed 2>said </dev/null &
     wait_until [ -s "$out/ddp_bucketed_rank_0_trace.json" ] || true
     wait_until [ -s "$out/ddp_bucketed_rank_1_trace.json" ] || true

@@ -14,7 +14,10 @@ two=(--steps-per-block 2 --implementations 'none,ddp' --rounds 3)
 slow=("${two[@]}" --inject-delay 'rank=0,ms=20,phase=forward_pass')
 
 # launch OPTION...: runs the program on two ranks to its end.
-launch() { try "${mpirun[@]}" -n 2 "$program" "$@"; }
+launch() {
+    latest "$@"
+    try "${mpirun[@]}" -n 2 "$program" "${latest[@]}"
+}
 
 # value METRIC FILE: prints the value of the only sample of the Prometheus metric in the file.
 value() { awk -v metric="$1{" 'index($0, metric) == 1 { print $NF }' "$2"; }
@@ -54,7 +57,8 @@ table() { [ "$(wc -l <"$1/metrics.csv")" = $(($(wc -l <"$1/rank_0_metrics.jsonl"
 
 # ---- the benchmark, during and after the run ----
 
-limit=300 start_ranks filed 2 "$program" "${tiny[@]}" "${slow[@]}" --rounds 90 --label a-label --prometheus filed.prom --output "$temporary/filed"
+latest "${tiny[@]}" "${slow[@]}" --rounds 90
+limit=300 start_ranks filed 2 "$program" "${latest[@]}" --label a-label --prometheus filed.prom --output "$temporary/filed"
 wait_until grep -q ddpbench_result_step_seconds filed.prom || true
 cp filed.prom during
 succeeds "the file has a current run's progress" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \

@@ -157,6 +157,10 @@ cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summar
 cp -r collectives short && sed -i -E 's/^\t"done":\t[0-9]+/\t"done":\t1/' short/summary.json
 rows=$(sed -nE 's/^\t"planned":\t([0-9]+),$/\1/p' short/summary.json)
 cut='interrupted, 1 of 2 rounds'
+cp -r profile stopped && sed -i 's/^\t"done":.*/\t"done":\t0,/; s/^\t"planned":.*/\t"planned":\t10,/' stopped/ddp/summary.json
+try "$program" report stopped
+is "a profile without rounds is reported by its captured steps, with a line on that" \
+    "$status $(head -n 1 printed | grep -c '(interrupted, 0 of 10 rounds)$') $(grep -c '^- stopped has no rounds (controls): ' printed) $(grep -c '^run  *source ' printed)" "0 1 1 1"
 try "$program" report early
 is "an interrupted run is marked in heading, summary and table" \
     "$status $(head -n 1 printed | grep -c "^Bottleneck analysis of a-label ($cut)\$") \

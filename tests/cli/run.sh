@@ -276,7 +276,8 @@ fi
 begin() {
     # Job control gives the script the default action of SIGINT, as on a terminal.
     set -m
-    "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/$1" >printed 2>said </dev/null &
+    latest "${tiny[@]}" --rounds 1000000
+    "$run" -n 2 -- "$program" "${latest[@]}" --output "$temporary/$1" >printed 2>said </dev/null &
     set +m
     running=$!
     wait_until [ -s "$1/rank_1_metrics.jsonl" ] || true
@@ -316,7 +317,8 @@ ended "SIGTERM to mpiexec is a failure" mpiexec-TERM '[!0]*'
 if ! command -v script >/dev/null; then
     echo "skip - Ctrl-C: there is no 'script' to make a terminal"
 else
-    printf -v command '%q ' "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/keys"
+    latest "${tiny[@]}" --rounds 1000000
+    printf -v command '%q ' "$run" -n 2 -- "$program" "${latest[@]}" --output "$temporary/keys"
     status=0
     {
         wait_until [ -s keys/rank_1_metrics.jsonl ] || true

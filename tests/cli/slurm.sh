@@ -35,6 +35,8 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
     --max-bytes 4K --step-factor 8 --iters 5 --warmup-iters 1)
 # Options of runs that mostly sleep, so that they can be interrupted while they run.
 slow=("${tiny[@]}" --implementations "none,ddp" --inject-delay "rank=0,ms=40,phase=backward_pass")
+latest "${slow[@]}" --rounds 10000
+endless=("${latest[@]}")
 
 run_of() { echo "$1"/"$2"/run_*; }
 number_of() { sed -n "s/ $2\$//p" "$1"/run_*/job_ids.txt; }
@@ -98,7 +100,7 @@ for name in limit signal; do
 done
 sed -i 's/^time=.*/time=2/' limit/slurm.conf
 for name in limit signal; do
-    jobs submit $name --nodes 1 --no-analyze -- "${slow[@]}" --rounds 10000
+    jobs submit $name --nodes 1 --no-analyze -- "${endless[@]}"
     is "a job that will reach its time limit is submitted ($name)" "$status $(cut -d ' ' -f 2 printed)" "0 1node"
 done
 for name in limit signal; do
@@ -248,7 +250,7 @@ is "--cpu --nsys: there is an nsys report, and the profile gets the options that
 $(noted "$run" best) $(grep -c -- '--device cpu' traced/run_*/cpu_1node.sbatch)" "0 rank_0.nsys-rep --profile-implementation ddp_individual_v2 --wire-dtype bf16 4"
 
 mkdir -p ended && cp conf ended/slurm.conf
-jobs submit ended --nodes 2 -- "${slow[@]}" --rounds 10000
+jobs submit ended --nodes 2 -- "${endless[@]}"
 wait_until measures ended 2node || true
 jobs cancel ended
 check 0 "cancel succeeds" 'cancelled: [0-9]+ [0-9]+; their measurements are kept'

@@ -138,6 +138,24 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
+# latest WORD...: sets the array `latest` to the words, without options (and their values) that come again later: the program
+# takes an option once, and tests give options after their defaults. --inject-delay may be repeated.
+latest() {
+    local i option
+    local -A newest=()
+    latest=("$@")
+    for ((i = 0; i < $#; i++)); do
+        [[ ${latest[i]} != --?* ]] || newest[${latest[i]%%=*}]=$i
+    done
+    for ((i = 0; i < $#; i++)); do
+        option=${latest[i]:-}
+        [[ $option == --?* && $option != --inject-delay* && $i != "${newest[${option%%=*}]}" ]] || continue
+        unset "latest[i]"
+        [[ $option == *=* || ${latest[i + 1]} == --* ]] || unset "latest[++i]"
+    done
+    latest=("${latest[@]}")
+}
+
 # interrupt SIGNAL FILE COMMAND...: starts the command and sends it the signal once FILE is not empty. Sets `status` to
 # its exit status, and `began` to the ids of the processes that ran when the signal was sent.
 interrupt() {

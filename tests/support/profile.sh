@@ -29,8 +29,8 @@ profile() {
     implementation=$2
     shift 2
     runs=$((runs + 1)) out=$temporary/out$runs status=0
-    timeout --kill-after=5 100 "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --rounds 0 \
-        --profile-implementation "$implementation" --profile-output-dir "$out" "$@" >printed 2>said </dev/null || status=$?
+    latest "${tiny[@]}" --rounds 0 --profile-implementation "$implementation" --profile-output-dir "$out" "$@"
+    timeout --kill-after=5 100 "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
 }
 
 agrees() { "$python" "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }

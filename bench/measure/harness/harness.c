@@ -7,6 +7,7 @@
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
+#include "kernels/exit_handlers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -268,8 +269,10 @@ void harness_show_heading(const struct harness *h, cJSON *summary)
 int harness_write_summary(struct results *results, cJSON *summary, struct figure_list *figures, int print)
 {
     int status = results_write_summary(results, summary, figures);
-    if (print)
+    if (print) {
+        exit_handlers_set_results(NULL);
         results_print_body(stdout, summary);
+    }
     cJSON_Delete(summary);
     figures_destroy(figures);
     return status;

@@ -107,6 +107,12 @@ static int strategies_parse(const struct option *option, const char *text, void 
         for (const char *c = label; *c; c++)
             if (!isalnum((unsigned char)*c) && !strchr(equal ? "_-+" : "_-+:.", *c))
                 return error_report("--%s: label '%s' may hold letters, digits, _, - and + only", option->name, label);
+        for (int i = 0; i < list.n && size && !equal; i++) /* such as NAME:2 and NAME:02; a label of its own has no : */
+            if (strchr(list.item[i].label, ':') && list.item[i].strategy == strategy &&
+                list.item[i].number == list.item[list.n].number &&
+                !memcmp(&list.item[i].size.caps, &list.item[list.n].size.caps, sizeof list.item->size.caps))
+                return error_report("--%s: %s and %s are one implementation; name it once", option->name,
+                                    list.item[i].label, label);
     }
     if (more < 0 || !list.n)
         return error_report("--%s '%.200s': expected all, or names separated by commas, such as "

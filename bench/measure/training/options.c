@@ -108,7 +108,7 @@ static const struct option block_rows[] = {
      .help = "timed steps of a block, after 2 untimed ones; 0: those of the regime's epochs, 3 with --profile or tune"},
     {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "forward-only",
      .help = "also time every collective alone, and print the step time that perfect overlap would reach, and step time / that time"},
-    {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
+    {.name = "inject-delay", .repeats = 1, .kind = &option_delay, .offset = FIELD(delays),
      .help = "make a rank sleep at the start of a phase: rank=R,ms=TIME,phase=NAME; may be repeated"},
 };
 /* clang-format on */

@@ -37,7 +37,7 @@ static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL};
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "candidate", .common = 1, .value_name = "PATH", .kind = &candidates, .offset = 0,
+    {.name = "candidate", .common = 1, .repeats = 1, .value_name = "PATH", .kind = &candidates, .offset = 0,
      .help = "directories of the runs to judge; those before it are baselines"},
     {.name = "tolerance", .common = 1, .kind = &option_percent, .offset = FIELD(tolerance), .initial = "5", .high = 1000,
      .help = "how much worse is accepted, in percent"},

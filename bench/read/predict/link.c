@@ -104,15 +104,17 @@ struct reader {
 
 static int add_time(struct reader *r, struct link_sweep *s, const struct figure *time)
 {
-    if (!(time->bytes > (s->n ? s->bytes[s->n - 1] : 0) && time->value > 0))
-        return error_report("--%s %s: %s of %.0f bytes takes %g s; sizes must increase, and times be above 0",
+    if (!(time->bytes > (s->n ? s->bytes[s->n - 1] : 0) && time->value > 0 && time->value <= 1e6))
+        return error_report("--%s %s: %s of %.0f bytes takes %g s; sizes must increase, and times be above 0, at most "
+                            "1e6 s",
                             r->option, r->directory, comm_kind_name[s->kind], time->bytes, time->value);
     s->bytes = allocate_more(s->bytes, s->n, sizeof *s->bytes);
     s->seconds = allocate_more(s->seconds, s->n, sizeof *s->seconds);
     s->bytes[s->n] = time->bytes;
     s->seconds[s->n++] = time->value;
     if (time->low > 0 && time->high >= time->low) {
-        r->squares += pow(log(time->high / time->low) / (2 * 1.96), 2); /* the width of a 95 % interval is 2 x 1.96 */
+        /* the width of a 95 % interval is 2 x 1.96; a ratio of its ends could be infinite, logarithms are not */
+        r->squares += pow((log(time->high) - log(time->low)) / (2 * 1.96), 2);
         r->intervals++;
     }
     return 0;

@@ -85,6 +85,9 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
             c->numbers == MOST_LISTED)
             return error_report("--ranks '%.100s': expected at most %d numbers from 1 to %d, such as 2,4,8", text,
                                 MOST_LISTED, MOST_RANKS);
+        for (size_t i = 0; i < c->numbers; i++)
+            if (c->ranks[i] == (size_t)number)
+                return error_report("--ranks '%.100s': %g ranks are listed twice; name them once", text, number);
         c->ranks[c->numbers++] = (size_t)number;
     }
     for (size_t i = 0; i < c->numbers; i++)
@@ -106,6 +109,9 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
             return error_report("--bucket-size-mb '%.100s': expected auto, or at most %d sizes in MiB, such as "
                                 "0.5,25,1+4+25",
                                 text, MOST_LISTED);
+        for (size_t i = 0; i < c->sizes; i++)
+            if (!memcmp(&c->size[i].caps, &c->size[c->sizes].caps, sizeof c->size->caps))
+                return error_report("--bucket-size-mb: %s and %s are one size; name it once", c->size[i].size, word);
         strcpy(c->size[c->sizes++].size, word);
     }
     return 0;

@@ -241,6 +241,8 @@ static int take_line(struct reading *r, const cJSON *line)
         i++;
     if (i > t->rows || round >= t->rounds)
         return 0;
+    if (isnan(json_number(line, "round")))
+        return -1;
     struct seen *seen = &r->seen[round * (t->rows + 1) + i];
     if (!cJSON_HasObjectItem(line, "step"))
         return seen->times++ || (i < t->rows ? take_alone(&t->row[i], round, line) : take_none(t, round, line));
@@ -248,9 +250,17 @@ static int take_line(struct reading *r, const cJSON *line)
                                                                          : 0;
 }
 
+/* clang-format off */
+static const struct json_rule of_line[] = {
+    {JSON_COUNT, 0, "round reductions"}, {JSON_TEXT, 0, "implementation"}, {JSON_FLAG, 0, "timed"},
+    {JSON_LIST, 0, "gradients_ready_ms alone_ms within_host_alone_ms gather_alone_ms"},
+    {JSON_REAL, 0, "step_ms block_ms forward_pass_ms backward_pass_ms forward_end_ms backward_end_ms update_ms gradients_ready_ms.* alone_ms.* within_host_alone_ms.* gather_alone_ms.*"},
+};
+/* clang-format on */
+
 static int read_rank(struct reading *r, const char *directory, size_t rank)
 {
-    char path[FILES_PATH + 64], why[FILES_WHY], *text = NULL;
+    char path[FILES_PATH + 64], where[FILES_PATH + 96], why[FILES_WHY], *text = NULL;
     size_t room = 0, at = 0, implementations = r->t->rows + 1;
     int status = 0;
     snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", directory, rank);
@@ -260,9 +270,10 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
     r->seen = allocate(r->t->rounds * implementations, sizeof *r->seen);
     while (!status && files_read_line(&text, &room, file) > 0) {
         cJSON *line = json_object(text);
-        at++;
-        if (!line || take_line(r, line))
-            status = error_report("%s: line %zu lacks a value, or one is not possible", path, at);
+        snprintf(where, sizeof where, "%s: line %zu", path, ++at);
+        if (!line || json_check(where, line, of_line, sizeof of_line / sizeof *of_line) || take_line(r, line))
+            status =
+                error_report("%s lacks a value, or one is not possible", where); /* keeps the error of json_check */
         cJSON_Delete(line);
     }
     for (size_t i = 0; i < r->t->rounds * implementations && !status; i++)

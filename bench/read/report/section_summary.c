@@ -140,6 +140,9 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         unread += *run->problem != 0;
         unfinished += *run->unfinished != 0;
+        if (*run->unfinished && run->done == 0)
+            document_add_item(document, "%s has no rounds (controls): its figures are those of the captured steps.",
+                              run->label);
         if (is_first(runs, run))
             warn_of_sharing(document, run);
     }

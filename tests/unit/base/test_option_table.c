@@ -116,8 +116,8 @@ TEST(every_spelling_is_accepted)
     struct values v;
     ck_assert_int_eq(read_line(&v, "-b 64K -n7 --factor=1.5 --dtype bf16 -c", NULL), 0);
     ck_assert(v.bytes == 65536 && v.count == 7 && v.real == 1.5 && !strcmp(v.text, "bf16") && v.flag == 1);
-    ck_assert_int_eq(read_line(&v, "--min_bytes 1.5G --min-bytes 12", NULL), 0);
-    ck_assert_uint_eq(v.bytes, 12);
+    ck_assert_int_eq(read_line(&v, "--min_bytes 1.5G", NULL), 0);
+    ck_assert_uint_eq(v.bytes, 1610612736);
     ck_assert_int_eq(read_line(&v, "--iters 0007 --factor .5e1", NULL), 0);
     ck_assert(v.count == 7 && v.real == 5);
 }
@@ -193,6 +193,9 @@ static const char *const refused[][2] = {
     {"--dtype --check", "--dtype needs a value"},
     {"--colour blue --tint", "--tint does not go with --colour blue; leave one of them out"},
     {"--dtype bf16 --colour red --tint", "--tint does not go with --dtype bf16; leave one of them out"},
+    {"-n 3 -n 3", "--iters is given twice; give it once"},
+    {"--min_bytes 12 -b12", "--min-bytes is given twice; give it once"},
+    {"-c --iters 2 --check", "--check is given twice; give it once"},
     {"--tint -c --colour red", "--tint does not go with --check; leave one of them out"},
 };
 

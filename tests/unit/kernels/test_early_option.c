@@ -14,8 +14,8 @@ static const struct {
     {{"ddpbench", "--timeout="}, ""},
     {{"ddpbench", "allreduce", "-T", "7"}, "7"},
     {{"ddpbench", "-T7"}, "7"},
-    {{"ddpbench", "-T7", "--timeout", "8"}, "8"}, /* the last value counts */
-    {{"ddpbench", "--timeout", "8", "-T7"}, "7"},
+    {{"ddpbench", "-T7", "--timeout", "8"}, "7"},
+    {{"ddpbench", "--timeout", "8", "-T7"}, "8"},
     {{"ddpbench", "--timeout"}, NULL},
     {{"ddpbench", "-T"}, NULL},
     {{"ddpbench", "--timeout", "8", "--timeout"}, "8"},
@@ -25,7 +25,7 @@ static const struct {
     {{"ddpbench", "-t", "7"}, NULL},
 };
 
-TEST_EACH(the_last_value_counts, sizeof cases / sizeof *cases)
+TEST_EACH(the_first_value_counts, sizeof cases / sizeof *cases)
 {
     char *words[5];
     int n = 0;

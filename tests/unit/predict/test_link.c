@@ -247,6 +247,18 @@ TEST(nearest_number_of_ranks_counts)
     }
 }
 
+/* The ratio of the ends of an interval may exceed the largest number; the error of the link is finite. */
+TEST(a_wide_interval_has_a_finite_error)
+{
+    struct point wide[4];
+    memcpy(wide, plain, sizeof wide);
+    wide[0].low = 1e-300;
+    wide[0].high = 1e300;
+    add_figures(ALL_REDUCE, "time", POINTS(wide), 1);
+    read_runs(write_run("wide", "allreduce", "mpi", 2), "");
+    ck_assert_double_eq_tol(the_link.error, 600 * log(10) / (2 * 1.96), 0.01); /* of one time with an interval */
+}
+
 TEST(other_kinds_are_half_an_all_reduce)
 {
     read_runs(write_plain("two", 2, 1), "");
@@ -333,6 +345,7 @@ TEST(other_sweeps_are_refused)
 
 TEST(bad_times_are_refused)
 {
+    static const struct point huge[] = {{8, 1, NAN, NAN}, {16, 2e6, NAN, NAN}};
     static const struct point zero[] = {{8, 1, NAN, NAN}, {16, 0, NAN, NAN}}, no_size[] = {{0, 1, NAN, NAN}};
     static const struct point unsorted[] = {{8, 1, NAN, NAN}, {4, 1, NAN, NAN}};
     static const struct point flat[] = {
@@ -340,6 +353,8 @@ TEST(bad_times_are_refused)
     add_figures(ALL_REDUCE, "time", POINTS(zero), 1);
     refuses(write_run("zero", "allreduce", "mpi", 2), "",
             "zero: all_reduce of 16 bytes takes 0 s; sizes must increase");
+    add_figures(ALL_REDUCE, "time", POINTS(huge), 1);
+    refuses(write_run("huge", "allreduce", "mpi", 2), "", "of 16 bytes takes 2e+06 s; sizes must increase, and times");
     add_figures(ALL_REDUCE, "time", POINTS(no_size), 1);
     refuses(write_run("no_size", "allreduce", "mpi", 2), "", "all_reduce of 0 bytes takes 1 s; sizes must increase");
     add_figures(ALL_REDUCE, "time", POINTS(unsorted), 1);

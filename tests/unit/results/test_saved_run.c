@@ -106,8 +106,19 @@ static const char *const refusals[][4] = {
     {"run.json", "\"mode\"", "\"mood\"", "run.json: lacks schema_version, mode, configuration or derived"},
     {"run.json", "\"configuration\"", "\"options\"", "run.json: lacks schema_version, mode, configuration or derived"},
     {"run.json", "\"derived\"", "\"found\"", "run.json: lacks schema_version, mode, configuration or derived"},
-    {"run.json", "\"derived\": {\"world_size\": 2}", "\"derived\": [2]", "run.json: \"derived\" is not a JSON object"},
-    {"run.json", "\"configuration\": {", "\"configuration\": 1, \"x\": {", "\"configuration\" is not a JSON object"},
+    {"run.json", "\"derived\": {\"world_size\": 2}", "\"derived\": [2]",
+     "run.json: \"derived\" is [2]; expected an object"},
+    {"run.json", "\"world_size\": 2", "\"world_size\": -2",
+     "run.json: \"derived.world_size\" is -2; expected a whole number from 0 to 10^15"},
+    {"run.json", "\"world_size\": 2", "\"world_size\": 2.5", "\"derived.world_size\" is 2.5; expected a whole number"},
+    {"run.json", "\"world_size\": 2", "\"world_size\": 1e300", "\"derived.world_size\" is 1e+300; expected a whole"},
+    {"run.json", "\"world_size\": 2", "\"world_size\": \"2\"", "\"derived.world_size\" is \"2\"; expected a whole"},
+    {"run.json", "\"configuration\": {", "\"ranks\": [{\"host\": \"a\"}, 7], \"configuration\": {",
+     "run.json: \"ranks.1\" is 7; expected an object"},
+    {"run.json", "\"configuration\": {", "\"ranks\": [{\"host\": [1]}], \"configuration\": {",
+     "run.json: \"ranks.0.host\" is [1]; expected a text"},
+    {"run.json", "\"configuration\": {", "\"configuration\": 1, \"x\": {",
+     "\"configuration\" is 1; expected an object"},
     {"run.json", "\"mode\": \"benchmark\"", "\"mode\": \"profile\"",
      "run.json has mode profile and summary.json has "
      "mode benchmark, so they belong to two runs"},
@@ -129,6 +140,11 @@ static const char *const refusals[][4] = {
     {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t\"1024\"", "its bytes are no finite number"},
     {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t-1", "its bytes are no finite number"},
     {"summary.json", "\"value\":\t0.0125", "\"value\":\t1e999", "figure 1 lacks one or more of subject"},
+    {"summary.json", "\"low\":\t0.012", "\"low\":\t\"0.012\"",
+     "summary.json: \"figures.0.low\" is \"0.012\"; expected a finite number"},
+    {"summary.json", "\"low\":\t0.012", "\"low\":\t-1e999", "\"figures.0.low\" is infinite; expected a finite number"},
+    {"summary.json", "\"judged\":\ttrue", "\"judged\":\t1", "\"figures.0.judged\" is 1; expected true or false"},
+    {"summary.json", "\"figures\":\t[", "\"figures\":\t[5, ", "summary.json: \"figures.0\" is 5; expected an object"},
     {"summary.json", "\"low\":\t0.012", "\"low\":\t0.014", "(step of ddp): its interval ends before it begins"},
     {"summary.json", "\"name\":\t\"tokens_per_second\"", "\"name\":\t\"step\"", "summary.json: has step of ddp twice"},
 };
@@ -255,7 +271,7 @@ TEST(lists_have_limits)
     } lists[] = {{"ranks", "%s{}", 100000, '[', "run.json: \"ranks\" has 100001 items; at most 100000 are read"},
                  {"hosts", "%s\"h\":{}", 10000, '{', "\"hosts\" has 10001 items; at most 10000 are read"},
                  {"implementations", "%s{}", 1000, '[', "\"implementations\" has 1001 items; at most 1000"},
-                 {"environment", "%s\"e\":1", 1000, '{', "\"environment\" has 1001 items; at most 1000 are read"}};
+                 {"environment", "%s\"e\":\"1\"", 1000, '{', "\"environment\" has 1001 items; at most 1000 are read"}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         write_run(below("run"));
         fill(lists[i].name, lists[i].item, lists[i].most, lists[i].open);
@@ -267,7 +283,8 @@ TEST(lists_have_limits)
     }
 }
 
-/* A run that was interrupted can be read if at least one round is done. tune plans one round at a time. */
+/* A run that was interrupted can be read if it has figures, as a profile without rounds. tune plans one round at a
+ * time. */
 TEST(a_run_that_was_interrupted)
 {
     char words[RESULTS_UNFINISHED];
@@ -283,8 +300,12 @@ TEST(a_run_that_was_interrupted)
     ck_assert_str_eq(results_unfinished(words, saved.summary), "1 of at least 2 rounds");
     saved_run_destroy(&saved);
     edit(below("run"), "summary.json", "\"done\":\t1", "\"done\":\t0");
+    ck_assert_int_eq(saved_run_read(&saved, below("run"), 1), 0);
+    ck_assert_uint_eq(saved.figures.n, 3);
+    saved_run_destroy(&saved);
+    edit(below("run"), "summary.json", "\"figures\":\t[", "\"figures\":\t[], \"others\":\t[");
     ck_assert_int_eq(saved_run_read(&saved, below("run"), 1), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds: the run has not finished"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds and no figures: the run has not finished"));
 }
 
 /* The heading of a summary states that the run is unfinished; a summary of allreduce has # before each sentence. */

@@ -97,6 +97,8 @@ static const struct {
     {"--implementations|ddp_local", {"--implementations ddp_local: expected ddp_local:H", "from 1 to 1000"}},
     {"--implementations|ddp_local:0", {"ddp_local:0: expected ddp_local:H"}},
     {"--implementations|ddp_powersgd:1.5", {"ddp_powersgd:1.5: expected", "rank", "whole number from 1 to 64"}},
+    {"--implementations|ddp_powersgd:2,ddp_powersgd:02", {"ddp_powersgd:2 and ddp_powersgd:02 are one implementation"}},
+    {"--implementations|ddp_bucketed:1,ddp,ddp_bucketed:1.0", {"ddp_bucketed:1 and ddp_bucketed:1.0 are one"}},
     {"--implementations|a=ddp_powersgd:65", {"ddp_powersgd:65: expected ddp_powersgd:R"}},
     {"--implementations|ddp_local:4", {"ddp_local:4: 7 timed steps", "no multiple of 4", "--steps-per-block"}},
     {"--implementations|ddp_local:7|--checkpoint-every|2", {"--checkpoint-every does not go with ddp_local"}},
