@@ -150,13 +150,18 @@ void text_end(FILE *out)
         fatal_no_memory(0, 0);
 }
 
-int text_is_utf8(const char *text)
+size_t text_make_utf8(char *text)
 {
-    int length = 0;
-    for (; *text; text += length)
-        if (!(length = utf8_length(text)))
-            return 0;
-    return 1;
+    size_t replaced = 0;
+    for (int length; *text; text += length) {
+        length = utf8_length(text);
+        if (length)
+            continue;
+        *text = '?';
+        length = 1;
+        replaced++;
+    }
+    return replaced;
 }
 
 size_t text_print_character(FILE *out, const char *text)

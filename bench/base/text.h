@@ -34,8 +34,8 @@ void text_end(FILE *out);
 /* Prints a space and a word, quoted for a shell if necessary. */
 void text_print_word(FILE *out, const char *word);
 
-/* Whether the whole text is UTF-8. */
-int text_is_utf8(const char *text);
+/* Replaces each byte that is not part of a UTF-8 character by ?. Returns the number of such bytes. */
+size_t text_make_utf8(char *text);
 
 /* Prints the first character of a non-empty text, or ? for a control character or invalid UTF-8. Returns the length of
  * the character in bytes. */

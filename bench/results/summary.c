@@ -163,9 +163,7 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
     text_end(lines);
     cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");
     cJSON_AddItemToObject(summary, "figures", figures_json(figures));
-    char *json = cJSON_Print(summary);
-    if (!json)
-        fatal_no_memory(0, 0);
+    char *json = json_print(summary, 1);
     watchdog_wait(results->watchdog, "writing the summary", 0, 0);
     int failed = files_replace(results->directory, "summary.json", json) ||
                  files_replace(results->directory, "summary.csv", csv) ||
@@ -176,7 +174,7 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
         failed = files_replace(results->top, name, text);
     }
     watchdog_arrived(results->watchdog);
-    cJSON_free(json);
+    free(json);
     free(csv);
     free(text);
     return failed ? -1 : 0;

@@ -73,7 +73,7 @@ static int check_format(void)
     static char known[400][600];
     char metric[200] = "";
     int samples = 0, metrics = 0;
-    ck_assert_msg(text_is_utf8(text), "not UTF-8: %.200s", text);
+    ck_assert_uint_eq(text_make_utf8(text), 0);
     for (const char *line = text, *end; *line; line = end + 1) {
         char word[600];
         end = strchr(line, '\n');

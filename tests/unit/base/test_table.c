@@ -241,7 +241,8 @@ TEST(cells_are_characters)
     free(text);
     cJSON *row = cJSON_GetObjectItem(json, "rows")->child;
     cJSON_ReplaceItemInObject(row, "a", cJSON_CreateString(many));
-    ck_assert(text_is_utf8(table_cell(cell, cJSON_GetObjectItem(json, "columns")->child, row)));
+    table_cell(cell, cJSON_GetObjectItem(json, "columns")->child, row);
+    ck_assert_uint_eq(text_make_utf8(cell), 0);
     ck_assert_uint_ge(strlen(cell), TABLE_CELL - 2);
     cJSON_Delete(json);
 }
