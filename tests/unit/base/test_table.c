@@ -184,8 +184,8 @@ TEST(a_table_grows_row_by_row)
     fclose(out);
     ck_assert_str_eq(text, "\n"
                            "# Fruits\n"
-                           "fruit   size     time [95 %]\n"
-                           "           B       ms\n"
+                           "# fruit   size     time [95 %]\n"
+                           "#            B       ms\n"
                            "apple   1024     1.23 [1.0, 2.0]\n"
                            "plum       1     1000 [1.0, n/a]\n"
                            "# n = 3.\n");
