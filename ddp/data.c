@@ -150,7 +150,7 @@ int data_create(struct data **data, const struct data_options *options)
     for (struct worker *worker = d->worker; worker <= d->worker + d->workers; worker++) {
         worker->data = d;
         worker->row = allocate(T + 1, sizeof *worker->row);
-        worker->raw = allocate(T + 1, 2);
+        worker->raw = allocate(T + 1, source.token_bytes);
         if (worker < d->worker + d->workers)
             threads_start(&worker->thread, fetch_ahead, worker, "a thread that reads data");
     }

@@ -14,8 +14,9 @@ struct watchdog;
 
 struct data_options {
     const char *path;      /* "synthetic" (uniform random tokens made from the seed), or a file: *.bin is a shard of
-                              16-bit little-endian tokens, with or without llm.c's 1,024-byte header (int32 magic
-                              20240520, version 1, token count); any other file is read as bytes */
+                              little-endian tokens: of 16 bits; or, with llm.c's 1,024-byte header (int32 magic, version
+                              1, token count), of 16 bits for magic 20240520, of 32 bits for 20240801; any other file
+                              is read as bytes */
     size_t vocabulary;     /* tokens must be smaller than this */
     size_t context_length; /* T, tokens in an input sequence */
     size_t global_batch;   /* sequences in one step, over all ranks */
@@ -50,7 +51,7 @@ void data_seek(struct data *data, size_t step);
 /* Returns the number of tokens in the source; 0 for synthetic data, which is unlimited. */
 size_t data_tokens(const struct data *data);
 
-/* The format of a file, determined by the name of its path: 16-bit tokens (".bin"), bytes, or none ("synthetic"). */
+/* The format of a file, determined by the name of its path: tokens (".bin"), bytes, or none ("synthetic"). */
 enum data_kind { DATA_SYNTHETIC, DATA_BYTES, DATA_TOKENS };
 enum data_kind data_kind_of(const char *path);
 

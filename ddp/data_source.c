@@ -13,8 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* llm.c's token shard: a header of 256 int32 (this program reads the first three), then the tokens. */
-#define SHARD_MAGIC        20240520
+/* llm.c's token shards: a header of 256 int32 (this program reads the first three), then the tokens. */
+static const struct {
+    int32_t magic;
+    size_t token_bytes;
+} shards[] = {{20240520, 2}, {20240801, 4}}; /* for the tokenizers of GPT-2 and of Llama 3 */
+#define LLM_C_YEAR         2024              /* every file of llm.c begins with a date of this year, such as 20240520 */
 #define SHARD_VERSION      1
 #define SHARD_HEADER_BYTES 1024
 
@@ -62,8 +66,11 @@ static size_t read_tokens(const struct source *source, int32_t *token, unsigned 
     if (read_fully(source->fd, raw, n * width, source->header_bytes + position * width))
         return n + 1;
     for (size_t i = 0; i < n; i++) {
-        token[i] = width == 1 ? raw[i] : raw[2 * i] | raw[2 * i + 1] << 8;
-        if ((size_t)token[i] >= source->vocabulary && good == n)
+        uint32_t value = 0;
+        for (size_t byte = width; byte-- > 0;)
+            value = value << 8 | raw[i * width + byte];
+        token[i] = (int32_t)value;
+        if (value >= source->vocabulary && good == n)
             good = i;
     }
     return good;
@@ -74,8 +81,8 @@ static void describe_bad_token(char *text, size_t bytes, const struct source *so
                                size_t good, size_t position)
 {
     if (good < n)
-        snprintf(text, bytes, "--data %s: token %d at position %zu is not below the vocabulary of %zu (--vocab-size)",
-                 source->path, (int)token[good], position + good, source->vocabulary);
+        snprintf(text, bytes, "--data %s: token %u at position %zu is not below the vocabulary of %zu (--vocab-size)",
+                 source->path, (unsigned)token[good], position + good, source->vocabulary);
     else if (errno)
         snprintf(text, bytes, "--data %s: cannot read tokens %zu to %zu: %s", source->path, position, position + n - 1,
                  strerror(errno));
@@ -94,33 +101,46 @@ enum data_kind data_kind_of(const char *path)
     return n >= 4 && !strcmp(path + n - 4, ".bin") ? DATA_TOKENS : DATA_BYTES;
 }
 
-/* Reads and checks the header of a token file, if it has one, and the size of the file. */
+/* Sets source->token_bytes and header_bytes from the header of a token file, if it has one, after checking the header
+ * and the size of the file. Returns 0; or -1, reported. */
 static int read_header(struct source *source, size_t file_bytes)
 {
     unsigned char raw[12] = {0};
     int32_t field[3];
-    size_t bytes = file_bytes < sizeof raw ? file_bytes : sizeof raw;
-    if (file_bytes % 2)
-        return error_report("--data %s: %zu bytes is an odd size; a .bin file holds 16-bit tokens", source->path,
-                            file_bytes);
+    size_t bytes = file_bytes < sizeof raw ? file_bytes : sizeof raw, kind = 0;
     if (read_fully(source->fd, raw, bytes, 0))
         return error_report("--data %s: cannot read it: %s", source->path,
                             errno ? strerror(errno) : "it became shorter");
     for (size_t i = 0; i < 3; i++)
         field[i] = (int32_t)(raw[4 * i] | (uint32_t)raw[4 * i + 1] << 8 | (uint32_t)raw[4 * i + 2] << 16 |
                              (uint32_t)raw[4 * i + 3] << 24);
-    if (field[0] != SHARD_MAGIC)
-        return 0; /* no header: tokens begin at byte 0 */
+    if (field[0] / 10000 != LLM_C_YEAR) { /* no header: tokens begin at byte 0 */
+        source->token_bytes = 2;
+        return file_bytes % 2 == 0 ? 0
+                                   : error_report("--data %s: %zu bytes is an odd size; a .bin file without llm.c's "
+                                                  "header holds 16-bit tokens",
+                                                  source->path, file_bytes);
+    }
+    while (kind < sizeof shards / sizeof *shards && shards[kind].magic != field[0])
+        kind++;
+    if (kind == sizeof shards / sizeof *shards)
+        return error_report(
+            "--data %s: is a file of llm.c of an unknown kind: magic %d; allowed: token shards of magic "
+            "%d (16-bit tokens) and %d (32-bit tokens)",
+            source->path, (int)field[0], (int)shards[0].magic, (int)shards[1].magic);
+    size_t width = shards[kind].token_bytes;
     if (file_bytes < SHARD_HEADER_BYTES)
         return error_report("--data %s: begins like a token shard with a header of %d bytes, but has only %zu bytes",
                             source->path, SHARD_HEADER_BYTES, file_bytes);
     if (field[1] != SHARD_VERSION)
         return error_report("--data %s: is a token shard of version %d; this program reads version %d", source->path,
                             (int)field[1], SHARD_VERSION);
-    size_t tokens = (file_bytes - SHARD_HEADER_BYTES) / 2;
-    if (field[2] < 0 || (size_t)field[2] != tokens)
-        return error_report("--data %s: its header promises %d tokens, but %zu follow; was it copied completely?",
-                            source->path, (int)field[2], tokens);
+    size_t token_bytes = file_bytes - SHARD_HEADER_BYTES;
+    if (field[2] < 0 || (size_t)field[2] * width != token_bytes)
+        return error_report("--data %s: its header promises %d tokens of %zu bits, but %zu bytes follow; was it copied "
+                            "completely?",
+                            source->path, (int)field[2], 8 * width, token_bytes);
+    source->token_bytes = width;
     source->header_bytes = SHARD_HEADER_BYTES;
     return 0;
 }
@@ -139,7 +159,6 @@ static int open_file(struct source *source)
     size_t file_bytes = (size_t)status.st_size;
     if (file_bytes == 0)
         return error_report("--data %s: is empty", source->path);
-    source->token_bytes = source->kind == DATA_TOKENS ? 2 : 1;
     if (source->kind == DATA_TOKENS && read_header(source, file_bytes))
         return -1;
     source->tokens = (file_bytes - source->header_bytes) / source->token_bytes;
@@ -149,14 +168,14 @@ static int open_file(struct source *source)
 /* Checks the tokens of this rank's part of the file, at most SCAN_MOST, against the vocabulary. */
 static int check_tokens(const struct source *source, int rank, int ranks)
 {
-    if (source->vocabulary > (source->token_bytes == 1 ? 0xff : 0xffff))
+    if ((uint64_t)source->vocabulary >> 8 * source->token_bytes)
         return 0; /* no token can be outside the vocabulary */
     size_t part = source->tokens / (size_t)ranks, position = part * (size_t)rank;
     size_t end = rank + 1 < ranks ? position + part : source->tokens;
     if (end - position > SCAN_MOST)
         end = position + SCAN_MOST;
     int32_t *token = allocate(SCAN_TOKENS, sizeof *token);
-    unsigned char *raw = allocate(SCAN_TOKENS, 2);
+    unsigned char *raw = allocate(SCAN_TOKENS, source->token_bytes);
     int result = 0;
     while (position < end && !result) {
         size_t n = end - position < SCAN_TOKENS ? end - position : SCAN_TOKENS;
@@ -179,6 +198,7 @@ int source_open(struct source *source, const struct data_options *options)
     *source = (struct source){.kind = data_kind_of(options->path),
                               .path = memcpy(allocate(bytes, 1), options->path, bytes), /* owned by the source */
                               .fd = -1,
+                              .token_bytes = 1,
                               .T = T,
                               .vocabulary = options->vocabulary,
                               .seed = options->seed};

@@ -9,7 +9,7 @@ struct source {
     char *path;          /* owned by the source */
     int fd;              /* -1 for synthetic data */
     size_t header_bytes; /* offset of token 0 in the file */
-    size_t token_bytes;  /* 1 or 2 */
+    size_t token_bytes;  /* 1, 2 or 4 */
     size_t tokens;       /* 0 for synthetic data */
     size_t sequences;    /* sequences per epoch; 0 for synthetic data, which is endless */
     size_t vocabulary;
@@ -21,8 +21,9 @@ struct source {
 int source_open(struct source *source, const struct data_options *options);
 void source_close(struct source *source);
 
-/* Fills row[T + 1] with the sequence at position `place` of the run; raw[2 (T + 1)] is scratch memory. Any thread may
- * call it. Returns 0; or -1 with a message in failure (unless failure_bytes is 0) if the file has changed. */
+/* Fills row[T + 1] with the sequence at position `place` of the run; raw[token_bytes (T + 1)] is scratch memory. Any
+ * thread may call it. Returns 0; or -1 with a message in failure (unless failure_bytes is 0) if the file has changed.
+ */
 int source_read(const struct source *source, uint64_t place, int32_t *row, unsigned char *raw, char *failure,
                 size_t failure_bytes);
 

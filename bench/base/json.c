@@ -17,10 +17,17 @@ cJSON *json_text(const char *text)
     cJSON *json = cJSON_CreateString(text);
     if (!json)
         fatal_no_memory(strlen(text) + 1, 1);
-    if (!text_is_utf8(text))
-        for (char *c = json->valuestring; *c; c++)
-            *c = (char)(*c & 0x80 ? '?' : *c);
+    text_make_utf8(json->valuestring);
     return json;
+}
+
+char *json_print(const cJSON *json, int indented)
+{
+    char *text = indented ? cJSON_Print(json) : cJSON_PrintUnformatted(json);
+    if (!text)
+        fatal_no_memory(0, 0);
+    text_make_utf8(text); /* such as names of members, and texts that json_text did not make */
+    return text;
 }
 
 void json_add_text(cJSON *object, const char *name, const char *text)

@@ -6,8 +6,12 @@
 #include <cJSON.h>
 #include <stddef.h>
 
-/* Creates a JSON string, which the caller owns. If the text (such as a path) is not UTF-8, non-ASCII bytes become ?. */
+/* Creates a JSON string, which the caller owns. Bytes of the text (such as a path) that are not UTF-8 become ?. */
 cJSON *json_text(const char *text);
+
+/* Returns the JSON as text, which the caller frees, on one line or indented. The text is valid UTF-8, whoever made the
+ * JSON: other bytes become ?. Running out of memory is fatal. All files of JSON are printed by this function. */
+char *json_print(const cJSON *json, int indented);
 
 /* Adds a string to an object. */
 void json_add_text(cJSON *object, const char *name, const char *text);

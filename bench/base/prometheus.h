@@ -7,7 +7,7 @@
  * name is not repeated. The ends of the 95 % interval, if the figure has one, and the number of samples are separate
  * metrics with the suffixes _low, _high and _samples; this keeps sums over a metric meaningful. All metrics have the
  * labels run, mode and directory; figures also have subject, and bytes if they have a size. Names are in lower case,
- * with _ in place of characters that Prometheus does not allow. Sources:
+ * with _ in place of characters that Prometheus does not allow. HELP describes a metric, with its unit. Sources:
  * https://prometheus.io/docs/instrumenting/exposition_formats/ and https://prometheus.io/docs/practices/naming/. */
 #ifndef BENCH_BASE_PROMETHEUS_H
 #define BENCH_BASE_PROMETHEUS_H

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_name[] = {"text", "text", "count", "count", "real", "error", "interval"};
+static const char *const kind_name[] = {"text", "text", "count", "count", "real", "measured", "error", "interval"};
 
 /* ---- from structures to JSON ---- */
 
@@ -30,7 +30,7 @@ cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, 
             json_add_number(json, column->key, (double)*(const size_t *)field);
         else if (column->kind == COLUMN_INT)
             json_add_number(json, column->key, *(const int *)field);
-        else if (column->kind == COLUMN_REAL || column->kind == COLUMN_ERROR)
+        else if (column->kind != COLUMN_INTERVAL)
             json_add_number(json, column->key, *(const double *)field);
         else
             for (int i = 0; i < 2; i++) {
@@ -138,7 +138,8 @@ static void number_words(char cell[TABLE_CELL], const cJSON *column, double valu
     }
     if (fabs(shown) < 0.5 * pow(10, -decimals))
         shown = 0; /* prints 0, not -0 */
-    snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : "n/a", decimals, shown);
+    const char *none = strcmp(json_string(column, "kind"), "measured") ? "n/a" : "N/A";
+    snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : none, decimals, shown);
 }
 
 const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row)
@@ -247,10 +248,12 @@ static struct layout layout_of(const struct table_view *view, int rows)
 }
 
 /* Prints the cells of a row (NULL: the headings), with a space between them and none at the end of a line. */
-static void print_row(FILE *out, const struct table_view *view, const struct layout *layout, const cJSON *row)
+static void print_row(FILE *out, const char *prefix, const struct table_view *view, const struct layout *layout,
+                      const cJSON *row)
 {
     char cell[TABLE_CELL];
     for (int line = 0; line < (row ? 1 : layout->lines); line++) {
+        fputs(*json_string(view->column[0], "heading") == '#' ? "" : prefix, out);
         int owed = 0; /* spaces to print before the next cell that is not empty */
         for (int i = 0; i < view->columns; i++) {
             const cJSON *column = view->column[i];
@@ -276,7 +279,7 @@ static void print_head(FILE *out, const char *prefix, const struct table_view *v
     fputc('\n', out);
     if (*view->title)
         text_wrap(out, prefix, view->title);
-    print_row(out, view, layout, NULL);
+    print_row(out, prefix, view, layout, NULL);
 }
 
 void table_print_head(FILE *out, const char *prefix, const cJSON *table)
@@ -290,7 +293,7 @@ void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
 {
     struct table_view view = table_view(table);
     struct layout layout = layout_of(&view, 0);
-    print_row(out, &view, &layout, row);
+    print_row(out, "", &view, &layout, row);
 }
 
 void table_print_notes(FILE *out, const char *prefix, const cJSON *table)
@@ -308,7 +311,7 @@ void table_print(FILE *out, const char *prefix, const cJSON *table)
     print_head(out, prefix, &view, &layout);
     const cJSON *row = view.row;
     for (int i = 0; i < view.rows; i++, row = row->next)
-        print_row(out, &view, &layout, row);
+        print_row(out, prefix, &view, &layout, row);
     if (view.more) {
         fprintf(out, "... (%d more in ", view.more);
         text_print_lines(out, view.rest);

@@ -10,13 +10,14 @@
 #include <stdio.h>
 
 enum column_kind {
-    COLUMN_NAME,    /* const char *; NULL: an empty cell */
-    COLUMN_CHARS,   /* char[], ended by 0 */
-    COLUMN_COUNT,   /* size_t */
-    COLUMN_INT,     /* int */
-    COLUMN_REAL,    /* double; NAN: n/a */
-    COLUMN_ERROR,   /* double, printed with an exponent unless it is 0; NAN: n/a */
-    COLUMN_INTERVAL /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as n/a; both NAN: empty */
+    COLUMN_NAME,     /* const char *; NULL: an empty cell */
+    COLUMN_CHARS,    /* char[], ended by 0 */
+    COLUMN_COUNT,    /* size_t */
+    COLUMN_INT,      /* int */
+    COLUMN_REAL,     /* double; NAN: n/a */
+    COLUMN_MEASURED, /* like COLUMN_REAL, but NAN: N/A, which nccl-tests prints for what was not measured */
+    COLUMN_ERROR,    /* double, printed with an exponent unless it is 0; NAN: n/a */
+    COLUMN_INTERVAL  /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as n/a; both NAN: empty */
 };
 
 struct column {
@@ -80,8 +81,9 @@ struct table_view table_view(const cJSON *table);
 const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row);
 int table_is_left(const cJSON *column);
 
-/* Prints an empty line, the title, headings, rows and notes. Title and notes are wrapped (text_wrap) after a prefix.
- * Prints nothing if the JSON is not a table. */
+/* Prints an empty line, the title, headings, rows and notes, each line after a prefix; title and notes are wrapped
+ * (text_wrap). A table whose first heading begins with # has headings that are comments, and rows for programs: they
+ * are printed without the prefix. Prints nothing if the JSON is not a table. */
 void table_print(FILE *out, const char *prefix, const cJSON *table);
 
 /* Print the parts of a table that grows while it is printed. Column widths do not depend on the rows. */

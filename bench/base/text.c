@@ -150,13 +150,15 @@ void text_end(FILE *out)
         fatal_no_memory(0, 0);
 }
 
-int text_is_utf8(const char *text)
+size_t text_make_utf8(char *text)
 {
-    int length = 0;
-    for (; *text; text += length)
-        if (!(length = utf8_length(text)))
-            return 0;
-    return 1;
+    size_t replaced = 0;
+    for (int length; *text; text += length ? length : 1)
+        if (!(length = utf8_length(text))) {
+            *text = '?';
+            replaced++;
+        }
+    return replaced;
 }
 
 size_t text_print_character(FILE *out, const char *text)
@@ -192,13 +194,13 @@ int text_wrap(FILE *out, const char *prefix, const char *text)
     enum { WIDTH = 100 };
     const char *mark = *prefix == '#' ? "#" : "";
     int indent = fprintf(out, "%s", prefix), column = indent;
-    while (*(text += strspn(text, " \t\n"))) {
+    for (size_t blanks; blanks = strspn(text, " "), *(text += strspn(text, " \t\n"));) {
         size_t bytes = strcspn(text, " \t\n");
         int width = (int)text_columns(text, bytes);
         if (column > indent && column + 1 + width > WIDTH)
             column = fprintf(out, "\n%-*s", indent, mark) - 1;
         else if (column > indent)
-            column += fprintf(out, " ");
+            column += fprintf(out, "%*s", *text == ':' && blanks ? (int)blanks : 1, "");
         column += width;
         for (const char *end = text + bytes; text < end;)
             text += text_print_character(out, text);

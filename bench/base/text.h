@@ -34,8 +34,8 @@ void text_end(FILE *out);
 /* Prints a space and a word, quoted for a shell if necessary. */
 void text_print_word(FILE *out, const char *word);
 
-/* Whether the whole text is UTF-8. */
-int text_is_utf8(const char *text);
+/* Replaces each byte that is not part of a UTF-8 character by ?. Returns the number of such bytes. */
+size_t text_make_utf8(char *text);
 
 /* Prints the first character of a non-empty text, or ? for a control character or invalid UTF-8. Returns the length of
  * the character in bytes. */
@@ -45,9 +45,10 @@ size_t text_print_character(FILE *out, const char *text);
  * from a file cannot control the terminal. */
 void text_print_lines(FILE *out, const char *text);
 
-/* Prints a prefix and the words of a text, broken into lines of at most 100 columns unless a word is longer. Characters
- * are printed by text_print_character. Later lines are indented by the prefix's width, and begin with # if the prefix
- * does. Returns the column in which the last line ends. */
+/* Prints a prefix and the words of a text, broken into lines of at most 100 columns unless a word is longer. White
+ * space becomes one space, except in front of a colon, where spaces are kept. Characters are printed by
+ * text_print_character. Later lines are indented by the prefix's width, and begin with # if the prefix does. Returns
+ * the column in which the last line ends. */
 int text_wrap(FILE *out, const char *prefix, const char *text);
 
 /* Returns the width of the first n bytes of a text in columns: one column for each character. */

@@ -11,7 +11,8 @@ import numpy as np
 
 MASK = 2**64 - 1
 STEP = 0x9E3779B97F4A7C15  # added to a counter between two draws
-SHARD_MAGIC, SHARD_VERSION, SHARD_HEADER_BYTES = 20240520, 1, 1024
+SHARDS = {20240520: "<u2", 20240801: "<u4"}  # llm.c's token shards: the type of a token by the header's first number
+LLM_C_YEAR, SHARD_VERSION, SHARD_HEADER_BYTES = 2024, 1, 1024
 
 
 class Refused(Exception):
@@ -94,7 +95,7 @@ def synthetic_row(sequence, length, vocabulary, seed):
 
 
 def open_tokens(path):
-    """Maps a file as an array of tokens: of 16 bits in a .bin shard, with or without llm.c's header; else of bytes."""
+    """Maps a file as an array of tokens: of 16 bits in a .bin shard, or of the size that llm.c's header names; else of bytes."""
     try:
         size = os.path.getsize(path)
         if not os.path.isfile(path):
@@ -103,20 +104,22 @@ def open_tokens(path):
             raise Refused(f"--data {path}: is empty")
         if not path.endswith(".bin"):
             return np.memmap(path, np.uint8, "r")
-        if size % 2:
-            raise Refused(f"--data {path}: {size} bytes is an odd size; a .bin file holds 16-bit tokens")
         header = np.fromfile(path, "<i4", 3) if size >= 12 else np.zeros(3, "<i4")
-        if header[0] != SHARD_MAGIC:
+        if header[0] // 10000 != LLM_C_YEAR:
+            if size % 2:
+                raise Refused(f"--data {path}: {size} bytes is an odd size; a .bin file without llm.c's header holds 16-bit tokens")
             return np.memmap(path, "<u2", "r")
-        tokens = (size - SHARD_HEADER_BYTES) // 2
+        if header[0] not in SHARDS:
+            raise Refused(f"--data {path}: is a file of llm.c of an unknown kind: magic {header[0]}; allowed: {list(SHARDS)}")
+        tokens = (size - SHARD_HEADER_BYTES) / int(SHARDS[header[0]][2])
         if size < SHARD_HEADER_BYTES or header[1] != SHARD_VERSION or header[2] != tokens:
             raise Refused(
                 f"--data {path}: its header promises version {header[1]} and {header[2]} tokens; expected version "
-                f"{SHARD_VERSION} and the {tokens} that follow; was it copied completely?"
+                f"{SHARD_VERSION} and the {tokens:g} that follow; was it copied completely?"
             )
         if tokens == 0:
             raise Refused(f"--data {path}: holds no tokens")
-        return np.memmap(path, "<u2", "r", SHARD_HEADER_BYTES)
+        return np.memmap(path, SHARDS[header[0]], "r", SHARD_HEADER_BYTES)
     except OSError as error:
         raise Refused(
             f"--data {path}: cannot open it: {error.strerror} (allowed: a file, or the word synthetic)"

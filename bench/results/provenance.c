@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
-#include "kernels/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,10 +107,8 @@ const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ra
 int provenance_write(const struct results *results, cJSON *json)
 {
     cJSON_AddItemToObject(json, "environment", provenance_environment(VARIABLES_ALL));
-    char *text = cJSON_Print(json);
+    char *text = json_print(json, 1);
     cJSON_Delete(json);
-    if (!text)
-        fatal_no_memory(0, 0);
     watchdog_wait(results->watchdog, "writing run.json", 0, 0);
     int status = results->rank ? 0 : files_replace(results->directory, "run.json", text);
     watchdog_arrived(results->watchdog);

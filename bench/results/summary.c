@@ -170,9 +170,7 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
     exit_handlers_set_results(early); /* before the files, so that a run with files has a text to print */
     cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");
     cJSON_AddItemToObject(summary, "figures", figures_json(figures));
-    char *json = cJSON_Print(summary);
-    if (!json)
-        fatal_no_memory(0, 0);
+    char *json = json_print(summary, 1);
     watchdog_wait(results->watchdog, "writing the summary", 0, 0);
     int failed = files_replace(results->directory, "summary.json", json) ||
                  files_replace(results->directory, "summary.csv", csv) ||
@@ -183,7 +181,7 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
         failed = files_replace(results->top, name, text);
     }
     watchdog_arrived(results->watchdog);
-    cJSON_free(json);
+    free(json);
     free(csv);
     free(text);
     return failed ? -1 : 0;

@@ -42,12 +42,50 @@ equal() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
 values() { figures value "$1" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 counts() { figures n time | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 
+# read_as_nccl_tests WRONG ROWS: reads the last run like two readers of nccl-tests' output, which take each line that # does not
+# begin as a row: one counts fields from the end of the row; the other goes by the first heading with the words time (or
+# cputime) and busbw below the last line with out-of-place. Checks that both find ROWS rows of 13 fields, and in each the busbw
+# of summary.csv in GB/s and WRONG as #wrong; N/A for both if the placement was not measured.
+read_as_nccl_tests() {
+    # shellcheck disable=SC2016 # these are awk fields
+    awk -v wrong="$1" -v rows="$2" '
+        function fail(words) { print words ": " $0; bad = 1 }
+        function compare(placement, got, got_wrong,    key) {
+            key = $first["size"] " " $first["type"] " " placement
+            if (!(key in busbw)) { if (got != "N/A" || got_wrong != "N/A") fail(placement " is not N/A") }
+            else if (got == "N/A" || (got - busbw[key]) ^ 2 > (0.01 * busbw[key] + 1e-5) ^ 2) fail(placement " has busbw " got)
+            else if (got_wrong != wrong) fail(placement " has #wrong " got_wrong)
+        }
+        NR == FNR { split($0, csv, ","); split(csv[2], word, " "); if (csv[3] == "busbw") busbw[csv[4] " " word[2] " " word[4]] = 1e-9 * csv[6]; next }
+        /^#/ && /out-of-place/ { placed = 1 }
+        /^#/ && / (cpu)?time / && / busbw / && placed && !words {
+            words = split(substr($0, 2), name, " ")
+            for (i = words; i; i--) first[name[i]] = i
+            for (i = 1; i <= words; i++) last[name[i]] = i
+            if (words != 13) fail("heading of " words " words")
+        }
+        /^#/ || NF == 0 { next }
+        NF != 13 { fail("row of " NF " fields") }
+        {
+            compare("out_of_place", $(NF - 5), $(NF - 4))
+            compare("in_place", $(NF - 1), $NF)
+            compare("out_of_place", $first["busbw"], $first["#wrong"])
+            compare("in_place", $last["busbw"], $last["#wrong"])
+            found++
+        }
+        END { if (found != rows) print found " rows"; exit bad || found != rows }' out/summary.csv printed
+}
+
 measure 2 -b 8 -e 1M -f 8 -n 10 -w 2
 expect "the table has one line for each of six sizes" equal "$(rows)" 6
 expect "in-place and out-of-place calls are measured" equal "$(word 4)" "in_place out_of_place"
 expect "-n 10: each time figure is from ten iterations" equal "$(counts)" 10
 expect "no element of an all-reduce is wrong" equal "$(values wrong_elements)" 0
-expect "the last line of the table counts the wrong elements" grep -q '^# Out of bounds values : 0 OK' printed
+expect "readers of nccl-tests' output find busbw and #wrong" read_as_nccl_tests 0 6
+expect "a line counts the wrong elements" grep -qx '# Out of bounds values : 0 OK' printed
+# shellcheck disable=SC2016 # these are awk fields
+expect "the last word of the line of the average is the mean busbw in GB/s" awk -F, 'NR == FNR { if ($3 == "busbw") { sum += $6; n++ } next }
+    /^# Avg bus bandwidth    : [0-9.e-]+$/ { sub(/.* /, ""); ratio = 1e-9 * sum / n / $0 } END { exit !(ratio > 0.999 && ratio < 1.001) }' out/summary.csv printed
 expect "all .json and .jsonl files are valid" valid out/run.json out/summary.json out/rank_0_metrics.jsonl out/rank_1_metrics.jsonl
 expect "run.json contains the mode" grep -q '"mode":.*"allreduce"' out/run.json
 expect "the .jsonl files contain every iteration of every rank" equal \
@@ -88,6 +126,9 @@ for kind in all_reduce reduce_scatter all_gather broadcast; do
 done
 expect "a broadcast is measured in place only" equal "$(word 4)" in_place
 expect "a broadcast names its root" equal "$(word 6)" 1
+expect "readers of nccl-tests' output find N/A for a broadcast out of place" read_as_nccl_tests 0 12
+measure 2 -b 8 -e 64 -f 8 -n 5 -c 0 -C 1
+expect "readers of nccl-tests' output find N/A for #wrong with -c 0, and cputime with -C 1" read_as_nccl_tests N/A 2
 measure 3 --collective reduce_scatter -b 100 -e 100 -n 5
 expect "message sizes are rounded down to equal parts of whole elements" equal "$(sed -n 's/^ *\([0-9]*\) *\([0-9]*\) .*/\1 \2/p' printed)" "96 8"
 measure 1 --sizes 64 -n 5
@@ -117,6 +158,9 @@ expect "the heading has the sizes of the model" grep -q '^# Model: 1 layers, d_m
 measure 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0
 expect "-N 4: the four cycles together make 12 iterations" equal "$(counts)" 12
 expect "the table contains percentiles and CPU time" grep -q 'cputime.*i_p99' printed
+# shellcheck disable=SC2016 # these are awk fields
+expect "-I 1: the further columns, calls first, follow the 13 of nccl-tests" awk '/^# +size/ { sub(/#/, ""); words = NF; calls = $14 }
+    /^ +[0-9]/ { if (NF != words || $14 != 12) bad = 1 } END { exit bad || calls != "calls" || words != 13 + 2 * 7 }' printed
 expect "-c 0: the number of wrong elements is empty, not 0" equal "$(values wrong_elements)" ""
 measure 2 --sizes 1K
 figures n time >counts
@@ -125,7 +169,7 @@ expect "the default number of iterations is at least 5" awk '!($1 >= 5) { print;
 
 expect "no share of the nominal rate without --nominal" equal "$(values nominal_share)" ""
 measure 2 -b 1K -e 64K -f 2 -n 20 --nominal 100mbit
-expect "--nominal adds a column with the share of the nominal rate" grep -q 'busbw nominal' printed
+expect "--nominal adds a column with the share of the nominal rate" grep -q '#wrong  *nominal  *nominal$' printed
 expect "the share of the nominal rate is busbw divided by the nominal rate" awk -F, "$by_size"' END { for (k in bytes) {
     n++
     ratio = x[k, "nominal_share"] * 12.5e6 / x[k, "busbw"]

@@ -145,6 +145,14 @@ conditionals() {
             }'
     )
 }
+# printers: JSON is printed by json_print, which makes it valid UTF-8, not by cJSON's functions.
+printers() {
+    (
+        cd "$1"
+        find bench -name '*.c' | sort | xargs -r awk '
+            /cJSON_Print(Unformatted|Buffered)?\(/ && FILENAME != "bench/base/json.c" { print FILENAME ": " $0 }'
+    )
+}
 # clones: every CPU operation with omp simd must be declared CPU_CLONES, which compiles it for wider vectors, too, with PORTABLE=1.
 clones() {
     (
@@ -264,6 +272,7 @@ expect conditionals ddp/job.h '#ifndef NDEBUG'
 expect conditionals kernels/cuda/a.cu '# if defined(X)'
 expect conditionals tests/test_spans.c '#else'
 expect conditionals bench/main.c '#elif 1'
+expect printers bench/results/results.c 'char *text = cJSON_Print(json);'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
 grown bench/measure/machine/more.c 3700 ''
 grown bench/measure/machine/more.c 3701 'bench/measure/machine: 3701 lines, the limit is 3700'
@@ -279,6 +288,7 @@ grown README.md 24 'README.md: 24 lines, the limit is 23'
 check mpi "mpi.h only in comm_mpi.c, comm_nccl.c, job.c, error.c and selfbench/allreduce.c"
 check cuda "cuda_runtime headers only in kernels/cuda and comm_nccl.c"
 check cblas "cblas.h only in kernels/cpu"
+check printers "JSON is printed by json_print"
 check clones "CPU operations with omp simd are CPU_CLONES"
 check conditionals "no conditional compilation except include guards"
 if [ "$(includes . | wc -l)" -gt 100 ]; then

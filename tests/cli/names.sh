@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # names.sh - names of 10 and of 100 or more characters of CPU, host, label and directory: results have them whole, and printed
-# sentences and reports have the same words. Runs BUILD_DIR/ddpbench with small sizes.
+# sentences and reports have the same words; results are valid if names have bytes that are not UTF-8. Runs BUILD_DIR/ddpbench
+# with small sizes.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -29,4 +30,28 @@ for n in 10 120; do
     done
 done
 check_sentences
+
+# Bytes that are not UTF-8, control characters and quotes from outside: host, CPU, environment, command line and paths.
+make_up_names 30
+MADE_UP_CPU=$'CPU \xff "\xc3" \\ \x01\xe2\x82' MADE_UP_HOST=$'host\xfe\xc3\xa9' out=$'bytes \xff\xc3'
+export OMP_AFFINITY_FORMAT=$'\xed\xa0\x80 %H'
+try "${mpirun[@]}" -n 2 "$program" --device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 \
+    --batch-size 4 --vocab-size 256 --rounds 2 --steps-per-block 1 --warmup-epochs 1 --num-epochs 1 --profile \
+    --profile-implementation ddp --profile-output-dir "$out"
+is "other bytes: a profile succeeds" "$status" 0
+try "$program" report --output "report $out" "$out/ddp"
+is "other bytes: a report is made" "$status" 0
+mapfile -d '' -t files < <(find "$out" "report $out" \( -name '*.json' -o -name '*.jsonl' \) -print0)
+succeeds "other bytes: the results are valid JSON" valid "${files[@]}"
+is "other bytes: run.json names the host in ranks and hosts" "$(grep -c $'"host?\xc3\xa9"' "$out/ddp/run.json")" 3
+if command -v python3 >/dev/null; then
+    succeeds "other bytes: all ${#files[@]} files are JSON in UTF-8" python3 -c '
+import json, sys
+for name in sys.argv[1:]:
+    with open(name, encoding="utf-8", errors="strict") as file:
+        for text in file if name.endswith(".jsonl") else [file.read()]:
+            json.loads(text, parse_constant=lambda word: sys.exit(f"{name}: {word}"))' "${files[@]}"
+else
+    echo "skip - other bytes: all files are JSON in UTF-8: no python3"
+fi
 exit "$failed"

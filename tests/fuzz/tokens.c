@@ -1,5 +1,5 @@
 /* tokens.c - fuzzes --data: each file is opened, checked and read to its end, or refused with a message. In an input,
- * byte 0 chooses tokens of 16 or 8 bits, byte 1 the vocabulary, byte 2 the context length; the rest is the file. */
+ * byte 0 chooses a token shard or bytes, byte 1 the vocabulary, byte 2 the context length; the rest is the file. */
 #include "ddp/data_source.h"
 #include "kernels/error.h"
 #include "tests/fuzz/support/support.h"
@@ -18,7 +18,7 @@ static void read_all(const struct source *source)
 {
     char why[200];
     int32_t *row = malloc((source->T + 1) * sizeof *row);
-    unsigned char *raw = malloc(2 * (source->T + 1));
+    unsigned char *raw = malloc(source->token_bytes * (source->T + 1));
     for (size_t place = 0; place <= source->sequences; place++) {
         if (source_read(source, place, row, raw, why, sizeof why))
             FATAL("a checked file cannot be read: %s", why);

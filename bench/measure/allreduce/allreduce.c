@@ -68,7 +68,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
         overlap_table_create(&a->table, a->endpoint.device, a->endpoint.comm);
     else
         timing_table_create(&a->table, o->show_cpu_time != 0, o->nominal.rate > 0, o->show_iterations != 0,
-                            o->choice.kind == COMM_BROADCAST, comm_bus_factor(o->choice.kind, job->size));
+                            comm_bus_factor(o->choice.kind, job->size));
     if (job->cores < 1 && !o->overlap && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
@@ -148,17 +148,22 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
     }
 }
 
-/* Adds notes on rows whose first calls were not counted, that never became stable, or that exceed the nominal rate. */
+/* Adds notes on the widest interval, and on rows whose first calls were not counted, that never became stable, or that
+ * exceed the nominal rate. */
 static void add_stability(const struct allreduce *a, cJSON *summary)
 {
     const struct nominal *nominal = &a->options->nominal;
     int unused = !nominal->rate || nominal_unused(nominal, a->harness.job->hosts, a->endpoint.comm->on_device);
     size_t discarded = 0, unstable = 0, beyond = 0;
+    double widest = 0;
     for (const struct collective_timing *t = a->timing; t < a->timing + a->finished; t++) {
         discarded += t->discarded > 0 && !t->is_unstable;
         unstable += (size_t)t->is_unstable;
         beyond += t->nominal_share > 1 && !unused;
+        widest = fmax(widest, t->half_width);
     }
+    if (widest > 0)
+        results_add_sentence(summary, "notes", "95 %% intervals of time: at most +- %.1f %%.", 100 * widest);
     if (discarded)
         results_add_sentence(
             summary, "notes",
@@ -193,8 +198,8 @@ static cJSON *create_summary(const struct allreduce *a)
     cJSON_AddItemToArray(tables, link_table(link, links));
     if (!a->options->overlap && a->options->timing.check)
         results_add_sentence(json, "notes", "Out of bounds values : %.0f %s", a->wrong, a->wrong > 0 ? "FAILED" : "OK");
-    if (!a->options->overlap && a->finished)
-        results_add_sentence(json, "notes", "Avg bus bandwidth : %.4f GB/s", 1e-9 * a->busbw / (double)a->finished);
+    if (!a->options->overlap && a->finished) /* for programs that read nccl-tests' line: the number is the last word */
+        results_add_sentence(json, "notes", "Avg bus bandwidth    : %g", 1e-9 * a->busbw / (double)a->finished);
     if (a->options->nominal.rate > 0 && links)
         add_nominal(a, json, link, links);
     add_stability(a, json);
@@ -260,7 +265,7 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
         a->wrong += t->wrong > 0 ? t->wrong : 0;
         a->busbw += t->busbw;
         if (t->in_place) /* an out-of-place timing of this size starts the row, if there is one */
-            row = table_add_row(table->json, table->column, table->columns, t - (i && !t[-1].in_place));
+            row = timing_table_add(table, i && !t[-1].in_place ? t - 1 : NULL, t);
     }
     a->finished = i + 1;
     return row ? job_agree(a->harness.job, a->harness.job->rank ? 0 : show_row(a, row)) : 0;

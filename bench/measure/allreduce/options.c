@@ -80,7 +80,8 @@ static const struct option timing_rows[] = {
     {.name = "report-cputime", .letter = 'C', .kind = &option_count, .offset = FIELD(show_cpu_time), .initial = "0",
      .high = 1, .help = "1: the table shows CPU time of a rank instead of elapsed time"},
     {.name = "iteration-times", .letter = 'I', .kind = &option_count, .offset = FIELD(show_iterations),
-     .initial = "0", .high = 1, .help = "1: the table also shows min, median, p95, p99 and max over the iterations"},
+     .initial = "0", .high = 1,
+     .help = "1: behind the columns of nccl-tests, the table also shows calls, 95 % intervals, and min, median, p95, p99 and max over the iterations"},
 };
 /* clang-format on */
 

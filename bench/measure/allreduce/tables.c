@@ -37,29 +37,30 @@ static const struct column size_columns[] = {
     {"root", "\nroot", COLUMN_INT, TIMING(root), NULL, 1, 4, 0},
 };
 
-/* Columns that each placement (out of place, in place) has under its own key and heading. */
+/* Columns that each placement (out of place, in place) has under its own key and heading: those of nccl-tests, after
+ * which a program may count fields, and further ones, which the table shows behind those of both placements. */
 static const struct {
     const char *name, *key[2], *heading[2];
-    enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8, SHOW_NOMINAL = 16, SHOW_LAST = 32 } show; /* SHOW_LAST: always, after the columns of nccl-tests */
+    enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, OF_NCCL_TESTS = 7, SHOW_NOMINAL = 8, SHOW_ITERATIONS = 16 } show;
     enum better better; /* whether a higher or a lower figure is better */
     struct column column;
 } placed_columns[] = {
 #define NAMES(key) key, {key "_out_of_place", key "_in_place"}
 #define SAME(heading) {heading, heading}
-#define US(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "s", 1e6, 10, -4}
-#define GBS(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "B/s", 1e-9, 7, -3}
-    {NAMES("time"), {"out-of-place\ntime\n(us)", "in-place\ntime\n(us)"}, SHOW_TIME, BETTER_LOWER, US(time)},
-    {NAMES("cpu_time"), {"out-of-place\ncputime\n(us)", "in-place\ncputime\n(us)"}, SHOW_CPU_TIME, BETTER_LOWER,
-     US(cpu_time)},
+#define FIRST(heading) {"out-of-place\n" heading, "in-place\n" heading}
+#define US(field) {NULL, NULL, COLUMN_MEASURED, TIMING(field), "s", 1e6, 10, -4}
+#define GBS(field) {NULL, NULL, COLUMN_MEASURED, TIMING(field), "B/s", 1e-9, 7, -3}
+    {NAMES("time"), FIRST("time\n(us)"), SHOW_TIME, BETTER_LOWER, US(time)},
+    {NAMES("cpu_time"), FIRST("cputime\n(us)"), SHOW_CPU_TIME, BETTER_LOWER, US(cpu_time)},
     {NAMES("algbw"), SAME("\nalgbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(algbw)},
     {NAMES("busbw"), SAME("\nbusbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(busbw)},
-    {NAMES("nominal_share"), SAME("\nnominal\n(%)"), SHOW_NOMINAL, BETTER_HIGHER,
-     {NULL, NULL, COLUMN_REAL, TIMING(nominal_share), "1", 100, 7, 1}},
     {"wrong_elements", {"wrong_out_of_place", "wrong_in_place"}, SAME("\n#wrong"), SHOW_ALWAYS, BETTER_LOWER,
-     {NULL, NULL, COLUMN_REAL, TIMING(wrong), "1", 1, 9, 0}},
-    {"iterations", {"iterations_out_of_place", "iterations_in_place"}, {"out-of-place\ncalls\n", "in-place\ncalls\n"}, SHOW_LAST, BETTER_NONE,
+     {NULL, NULL, COLUMN_MEASURED, TIMING(wrong), "1", 1, 9, 0}},
+    {NAMES("nominal_share"), FIRST("nominal\n(%)"), SHOW_NOMINAL, BETTER_HIGHER,
+     {NULL, NULL, COLUMN_MEASURED, TIMING(nominal_share), "1", 100, 12, 1}},
+    {"iterations", {"iterations_out_of_place", "iterations_in_place"}, FIRST("calls\n"), SHOW_ITERATIONS, BETTER_NONE,
      {NULL, NULL, COLUMN_COUNT, TIMING(n), "1", 1, 12, 0}},
-    {NAMES("half_width"), SAME("\n95 %\n+- %"), SHOW_LAST, BETTER_NONE, {NULL, NULL, COLUMN_REAL, TIMING(half_width), "1", 100, 8, 1}},
+    {NAMES("half_width"), SAME("\n+-\n(%)"), SHOW_ITERATIONS, BETTER_NONE, {NULL, NULL, COLUMN_MEASURED, TIMING(half_width), "1", 100, 6, 1}},
     {NAMES("time_min"), SAME("\ni_min\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.min)},
     {NAMES("time_mean"), SAME(NULL), SHOW_NEVER, BETTER_LOWER, US(iterations.mean)},
     {NAMES("time_median"), SAME("\ni_med\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.median)},
@@ -70,37 +71,49 @@ static const struct {
 /* clang-format on */
 
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_nominal, int show_iterations,
-                         int in_place_only, double bus_factor)
+                         double bus_factor)
 {
-    const unsigned shown = SHOW_ALWAYS | SHOW_LAST | (show_cpu_time ? SHOW_CPU_TIME : SHOW_TIME) |
+    const unsigned shown = SHOW_ALWAYS | (show_cpu_time ? SHOW_CPU_TIME : SHOW_TIME) |
                            (show_nominal ? SHOW_NOMINAL : 0) | (show_iterations ? SHOW_ITERATIONS : 0);
     char note[400];
     memcpy(table->column, size_columns, sizeof size_columns);
     table->columns = LENGTH(size_columns);
-    for (int last = 0; last < 2; last++)
-        for (int placement = in_place_only; placement < 2; placement++)
+    for (int further = 0; further < 2; further++)
+        for (int placement = 0; placement < 2; placement++)
             for (size_t i = 0; i < LENGTH(placed_columns); i++) {
-                if ((placed_columns[i].show == SHOW_LAST) != last)
+                if (further == ((placed_columns[i].show & OF_NCCL_TESTS) != 0))
                     continue;
                 struct column *column = &table->column[table->columns++];
                 *column = placed_columns[i].column;
                 column->key = placed_columns[i].key[placement];
                 column->heading = placed_columns[i].show & shown ? placed_columns[i].heading[placement] : NULL;
-                column->offset += (size_t)(placement - in_place_only) * sizeof(struct collective_timing);
+                column->offset += (size_t)placement * sizeof(struct collective_timing);
             }
-    snprintf(note, sizeof note,
-             "time: median, over up to ten stretches of iterations (calls), of their mean%s; +-: the larger half of "
-             "its 95 %% "
-             "interval. algbw = size / time, busbw = algbw x %.4g.",
-             show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor);
+    snprintf(
+        note, sizeof note,
+        "time: median, over up to ten stretches of iterations (calls), of their mean%s. algbw = size / time, busbw "
+        "= algbw x %.4g.%s",
+        show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor,
+        show_iterations ? " +-: the larger half of the 95 % interval of time." : "");
     table->json = table_json(
         &(struct table){.key = "timings", .column = table->column, .columns = table->columns, .note = {note}});
+}
+
+cJSON *timing_table_add(struct growing_table *table, const struct collective_timing *out_of_place,
+                        const struct collective_timing *in_place)
+{
+    struct collective_timing row[] = {out_of_place ? *out_of_place : *in_place, *in_place};
+    row->n = out_of_place ? row->n : 0;
+    for (size_t i = 0; i < LENGTH(placed_columns) && !out_of_place; i++)
+        if (placed_columns[i].column.kind == COLUMN_MEASURED)
+            memcpy((char *)row + placed_columns[i].column.offset, &(double){NAN}, sizeof(double));
+    return table_add_row(table->json, table->column, table->columns, row);
 }
 
 void timing_figures(struct figure_list *list, const struct collective_timing *t)
 {
     for (size_t i = 0; i < LENGTH(placed_columns); i++) {
-        if (placed_columns[i].show == SHOW_LAST) /* each figure has its n and its interval */
+        if (placed_columns[i].better == BETTER_NONE) /* each figure has its n and its interval */
             continue;
         struct figure figure = figure_of(t, &placed_columns[i].column, placed_columns[i].name, t);
         double rate = strcmp(figure.unit, "B/s") ? 0 : figure.value * t->time; /* algbw and busbw: bytes of a call */
@@ -181,7 +194,7 @@ struct link_row {
 
 /* clang-format off */
 static const struct column link_columns[] = {
-    {"dtype", "#  type\n#      ", COLUMN_NAME, LINK(dtype), NULL, 1, 7, 0},
+    {"dtype", "type", COLUMN_NAME, LINK(dtype), NULL, 1, 5, 0},
     {"op", "redop", COLUMN_NAME, LINK(op), NULL, 1, 5, 0},
     {"placement", "placement", COLUMN_NAME, LINK(placement), NULL, 1, 12, 0},
     {"from_bytes", "from\n(B)", COLUMN_REAL, LINK(regime.from_bytes), "B", 1, 12, 0},

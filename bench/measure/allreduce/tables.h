@@ -14,11 +14,16 @@ struct growing_table {
     size_t columns;
 };
 
-/* Creates an empty table. A row is made of two adjacent struct collective_timing (out of place, then in place); with
- * in_place_only, of one. show_*: prints CPU time instead of time, the share of the nominal rate, or min, median, p95,
- * p99 and max over iterations; the JSON always has all columns. bus_factor: busbw / algbw, printed below the table. */
+/* Creates an empty table. Its headings and the first 13 fields of its rows are those of nccl-tests, for programs that
+ * read them. show_*: prints CPU time instead of time; behind these fields the share of the nominal rate; or calls, the
+ * 95 % interval, and min, median, p95, p99 and max over iterations. The JSON always has all columns. bus_factor: busbw
+ * / algbw, printed below the table. */
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_nominal, int show_iterations,
-                         int in_place_only, double bus_factor);
+                         double bus_factor);
+
+/* Adds the row of two timings of one size. out_of_place NULL: not measured, printed as N/A. Returns the row. */
+cJSON *timing_table_add(struct growing_table *table, const struct collective_timing *out_of_place,
+                        const struct collective_timing *in_place);
 
 /* Creates an empty table whose rows are struct overlap_timing. */
 void overlap_table_create(struct growing_table *table, const struct device *device, const struct comm *comm);

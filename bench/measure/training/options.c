@@ -20,7 +20,7 @@ static const struct option model_rows[] = {
      .choices = preset_name,
      .help = "preset for sizes of model and batch that are not given: a name from the list below, or auto ('default' "
      "on GPUs, otherwise 'laptop')"},
-    {.name = "vocab-size", .also = "vocabulary vocabulary-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 65536,
+    {.name = "vocab-size", .also = "vocabulary vocabulary-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 1048576,
      .help = "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"},
     {.name = "context-length", .also = "seq-len seq-length sequence-length max-seq-len block-size", .common = 1, .kind = &option_count, .offset = WORKLOAD(context_length),
      .initial = "512", .low = 1, .high = 1e6, .decides = "by --preset", .help = "tokens of a sequence"},
@@ -61,7 +61,7 @@ static const struct option batch_rows[] = {
     {.name = "grad-accumulation", .kind = &option_count, .offset = FIELD(grad_accumulation), .initial = "1", .low = 1,
      .high = 1e6, .help = "micro-batches a step; gradients are reduced in the last one only (with --shard gradients in each)"},
     {.name = "data", .common = 1, .kind = &option_path, .offset = FIELD(data), .initial = "synthetic",
-     .help = "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
+     .help = "synthetic, or a file: *.bin holds tokens of 16 bits (llm.c's for Llama 3: of 32), any other file is read as bytes"},
     {.name = "data-digest", .kind = &option_choice, .offset = FIELD(data_digest), .initial = "sampled", .choices = data_digest_names,
      .help = "what is compared, besides the size, to see that all ranks read the same --data: sampled (first and last MiB, 64 blocks between), or all bytes"},
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,

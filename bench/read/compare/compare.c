@@ -239,11 +239,9 @@ struct outcome {
 
 static void print_json(FILE *out, const void *shown)
 {
-    char *text = cJSON_Print(((const struct outcome *)shown)->json);
-    if (!text)
-        fatal_no_memory(0, 0);
+    char *text = json_print(((const struct outcome *)shown)->json, 1);
     fprintf(out, "%s\n", text);
-    cJSON_free(text);
+    free(text);
 }
 
 static void print_junit(FILE *out, const void *shown)

@@ -72,12 +72,12 @@ static void add_members(struct compare_run *run, const char *name, int kind)
     {
         if (is_one_of(item->string, apart))
             continue;
-        char *printed = cJSON_IsString(item) ? NULL : cJSON_PrintUnformatted(item);
+        char *printed = cJSON_IsString(item) ? NULL : json_print(item, 0);
         settings_add(run->setting[is_one_of(item->string, listed) ? LISTED : kind], item->string,
                      printed              ? printed
                      : *item->valuestring ? item->valuestring
                                           : "(none)");
-        cJSON_free(printed);
+        free(printed);
     }
 }
 

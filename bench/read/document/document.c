@@ -175,10 +175,8 @@ void document_print_json(FILE *out, const cJSON *document, const char *name, cJS
     }
     if (list)
         cJSON_AddItemToObject(json, name, list);
-    char *text = cJSON_PrintUnformatted(json);
-    if (!text)
-        fatal_no_memory(0, 0);
+    char *text = json_print(json, 0);
     fprintf(out, "%s\n", text);
-    cJSON_free(text);
+    free(text);
     cJSON_Delete(json);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Returns whether all texts of a list are sentences: not empty, no newlines, no leading, trailing or repeated
- * blanks. */
+ * blanks, except before the colon of a line for other programs. */
 static int sentences(const cJSON *object, const char *list)
 {
     const cJSON *item;
@@ -15,7 +15,8 @@ static int sentences(const cJSON *object, const char *list)
     {
         const char *text = cJSON_GetStringValue(item);
         size_t length = text ? strlen(text) : 0;
-        if (!length || strpbrk(text, "\t\n") || strstr(text, "  ") || *text == ' ' || text[length - 1] == ' ') {
+        if (!length || strpbrk(text, "\t\n") || (strstr(text, "  ") && !strstr(text, "  : ")) || *text == ' ' ||
+            text[length - 1] == ' ') {
             printf("no whole sentence: '%s'\n", text ? text : "");
             return 0;
         }

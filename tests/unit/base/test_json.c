@@ -69,4 +69,19 @@ TEST(mistakes_are_named)
     }
 }
 
+/* A byte that is not UTF-8 becomes ? wherever it is: in a text, in a name, and in what cJSON alone has added. */
+TEST(printed_json_is_utf8)
+{
+    cJSON *json = cJSON_CreateObject();
+    json_add_text(json, "text", "\xc3\xa9\xff");
+    cJSON_AddStringToObject(json, "raw", "\xc3\xa9\xff");
+    json_add_text(json, "name\xfe", "\"\x01");
+    char *line = json_print(json, 0), *lines = json_print(json, 1);
+    ck_assert_str_eq(line, "{\"text\":\"\xc3\xa9?\",\"raw\":\"\xc3\xa9?\",\"name?\":\"\\\"\\u0001\"}");
+    ck_assert_ptr_nonnull(strstr(lines, "\n\t\"name?\":\t\""));
+    free(line);
+    free(lines);
+    cJSON_Delete(json);
+}
+
 SUITE("json", setup, scratch_remove_all)

@@ -67,22 +67,27 @@ static const char *labels_end(const char *at)
     return at + 1;
 }
 
-/* Checks that samples follow their metric's TYPE, and that neither is repeated. Returns the number of samples. */
+/* Checks that samples follow their metric's HELP, a sentence, and TYPE; and that none is repeated. Returns the number
+ * of samples. */
 static int check_format(void)
 {
     static char known[400][600];
     char metric[200] = "";
     int samples = 0, metrics = 0;
-    ck_assert_msg(text_is_utf8(text), "not UTF-8: %.200s", text);
+    ck_assert_uint_eq(text_make_utf8(text), 0);
     for (const char *line = text, *end; *line; line = end + 1) {
         char word[600];
         end = strchr(line, '\n');
         ck_assert_msg(end != NULL, "line without an end: %.200s", line);
         if (*line == '#') {
-            const char *name = line + strlen("# TYPE ");
-            snprintf(metric, sizeof metric, "%.*s", (int)(name_end(name, "_:") - name), name);
+            const char *name = line + strlen("# HELP "), *help = name_end(name, "_:");
+            snprintf(metric, sizeof metric, "%.*s", (int)(help - name), name);
+            ck_assert_msg(!strncmp(line, "# HELP ", 7) && *help == ' ' && help[1] >= 'A' && help[1] <= 'Z' &&
+                              end[-1] == '.' && end - help > 20 && !memchr(help, '\\', (size_t)(end - help)),
+                          "no HELP: %.200s", line);
             snprintf(word, sizeof word, "# TYPE %s gauge\n", metric);
-            ck_assert_msg(!strncmp(line, word, strlen(word)), "no TYPE: %.200s", line);
+            ck_assert_msg(!strncmp(end + 1, word, strlen(word)), "no TYPE: %.200s", end + 1);
+            end += strlen(word);
             snprintf(word, sizeof word, "# %s", metric);
             metrics++;
         } else {
@@ -118,42 +123,57 @@ TEST(known_figures)
     print("a", "b");
     ck_assert_str_eq(
         text,
+        "# HELP ddpbench_result_busbw_bytes_per_second Value of the figure busbw, whose unit is B/s.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second gauge\n"
         "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"1073741824\"} "
         "1250000000\n"
         "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"64\"} 1000000\n"
+        "# HELP ddpbench_result_busbw_bytes_per_second_samples Number of samples of the figure busbw, whose unit is "
+        "B/s.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second_samples gauge\n"
         "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"1073741824\"} "
         "3\n"
         "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"64\"} 3\n"
+        "# HELP ddpbench_result_communication_ratio Value of the figure communication_ratio, whose unit is 1.\n"
         "# TYPE ddpbench_result_communication_ratio gauge\n"
         "ddpbench_result_communication_ratio{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} "
         "0.333333333333333\n"
+        "# HELP ddpbench_result_communication_ratio_samples Number of samples of the figure communication_ratio, whose "
+        "unit is 1.\n"
         "# TYPE ddpbench_result_communication_ratio_samples gauge\n"
         "ddpbench_result_communication_ratio_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
+        "# HELP ddpbench_result_step_seconds Value of the figure step, whose unit is s.\n"
         "# TYPE ddpbench_result_step_seconds gauge\n"
         "ddpbench_result_step_seconds{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.0025\n"
         "ddpbench_result_step_seconds{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.0025\n"
+        "# HELP ddpbench_result_step_seconds_high High end of the 95 % interval of the figure step, whose unit is s.\n"
         "# TYPE ddpbench_result_step_seconds_high gauge\n"
         "ddpbench_result_step_seconds_high{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.003\n"
         "ddpbench_result_step_seconds_high{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.003\n"
+        "# HELP ddpbench_result_step_seconds_low Low end of the 95 % interval of the figure step, whose unit is s.\n"
         "# TYPE ddpbench_result_step_seconds_low gauge\n"
         "ddpbench_result_step_seconds_low{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.002\n"
         "ddpbench_result_step_seconds_low{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.002\n"
+        "# HELP ddpbench_result_step_seconds_samples Number of samples of the figure step, whose unit is s.\n"
         "# TYPE ddpbench_result_step_seconds_samples gauge\n"
         "ddpbench_result_step_seconds_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 6\n"
         "ddpbench_result_step_seconds_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 6\n"
+        "# HELP ddpbench_result_tokens_per_second Value of the figure tokens_per_second, whose unit is 1/s.\n"
         "# TYPE ddpbench_result_tokens_per_second gauge\n"
         "ddpbench_result_tokens_per_second{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 800\n"
+        "# HELP ddpbench_result_tokens_per_second_samples Number of samples of the figure tokens_per_second, whose "
+        "unit is 1/s.\n"
         "# TYPE ddpbench_result_tokens_per_second_samples gauge\n"
         "ddpbench_result_tokens_per_second_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
+        "# HELP ddpbench_run_done Complete rounds or rows of the run.\n"
         "# TYPE ddpbench_run_done gauge\n"
         "ddpbench_run_done{run=\"a\",mode=\"tune\",directory=\"/1\"} 3\n"
         "ddpbench_run_done{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
+        "# HELP ddpbench_run_planned Planned rounds or rows of the run.\n"
         "# TYPE ddpbench_run_planned gauge\n"
         "ddpbench_run_planned{run=\"a\",mode=\"tune\",directory=\"/1\"} 4\n"
         "ddpbench_run_planned{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n");

@@ -184,8 +184,8 @@ TEST(a_table_grows_row_by_row)
     fclose(out);
     ck_assert_str_eq(text, "\n"
                            "# Fruits\n"
-                           "fruit   size     time [95 %]\n"
-                           "           B       ms\n"
+                           "# fruit   size     time [95 %]\n"
+                           "#            B       ms\n"
                            "apple   1024     1.23 [1.0, 2.0]\n"
                            "plum       1     1000 [1.0, n/a]\n"
                            "# n = 3.\n");
@@ -241,7 +241,8 @@ TEST(cells_are_characters)
     free(text);
     cJSON *row = cJSON_GetObjectItem(json, "rows")->child;
     cJSON_ReplaceItemInObject(row, "a", cJSON_CreateString(many));
-    ck_assert(text_is_utf8(table_cell(cell, cJSON_GetObjectItem(json, "columns")->child, row)));
+    table_cell(cell, cJSON_GetObjectItem(json, "columns")->child, row);
+    ck_assert_uint_eq(text_make_utf8(cell), 0);
     ck_assert_uint_ge(strlen(cell), TABLE_CELL - 2);
     cJSON_Delete(json);
 }

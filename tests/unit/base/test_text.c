@@ -132,12 +132,13 @@ TEST(bytes_as_text)
     }
 }
 
-TEST(utf8_is_recognised)
+TEST(other_bytes_than_utf8_are_replaced)
 {
-    static const char *const invalid[] = {"\x80", "a\xff", "\xe2\x82"}; /* tests/unit/kernels/test_utf8.c tests more */
-    ck_assert(text_is_utf8("") && text_is_utf8("a \xc3\xa9 \xf4\x8f\xbf\xbf"));
-    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
-        ck_assert_msg(!text_is_utf8(invalid[i]), "invalid[%zu] is taken for UTF-8", i);
+    char valid[] = "a \xc3\xa9 \xf4\x8f\xbf\xbf", mixed[] = "\x80 a\xff \xc3\xa9\xc3\" \xe2\x82";
+    ck_assert_uint_eq(text_make_utf8(valid), 0); /* tests/unit/kernels/test_utf8.c tests more characters */
+    ck_assert_str_eq(valid, "a \xc3\xa9 \xf4\x8f\xbf\xbf");
+    ck_assert_uint_eq(text_make_utf8(mixed), 5);
+    ck_assert_str_eq(mixed, "? a? \xc3\xa9?\" ??");
 }
 
 static void prints(void (*print)(FILE *out, const char *text), const char *text, const char *expected)

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAGIC 20240520
+enum { MAGIC = 20240520, MAGIC_32 = 20240801 };
 
 static char path[128], bin_path[128];
 
@@ -35,19 +35,21 @@ static void write_file(const char *name, const void *content, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Writes n tokens 0, 1, 2, ... as a shard, with `token` at index `at`; if with_header, after magic, version, count. */
-static void write_shard(size_t n, size_t at, int token, int with_header, int version, int count)
+/* Writes n tokens 0, 1, 2, ... as a shard, with `token` at index `at`; unless magic is 0, after magic, version, count.
+ * Tokens have 32 bits with MAGIC_32, otherwise 16. */
+static void write_shard(size_t n, size_t at, unsigned token, int magic, int version, int count)
 {
-    unsigned char *content = calloc(1024 + 2 * n, 1), *to = content + (with_header ? 1024 : 0);
-    int32_t header[3] = {MAGIC, version, count};
-    if (with_header)
+    size_t width = magic == MAGIC_32 ? 4 : 2;
+    unsigned char *content = calloc(1024 + width * n, 1), *to = content + (magic ? 1024 : 0);
+    int32_t header[3] = {magic, version, count};
+    if (magic)
         memcpy(content, header, sizeof header);
     for (size_t i = 0; i < n; i++) {
-        int value = i == at ? token : (int)i;
-        to[2 * i] = (unsigned char)(value & 255);
-        to[2 * i + 1] = (unsigned char)(value >> 8);
+        unsigned value = i == at ? token : (unsigned)i;
+        for (size_t byte = 0; byte < width; byte++)
+            to[width * i + byte] = (unsigned char)(value >> 8 * byte);
     }
-    write_file(bin_path, content, (size_t)(to - content) + 2 * n);
+    write_file(bin_path, content, (size_t)(to - content) + width * n);
     free(content);
 }
 
@@ -122,12 +124,16 @@ TEST(kinds_by_name)
     data_destroy(NULL);
 }
 
-TEST(shards_with_and_without_header)
+TEST(shards_of_every_kind)
 {
-    enum { TOKENS = 60001, T = 3, BATCH = 20000 }; /* one step takes all sequences; tokens need two bytes */
-    for (int with_header = 0; with_header < 2; with_header++) {
-        write_shard(TOKENS, TOKENS, 0, with_header, 1, TOKENS);
-        struct data_options options = options_for(bin_path, 65536, T, BATCH);
+    enum { T = 3 }; /* one step takes all sequences */
+    static const struct {
+        int magic, tokens;
+    } shards[] = {{0, 60001}, {MAGIC, 60001}, {MAGIC_32, 66001}}; /* tokens need all bytes of 16 bits, and more */
+    for (size_t k = 0; k < sizeof shards / sizeof *shards; k++) {
+        const size_t TOKENS = (size_t)shards[k].tokens, BATCH = TOKENS / T;
+        write_shard(TOKENS, TOKENS, 0, shards[k].magic, 1, shards[k].tokens);
+        struct data_options options = options_for(bin_path, 66001, T, BATCH);
         struct data *data = open_data(&options);
         const int32_t *input, *target;
         ck_assert_uint_eq(data_tokens(data), TOKENS);
@@ -396,19 +402,49 @@ TEST(wrong_shards)
     REFUSED(options, "12 tokens", "needs 13", "--batch-size", "--context-length");
     write_counting_shard(13); /* just enough tokens for a batch */
     data_destroy(open_data(&options));
-    const int32_t magic = MAGIC;
+    int32_t magic = MAGIC;
     write_file(bin_path, "0123456789abcdefghijklmnopqrstuvw", 33);
     REFUSED(options, "33 bytes", "16-bit");
-    write_shard(50, 50, 0, 1, 2, 50);
+    write_shard(50, 50, 0, MAGIC, 2, 50);
     REFUSED(options, "version 2", "version 1");
-    write_shard(50, 50, 0, 1, 1, 51);
-    REFUSED(options, "51", "50");
-    write_shard(50, 50, 0, 1, 1, 49);
-    REFUSED(options, "49", "50");
-    write_shard(50, 50, 0, 1, 1, -1);
-    REFUSED(options, "-1", "50");
+    write_shard(50, 50, 0, MAGIC, 1, 51);
+    REFUSED(options, "51 tokens of 16 bits", "100 bytes");
+    write_shard(50, 50, 0, MAGIC, 1, 49);
+    REFUSED(options, "49", "100");
+    write_shard(50, 50, 0, MAGIC, 1, -1);
+    REFUSED(options, "-1", "100");
     write_file(bin_path, &magic, sizeof magic);
     REFUSED(options, "header", "4 bytes");
+    write_shard(50, 50, 0, MAGIC_32, 1, 100); /* as many tokens as there would be with 16 bits */
+    REFUSED(options, "100 tokens of 32 bits", "200 bytes");
+    static const int unknown[] = {20240326, 20240000, 20249999}; /* 20240326: a checkpoint of llm.c */
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        char words[64];
+        write_shard(50, 50, 0, unknown[i], 1, 50);
+        snprintf(words, sizeof words, "is a file of llm.c of an unknown kind: magic %d;", unknown[i]);
+        REFUSED(options, words, "20240520", "20240801");
+    }
+    const int32_t tokens[7] = {20239999}; /* no date of 2024: 14 tokens of 16 bits, without a header */
+    write_file(bin_path, tokens, sizeof tokens);
+    data_destroy(open_data(&options));
+}
+
+/* Tokens beyond the vocabulary are named, also those beyond what 16 or 31 bits hold. */
+TEST(tokens_beyond_the_vocabulary)
+{
+    static const struct {
+        unsigned token;
+        size_t vocabulary;
+        int magic;
+    } cases[] = {{50257, 50257, 0}, {50257, 50257, MAGIC}, {128256, 128256, MAGIC_32}, {UINT32_MAX, 70000, MAGIC_32}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char words[128];
+        struct data_options options = options_for(bin_path, cases[i].vocabulary, 4, 3);
+        write_shard(50, 7, cases[i].token, cases[i].magic, 1, 50);
+        snprintf(words, sizeof words, "token %u at position 7 is not below the vocabulary of %zu (--vocab-size)",
+                 cases[i].token, cases[i].vocabulary);
+        REFUSED(options, words);
+    }
 }
 
 /* Exactly one rank finds a wrong token, wherever the token is. */

@@ -56,7 +56,7 @@ static const struct {
     const char *line, *words[3]; /* words that the error must contain */
 } refused[] = {
     /* bounds */
-    {"--vocab-size|65537", {"--vocab-size 65537", "from 0 to 65536"}},
+    {"--vocab-size|1048577", {"--vocab-size 1048577", "from 0 to 1048576"}},
     {"--d-model|1", {"--d-model 1", "from 2"}},
     {"--max-norm|0", {"--max-norm 0"}},
     {"--data-workers|257", {"--data-workers 257", "from 0 to 256"}},
