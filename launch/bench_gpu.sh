@@ -91,8 +91,16 @@ count_gpus() {
 
 # pack_results: replaces the archive by one of all results so far.
 pack_results() {
-    [ -z "$archive" ] || [ -n "$dry_run" ] || { tar -czf "$archive.new" -C "$output" . && mv "$archive.new" "$archive"; } ||
+    [ -z "$archive" ] || [ -n "$dry_run" ] || write_file "$archive" tar -czf - -C "$output" . ||
         say "--archive $archive: cannot be written; the results are in $output"
+}
+# check_archive: refuses an archive that is not one of results, or has anything but files and directories with relative names.
+check_archive() {
+    local listed other no="--archive $archive: is not a .tgz of results; remove it, or name another file"
+    listed=$(LC_ALL=C tar --numeric-owner -tvzf "$archive" 2>/dev/null) || die "$no"
+    other=$(sed -nE 's/^(.)([^ ]+ +){5}/\1 /; \,^[^d-]|^. /|[ /]\.\.(/|$), { s/..//p; q }' <<<"$listed")
+    [ -z "$other" ] || die "--archive $archive: has $other; only plain files and directories with relative names, without .., are unpacked"
+    [[ $(tar -xzOf "$archive" ./provenance.txt 2>/dev/null | head -n 1) == '# measured by bench_gpu.sh' ]] || die "$no"
 }
 failed='' left='' skipped='' worst=0 others='' measured=0 part_ends=''
 is_over() { [ -n "$seconds" ] && [ "$SECONDS" -ge "$seconds" ]; }
@@ -160,10 +168,12 @@ gpus=2
 
 if [ -z "$dry_run" ]; then
     [[ $archive != "$output"/* ]] || usage_error "--archive $archive: lies in --output $output, which it packs; name another file"
-    [ -z "$archive" ] || { : >"$archive.new" && rm "$archive.new"; } 2>/dev/null || die "--archive $archive: cannot be written; name another file"
+    [ -z "$archive" ] || rm "$(mktemp -- "$archive.XXXXXX" 2>/dev/null)" 2>/dev/null || die "--archive $archive: cannot be written; name another file"
+    [ ! -e "$archive" ] || check_archive
     if [ -e "$archive" ] && [ -z "$(ls -A "$output" 2>/dev/null)" ]; then
         mkdir -p "$output"
-        tar -xzf "$archive" -C "$output" || die "--archive $archive: is not a .tgz of results; remove it, or name another file"
+        tar -xzf "$archive" -C "$output" --no-same-owner --no-same-permissions || die "--archive $archive: cannot be unpacked"
+        chmod -R u+rwX "$output"
     fi
     claim_directory "$output" provenance.txt '# measured by bench_gpu.sh'
     for name in $(tar -tzf "$archive" 2>/dev/null | grep '/status$' || true); do

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,58 +155,81 @@ static int has_mark(const char *text, const char *mark)
     return 0;
 }
 
-/* Returns why the path may not be replaced; or NULL if it names no file, an empty file or a file with the mark. */
-static const char *find_obstacle(const char *path, const char *mark)
+int files_check_replaced(const struct named_path *named)
 {
     char begin[FILES_MARKED + 1] = "";
+    const char *option = named->option, *path = named->path;
     struct stat status;
+    if (strlen(path) >= FILES_PATH)
+        return error_report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
     if (lstat(path, &status)) /* any other failure is reported when the file is written */
-        return errno == ENAMETOOLONG ? strerror(errno) : NULL;
-    if (S_ISLNK(status.st_mode))
-        return "is a symbolic link; name the file itself";
+        return errno == ENAMETOOLONG ? error_report("--%s %s: %s", option, path, strerror(errno)) : 0;
     if (!S_ISREG(status.st_mode))
-        return "is not a regular file; name a file";
+        return error_report("--%s %s: %s", option, path,
+                            S_ISLNK(status.st_mode) ? "is a symbolic link; name the file itself"
+                                                    : "is not a regular file; name a file");
     int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, FILES_MARKED));
     if (file >= 0)
         close(file);
-    return !status.st_size || (n > 0 && has_mark(begin, mark))
-               ? NULL
-               : "exists, and is not what ddpbench writes there; choose another name, or remove it";
+    return n > 0 && has_mark(begin, named->mark)
+               ? 0
+               : error_report(
+                     "--%s %s: exists, and is not what ddpbench writes there; choose another name, or remove it",
+                     option, path);
 }
 
-static int check_replaced(const char *option, const char *path, const char *mark)
+/* Where a path leads: to a file, if it exists, and to a name in a directory. An inode of 0 is none. */
+struct location {
+    struct stat file, directory;
+    char path[2][FILES_PATH + 1], *above, *name;
+};
+
+static void locate(struct location *to, const char *path)
 {
-    if (strlen(path) >= FILES_PATH)
-        return error_report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
-    const char *why = find_obstacle(path, mark);
-    return why ? error_report("--%s %s: %s", option, path, why) : 0;
+    for (int i = 0; i < 2; i++) /* one for dirname and one for basename, which change it */
+        snprintf(to->path[i], sizeof to->path[i], "%s", path);
+    to->above = dirname(to->path[0]);
+    to->name = basename(to->path[1]);
+    if (stat(path, &to->file))
+        to->file.st_ino = 0;
+    if (stat(to->above, &to->directory))
+        to->directory.st_ino = 0;
 }
 
-int files_check_path(const char *option, const char *path, const char *mark)
+static int is_same(const struct stat *a, const struct stat *b)
 {
+    return a->st_ino && a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+int files_check_named(const struct named_path *named, size_t n)
+{
+    struct location *to = allocate(n + 1, sizeof *to); /* zeroed: a path that is none is like no other */
     char temporary[FILES_PATH + FILES_TEMPORARY];
-    if (check_replaced(option, path, mark))
-        return -1;
-    int file = files_begin(temporary, sizeof temporary, path);
-    if (file < 0 || files_abandon(file, temporary))
-        return error_report("--%s: cannot write %s: %s", option, path, strerror(errno));
-    const char *slash = strrchr(path, '/');
-    snprintf(temporary, sizeof temporary, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-    files_remove_left(temporary);
-    return 0;
+    int status = 0;
+    for (size_t i = 0; i < n && !status; i++) {
+        if (!named[i].path || !*named[i].path || !strcmp(named[i].path, "-"))
+            continue;
+        locate(&to[i], named[i].path);
+        for (size_t j = 0; j < i && !status; j++)
+            if (is_same(&to[i].file, &to[j].file) ||
+                (is_same(&to[i].directory, &to[j].directory) && !strcmp(to[i].name, to[j].name)))
+                status = error_report("--%s and --%s name the same file, %s", named[j].option, named[i].option,
+                                      named[i].path);
+        if (status || !named[i].mark || (status = files_check_replaced(&named[i])))
+            continue;
+        int file = files_begin(temporary, sizeof temporary, named[i].path);
+        if (file < 0 || files_abandon(file, temporary))
+            status = error_report("--%s: cannot write %s: %s", named[i].option, named[i].path, strerror(errno));
+        files_remove_left(to[i].above);
+    }
+    free(to);
+    return status;
 }
 
-int files_check_apart(const char *option, const char *path, const char *other_option, const char *other_path)
+int files_replace_named(struct named_path named, const char *text)
 {
-    return *path && strcmp(path, "-") != 0 && !strcmp(path, other_path)
-               ? error_report("--%s and --%s name the same file, %s", other_option, option, path)
-               : 0;
-}
-
-int files_replace_path(const char *option, const char *path, const char *mark, const char *text)
-{
-    return check_replaced(option, path, mark) ? -1 : write_file(path, text);
+    return files_check_replaced(&named) ? -1 : write_file(named.path, text);
 }
 
 int files_lock_directory(const char *option, const char *directory, int *lock)

@@ -51,18 +51,26 @@ int new_file_end(struct new_file *file, int failed);
 /* Writes text to directory/name completely or not at all; replaces any file there. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* Checks that the path given to an option can be written, by writing a temporary file. Call it before the work that
- * produces the file. An existing file may be replaced only if it is empty or if a line in its first FILES_MARKED bytes
- * begins with the mark. Files that this program writes to an option's path have such a line. Also removes temporary
- * files of killed processes from the directory. Returns 0; or -1, reported with the option. */
+/* A path that a command uses, and the option that gave it. */
+struct named_path {
+    const char *option;
+    const char *path; /* NULL, "" and "-" (standard output): none */
+    const char *mark; /* of a file to write: how one of its lines begins; NULL: a directory, or a file to read */
+};
+
+/* Checks the paths of a command. Call it before anything is measured, with all that options name. No two paths may lead
+ * to the same file, also if they are spelled differently. A file to write must be in a directory that can be written.
+ * If the file exists, it is replaced only if a line in its first FILES_MARKED bytes begins with the mark, as in all
+ * files that this program writes there; an empty file has no mark. Also removes temporary files of killed processes
+ * from the directories of such files. Returns 0; or -1, reported with the option. */
 enum { FILES_MARKED = 1024 };
-int files_check_path(const char *option, const char *path, const char *mark);
+int files_check_named(const struct named_path *named, size_t n);
 
-/* Checks that two options do not name the same file; "" and "-" are no files. Returns 0; or -1, reported. */
-int files_check_apart(const char *option, const char *path, const char *other_option, const char *other_path);
+/* The part of files_check_named that looks at a file which exists. Returns 0; or -1, reported. */
+int files_check_replaced(const struct named_path *named);
 
-/* Writes text to a path that files_check_path allows, completely or not at all. Returns 0; or -1, reported. */
-int files_replace_path(const char *option, const char *path, const char *mark, const char *text);
+/* Writes text to a path that files_check_named allows, completely or not at all. Returns 0; or -1, reported. */
+int files_replace_named(struct named_path named, const char *text);
 
 /* Locks the directory given to an option until *lock is closed. Does nothing on a file system without locks. If the
  * directory cannot be opened, only sets *lock to -1. Returns 0; or -1, reported, if another process has locked it. */

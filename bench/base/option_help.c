@@ -18,7 +18,7 @@ static const char *value_name(const struct option *o)
     static const struct {
         const struct option_kind *kind;
         const char *name;
-    } names[] = {{&option_path, "PATH"}, {&option_bytes, "SIZE"}, {&option_percent, "PERCENT"},
+    } names[] = {{&option_path, "PATH"}, {&option_form, "PATH"},  {&option_bytes, "SIZE"}, {&option_percent, "PERCENT"},
                  {&option_flag, ""},     {&option_label, "NAME"}, {&option_choice, "WORD"}};
     for (size_t i = 0; i < sizeof names / sizeof *names && !o->value_name; i++)
         if (o->kind == names[i].kind)

@@ -106,6 +106,8 @@ static int text_parse(const struct option *o, const char *text, void *field)
 /* Refuses control characters, since paths are printed as they are. */
 static int path_parse(const struct option *o, const char *text, void *field)
 {
+    if (o->kind == &option_path && !strcmp(text, "-"))
+        return error_report("--%s '-': expected a path; write ./- for a file of that name", o->name);
     for (const char *c = text; *c; c++)
         if (iscntrl((unsigned char)*c))
             return error_report("--%s '%.200s': expected a path without control characters", o->name, text);
@@ -186,6 +188,7 @@ const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
 const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
 const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
 const struct option_kind option_path = {VALUE_TEXT, path_parse, NULL};
+const struct option_kind option_form = {VALUE_TEXT, path_parse, NULL};
 const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
 const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};

@@ -21,7 +21,8 @@ extern const struct option_kind option_count;   /* field: size_t */
 extern const struct option_kind option_real;    /* field: double */
 extern const struct option_kind option_percent; /* field: double, in percent; a % may follow the number */
 extern const struct option_kind option_text;    /* field: const char *, points into argv */
-extern const struct option_kind option_path;    /* field: const char *: a path without control characters */
+extern const struct option_kind option_path;    /* field: const char *: a path without control characters; not - */
+extern const struct option_kind option_form;    /* field: const char *: such a path; or - for standard output */
 extern const struct option_kind option_flag;    /* field: int */
 extern const struct option_kind option_choice;  /* field: enum or int: index of the word in the row's choices */
 /* A comma list of words, or `all`. Field: unsigned, a set of 1 << index of the word in the row's choices. */

@@ -68,10 +68,11 @@ static void name_directory(struct results *results, const struct job *job, const
 
 /* A pattern for fnmatch: it matches the names of all files that a run of any mode writes to its directory, on any rank
  * and host. Upper and lower case count as equal, as on some file systems. */
-static const char of_runs[] =
-    "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
-    "@(good|bad).txt|matrix.csv|"
-    "all_ranks)";
+#define OF_RUNS                                                                                                        \
+    "run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"   \
+    "@(good|bad).txt|matrix.csv|all_ranks"
+static const char of_runs[] = "@(" OF_RUNS ")";
+static const char of_runs_or_profiles[] = "@(" OF_RUNS "|*_summary.txt|*_trace.json?(.gz))";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
 /* Checks that no file found by the glob pattern directory/all has a name that matches the fnmatch pattern `names`. An
@@ -124,13 +125,20 @@ static int take_directory(struct results *results, const struct results_target *
     return 0;
 }
 
-/* Checks that the --prometheus file is writable and not named like a run's file. Returns 0; or -1, reported. */
-static int check_prometheus(const char *path)
+/* Checks all paths that options name. A file must not have the name of a file that a run writes. Returns 0; or -1,
+ * reported. */
+static int check_named(const struct results_target *target)
 {
-    const char *slash = strrchr(path, '/');
-    if (!fnmatch(of_runs, slash ? slash + 1 : path, MATCH))
-        return error_report("--prometheus %s: runs write files of that name; choose another name", path);
-    return *path ? files_check_path("prometheus", path, RESULTS_PROMETHEUS_MARK) : 0;
+    const struct named_path named[] = {{target->option, target->given, NULL},
+                                       {"prometheus", target->prometheus, RESULTS_PROMETHEUS_MARK},
+                                       target->other};
+    enum { N = sizeof named / sizeof *named };
+    for (size_t i = 0; i < N; i++) {
+        const char *path = named[i].path ? named[i].path : "", *slash = strrchr(path, '/');
+        if (named[i].mark && !fnmatch(of_runs_or_profiles, slash ? slash + 1 : path, MATCH))
+            return error_report("--%s %s: runs write files of that name; choose another name", named[i].option, path);
+    }
+    return files_check_named(named, N);
 }
 
 int results_open(struct results *results, const struct job *job, const struct results_target *target)
@@ -141,7 +149,7 @@ int results_open(struct results *results, const struct job *job, const struct re
     if (strlen(target->given) >= sizeof results->top - 64) /* true on all ranks or on none */
         return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
                                            sizeof results->top - 65));
-    if (job_agree(job, job->rank ? 0 : check_prometheus(target->prometheus)))
+    if (job_agree(job, job->rank ? 0 : check_named(target)))
         return -1; /* nothing has been created yet */
     snprintf(results->label, sizeof results->label, "%s", target->label);
     name_directory(results, job, target->given, target->label);

@@ -4,6 +4,7 @@
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 
+#include "base/files.h"
 #include "base/lines.h"
 #include "base/option_table.h"
 #include "ddp/comm.h"
@@ -40,21 +41,22 @@ struct results {
     int lock;                  /* file descriptor of the locked directory, on rank 0; 0 or less: none */
 };
 
-/* Mark of the --prometheus file (files_check_path): its first line, which no other file of a run or report has. */
+/* Mark of the --prometheus file (struct named_path): its first line, which no other file of a run or report has. */
 #define RESULTS_PROMETHEUS_MARK "# From ddpbench --prometheus."
 
 /* Where a run's results are written. */
 struct results_target {
-    const char *option;     /* the option that names the directory, for messages */
-    const char *given;      /* the directory that the user named; "": results/<time>[-<label>] */
-    const char *label;      /* name of the run; "": none */
-    const char *below;      /* subdirectory of the named directory that holds the files; "": none */
-    const char *prometheus; /* the file given to --prometheus; "": none */
+    const char *option;      /* the option that names the directory, for messages */
+    const char *given;       /* the directory that the user named; "": results/<time>[-<label>] */
+    const char *label;       /* name of the run; "": none */
+    const char *below;       /* subdirectory of the named directory that holds the files; "": none */
+    const char *prometheus;  /* the file given to --prometheus; "": none */
+    struct named_path other; /* another file of the command, to read or to write; zeroed: none */
 };
 
 /* Makes the directory on every host and opens this rank's metrics file, rank_<r>_metrics.jsonl. Collective. Returns 0;
  * or -1 on every rank, reported, if the directory cannot be written, holds a file that a run writes, or is used by
- * another run, or if the file given to --prometheus may not be replaced. */
+ * another run, or if files_check_named refuses a path. */
 int results_open(struct results *results, const struct job *job, const struct results_target *target);
 
 /* Checks that the directories top and top/below hold no file that a run would write there; the directories need not

@@ -144,8 +144,8 @@ static int write_prometheus(struct results *results, const cJSON *summary, const
     text_end(out);
     int failed = files_replace(results->directory, "summary.prom", text + strlen(mark));
     if (!failed && results->prometheus && *results->prometheus) {
-        results->prometheus_failed =
-            files_replace_path("prometheus", results->prometheus, RESULTS_PROMETHEUS_MARK, text) != 0;
+        const struct named_path path = {"prometheus", results->prometheus, RESULTS_PROMETHEUS_MARK};
+        results->prometheus_failed = files_replace_named(path, text) != 0;
         error_clear();
     }
     free(text);

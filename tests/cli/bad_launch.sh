@@ -456,6 +456,32 @@ done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
 PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
 is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
+# archive NAME WORDS TAR_OPTION...: bench_gpu.sh refuses an archive of the directory gpus made with these options, and leaves it.
+archive() {
+    [ -z "${*:3}" ] || tar -czf "$1" -C gpus "${@:3}" 2>>said
+    cp "$1" as_before
+    PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" "--archive .*$1: $2" --archive "$temporary/$1" --output "$temporary/unpacked" smoke
+    succeeds "bench_gpu.sh unpacks nothing, and keeps the archive: $2" eval "cmp $1 as_before && [ ! -e unpacked ]"
+}
+rm -r gpus/smoke && echo '# measured by bench_gpu.sh' >gpus/provenance.txt
+ln -s "$temporary/texts" gpus/link && mkfifo gpus/pipe && ln gpus/provenance.txt gpus/twice
+only='only plain files and directories with relative names'
+archive linked.tgz "has [.]/link -> .*/texts; $only" ./provenance.txt ./link
+archive twice.tgz "has [.]/twice link to [.]/provenance.txt; $only" ./provenance.txt ./twice
+archive pipe.tgz "has [.]/pipe; $only" ./pipe ./provenance.txt
+archive above.tgz "has [.]/[.][.]/provenance.txt; $only" -P --transform 's,^[.]/pr,./../pr,' ./provenance.txt
+archive absolute.tgz "has /.*/texts/empty; $only" -P ./provenance.txt "$temporary/texts/empty"
+rm gpus/{link,pipe,twice} && echo mine >gpus/provenance.txt
+archive mine.tgz 'is not a .tgz of results' .
+echo mine >mine.txt
+archive mine.txt 'is not a .tgz of results'
+: >empty.txt
+archive empty.txt 'is not a .tgz of results'
+mkdir -p gpus/step && echo '# measured by bench_gpu.sh' >gpus/provenance.txt && echo 0 >gpus/step/status && chmod 4755 gpus/step/status
+tar -czf good.tgz -C gpus --owner=12345 --group=12345 .
+PATH=$temporary/fake:$PATH try "$launch/bench_gpu.sh" --seconds 1 --archive good.tgz --output unpacked step
+check 7 "bench_gpu.sh goes on with what an archive has" 'step: ended earlier with status 0'
+is "bench_gpu.sh unpacks without owners and modes" "$(stat -c %u.%a unpacked/step/status) $(tar -tzf good.tgz | grep -c status)" "$(id -u).$(printf %o $((0755 & ~$(umask)))) 1"
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
 group "setup.sh, corpus.sh and bench_gpu.sh"

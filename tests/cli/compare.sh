@@ -399,7 +399,12 @@ over() {
 succeeds "--json and --junit do not overwrite a file of a run" over base1/* same1/*
 for again in 1 2; do expect 4 'unseen' "--json and --junit overwrite the file of an earlier call (call $again)" base1 same1 --json again.json --junit again.xml; done
 fails '--json again[.]xml: exists, and is not what' "--json does not overwrite a file of --junit" --json again.xml
-fails '--json and --junit name the same file, both' "--json and --junit with the same file" --json both --junit both
+ln -s . here
+for path in both ./both here/both; do
+    fails "--json and --junit name the same file, $path" "--json and --junit with the same file, $path" --json both --junit $path
+done
+: >made_empty
+fails '--json made_empty: exists, and is not what' "--json on an empty file" --json made_empty
 
 # ---- the command line ----
 

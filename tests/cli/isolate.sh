@@ -165,6 +165,17 @@ isolate 3 --per node
 check 2 "refused: --per node" "--per 'node'|--per node"
 isolate 3 --junit /dev/full
 check 1 "refused: a JUnit file that cannot be written" '--junit /dev/full'
+isolate 3 --junit ./one.xml --prometheus one.xml
+check 1 "refused: a file for two outputs" '--prometheus and --junit name the same file, ./one.xml$'
+: >good.txt
+isolate 3 --junit good.txt
+check 1 "refused: good.txt of another run" '--junit good.txt: runs write files of that name; choose another name$'
+: >made_empty
+isolate 3 --junit made_empty
+check 1 "refused: an empty file" '--junit made_empty: exists, and is not what ddpbench writes there'
+is "refused: nothing is measured or written" "$(cat good.txt made_empty; echo *.xml)" "junit.xml junit2.xml"
+isolate 3 --junit -
+check 2 "refused: to print JUnit's XML" "--junit '-': expected a path; write ./- for a file of that name$"
 try "$program" isolate --per rank --dry-run 16
 is "--dry-run prints what would be done" "$status $(grep -c '^Work: messages of 1 MiB between pairs ' printed)" "0 1"
 check_sentences

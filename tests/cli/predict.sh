@@ -80,9 +80,25 @@ if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 
 else
     echo "skip - Protocol Buffers decode the export: protoc or python3-protobuf is not installed"
 fi
+# exports PATTERN WORDS OPTION...: checks that predict refuses to export, with PATTERN, or accepts it, if PATTERN is "".
+exports() {
+    try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --ranks 2,4 "${@:3}"
+    if [ -n "$1" ]; then check 1 "refused: $2" "^ddpbench: $1"; else is "$2" "$status$(cat said)" 0; fi
+}
+exports '' "the files of an earlier call are replaced" --export-chakra chakra --json p.json --html p.html --csv p.csv
+exports '--json ./chakra: is not a regular file' "a form in the place of the directory" --export-chakra chakra --json ./chakra
+exports '--json and --export-chakra name the same file, made/' "a form in the place of a directory to be made" --json made --export-chakra made/
+exports '--html ./p.json: exists, and is not' "a form on a file of another form" --export-chakra chakra --html ./p.json
+rm chakra/ddp_bucketed_2.4_ranks.*
+for text in "" mine; do
+    printf '%s' "$text" >chakra/ddp_bucketed_8.4_ranks.3.et
+    exports '--export-chakra chakra/ddp_bucketed_8.4_ranks.3.et: exists, and is not what ddpbench writes there' "a trace that is '$text'" --export-chakra chakra
+    is "nothing is exported beside a trace that is '$text'" "$(cat chakra/ddp_bucketed_8.4_ranks.3.et) $(echo chakra/ddp_bucketed_2.4*)" \
+        "$text chakra/ddp_bucketed_2.4*"
+done
 echo keep >p.json
 try "$program" predict known --link-model latency=0us,bandwidth=5MB/s --json p.json
-check 2 "refused: a file that is not predict's" '^ddpbench: --json p.json'
+check 1 "refused: a file that is not predict's" '^ddpbench: --json p.json'
 
 # ---- real runs ----
 

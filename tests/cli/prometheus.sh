@@ -119,6 +119,27 @@ launch "${tiny[@]}" "${two[@]}" --rounds 1 --prometheus inside/live.prom --outpu
 is "the file may lie in the directory of the run" "$status $(sed 1d inside/live.prom | cmp - inside/summary.prom && echo same)" "0 same"
 launch "${tiny[@]}" "${two[@]}" --prometheus filed/summary.prom --output refused
 check 1 "a file of another run is refused" '^ddpbench: --prometheus filed/summary.prom: runs write files of that name'
+# same PATH OPTION...: checks that the file --prometheus PATH is refused since another option names it.
+same() {
+    launch "${tiny[@]}" "${two[@]}" --output refused "${@:2}" --prometheus "$1"
+    check 1 "a second path to a file is refused: $1 ${*:2}" "^ddpbench: --[a-z]+ and --[a-z]+ name the same file, "
+}
+ln -s . again_here
+same refused/
+same ./refused
+same again_here/refused
+same ./filed.prom --data filed.prom --vocab-size 256
+: >made_empty
+launch "${tiny[@]}" "${two[@]}" --prometheus made_empty --output refused
+check 1 "an empty file is refused" '^ddpbench: --prometheus made_empty: exists, and is not '
+for name in ddp_summary.txt ddp_rank_0_trace.json.gz; do
+    launch "${tiny[@]}" --profile --profile-output-dir refused --prometheus "$name"
+    check 1 "a file that a profile writes is refused: $name" "^ddpbench: --prometheus $name: runs write files of that name"
+done
+for option in prometheus output data; do
+    launch "${tiny[@]}" "--$option" -
+    check 2 "--$option does not print" "^ddpbench: --$option '-': expected a path; write ./- for a file of that name$"
+done
 is "refused runs write no files" "$(find refused -type f 2>/dev/null)" ''
 is "refused runs do not change the file of --prometheus" "$(cat mine.prom)" mine
 

@@ -273,6 +273,12 @@ refuses 2 "a label with a blank" "'a b=alone': a label has only letters, digits 
 refuses 2 "a label that is too long" "'x*=alone': a label has only" "$(printf 'x%.0s' {1..104})=alone"
 refuses 1 "a missing path that contains =" 'cannot read ab sent/a b=c: No such file' "ab sent/a b=c"
 refuses 1 "two forms in the same file" '--markdown and --json name the same file, both' alone --json both --markdown both
+refuses 1 "two spellings of a file" '--markdown and --json name the same file, alone/../both' alone --json alone/../both --markdown both
+refuses 1 "a form in the place of the directory" '--json new: is not a regular file' alone --json new --output new
+refuses 1 "a form in the place of a file in the directory" '--html and --output name the same file' alone --html new/../new/report.csv --output new
+: >empty_file
+refuses 1 "a form on an empty file" '--csv empty_file: exists, and is not' alone --csv empty_file
+refuses 2 "a directory that is printed" "--output '-': expected a path; write ./- for a file of that name" alone --output -
 refuses 2 "two forms that are printed" '--html and --json: only one can be printed' alone --html - --json -
 refuses 1 "--metrics-csv of an empty directory" 'cannot read empty/rank_0_metrics[.]jsonl: No such file' --metrics-csv empty
 mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
@@ -341,7 +347,9 @@ picture=sweep_m_2-ranks.svg
 # labels FILE PATTERN: prints the texts of an SVG picture that begin with PATTERN.
 labels() { grep -oE ">($2)[^<]*" "$1" | sort -u | tr '>\n' ' ;'; }
 cp printed words
-refuses 1 "a form in the place of a picture" "--html and --output name the same file" known --html new/pictures/$picture --output new
+for place in new new/../new; do
+    refuses 1 "a form in the place of a picture" "--html and --output name the same file" known --html $place/pictures/$picture --output new
+done
 for again in 1 2; do try "$program" report known --html sweep.html --output "sweep report"; done
 is "a sweep is written in every form" "$status$(cat said) $(cmp sweep.html "sweep report/report.html" && echo same) $(cd "sweep report" && echo pictures/*) $(
     grep -c 'Shortest so far is best' sweep.html | sed 's/^[1-9].*/some/')" "0 same pictures/$picture some"

@@ -62,7 +62,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
         return -1;
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
     if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, largest_message(o, job->size)) ||
-        harness_open_results(h, "output", o->harness.results.output, ""))
+        harness_open_results(h, "output", o->harness.results.output, "", (struct named_path){0}))
         return -1;
     if (o->overlap)
         overlap_table_create(&a->table, a->endpoint.device, a->endpoint.comm);

@@ -109,10 +109,11 @@ int harness_check_memory(const struct harness *h, double of_host, double on_gpu,
     return job_agree(h->job, failed ? -1 : 0);
 }
 
-int harness_open_results(struct harness *h, const char *option, const char *given, const char *below)
+int harness_open_results(struct harness *h, const char *option, const char *given, const char *below,
+                         struct named_path other)
 {
     const struct results_options *o = &h->options->results;
-    const struct results_target target = {option, given, o->label, below, o->prometheus};
+    const struct results_target target = {option, given, o->label, below, o->prometheus, other};
     if (results_open(&h->results, h->job, &target))
         return -1;
     open_device_explain(&h->opened);

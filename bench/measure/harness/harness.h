@@ -77,9 +77,11 @@ cJSON *harness_find_ranks(const struct harness *harness);
  * ranks call it. Returns 0; or -1 on every rank, reported. */
 int harness_check_memory(const struct harness *harness, double of_host, double on_gpu, const char *option);
 
-/* Opens the result directory; option, given and below are as in struct results_target. Call it after all other checks,
- * because it creates files: if it fails, it leaves at most empty files. Returns 0; or -1 on every rank, reported. */
-int harness_open_results(struct harness *harness, const char *option, const char *given, const char *below);
+/* Opens the result directory; option, given, below and other are as in struct results_target. Call it after all other
+ * checks, because it creates files: if it fails, it leaves at most empty files. Returns 0; or -1 on every rank,
+ * reported. */
+int harness_open_results(struct harness *harness, const char *option, const char *given, const char *below,
+                         struct named_path other);
 
 /* Creates the JSON of run.json: the command, and the facts of the machine as "derived". The caller owns it. */
 cJSON *harness_run_json(const struct harness *harness, const char *mode, const struct comm *comm,

@@ -176,11 +176,9 @@ static int set_up(struct isolate *a, const struct job *job, const struct command
 {
     const struct isolate_options *o = a->options;
     struct harness *h = &a->harness;
-    int failed = 0;
-    if (*o->junit && job->rank == 0)
-        failed = files_check_path("junit", o->junit, OUTCOME_JUNIT_MARK);
-    if (job_agree(job, failed) || harness_open(h, job, &o->harness) || set_up_measure(a, job) ||
-        harness_open_results(h, "output", o->harness.results.output, ""))
+    const struct named_path junit = {"junit", o->junit, OUTCOME_JUNIT_MARK};
+    if (harness_open(h, job, &o->harness) || set_up_measure(a, job) ||
+        harness_open_results(h, "output", o->harness.results.output, "", junit))
         return -1;
     return harness_write_run_json(h, &h->results, harness_run_json(h, "isolate", a->measure.comm, command))
                ? -1

@@ -400,7 +400,7 @@ int outcome_write_junit(const struct outcome *o, const char *path)
         add_group_case(&junit, o, f);
     junit_end(&junit, out, "ddpbench isolate", "");
     text_end(out);
-    int status = files_replace_path("junit", path, OUTCOME_JUNIT_MARK, text);
+    int status = files_replace_named((struct named_path){"junit", path, OUTCOME_JUNIT_MARK}, text);
     free(text);
     return status;
 }

@@ -216,7 +216,7 @@ static int open_results(struct profiles *all)
     for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {
         char top[sizeof t->harness.results.top + IMPLEMENTATION_LABEL];
         snprintf(top, sizeof top, "%s/%s", t->harness.results.top, p->name);
-        const struct results_target target = {"profile-output-dir", top, t->harness.results.label, p->name, ""};
+        const struct results_target target = {"profile-output-dir", top, t->harness.results.label, p->name, "", {0}};
         if (results_open(p->results, t->harness.job, &target) ||
             training_write_run_json(t, "profile", all->command, p->results))
             return -1;

@@ -112,7 +112,8 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     t->engine.comm =
         comm_create(job, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                     &t->engine.recorder.timeline, memory_collectives(o, &t->engine.model), &h->comm);
-    return t->engine.comm ? harness_open_results(h, option, given, below) : -1;
+    const struct named_path data = {"data", data_tokens(t->engine.trainer.data) ? o->data : "", NULL};
+    return t->engine.comm ? harness_open_results(h, option, given, below, data) : -1;
 }
 
 /* Allocates weights, reducers and trainer. directory: where checkpoints are written. */

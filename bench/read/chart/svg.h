@@ -25,7 +25,7 @@ enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
  * (the unit test checks the distances). */
 extern const char svg_style[];
 
-/* The first characters of each picture, by which files_check_path recognizes it. */
+/* The first characters of each picture, by which files_check_named recognizes it. */
 #define SVG_MARK "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\""
 
 /* Begin and end a picture. Screen readers read title and description. */

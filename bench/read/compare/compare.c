@@ -271,7 +271,7 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     size_t runs = o->baselines + o->candidates;
     if (forms_check_printed(forms, o->form, COMPARE_FORMS))
         return COMPARE_USAGE;
-    if (forms_check(forms, o->form, COMPARE_FORMS))
+    if (forms_check(forms, o->form, COMPARE_FORMS, NULL, 0))
         return COMPARE_FAILED;
     for (size_t i = 0; i < runs; i++)
         if (compare_run_read(&run[i], o->directory[i]))

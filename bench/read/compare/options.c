@@ -50,9 +50,9 @@ static const struct option rows[] = {
     {.name = "label", .common = 1, .kind = &option_text, .offset = FIELD(label), .initial = "",
      .help = "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too"},
     {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size and figure, also those that are ok or unseen"},
-    {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JSON]), .initial = "",
+    {.name = "json", .common = 1, .kind = &option_form, .offset = FIELD(form[COMPARE_JSON]), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
-    {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JUNIT]), .initial = "",
+    {.name = "junit", .common = 1, .kind = &option_form, .offset = FIELD(form[COMPARE_JUNIT]), .initial = "",
      .help = "file to write the comparison to as JUnit's XML, for CI: a test case for each judged figure; - prints it instead of the table"},
 };
 /* clang-format on */

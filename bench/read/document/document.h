@@ -5,6 +5,7 @@
 #ifndef BENCH_READ_DOCUMENT_DOCUMENT_H
 #define BENCH_READ_DOCUMENT_DOCUMENT_H
 
+#include "base/files.h"
 #include "base/table.h"
 
 #include <cJSON.h>
@@ -46,18 +47,18 @@ void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, c
 /* ---- forms: what a command shows, in other formats: in files that options name, or in place of its text ---- */
 
 struct form {
-    const char *option, *mark; /* the option that names the file, and the mark for files_check_path */
+    const char *option, *mark; /* as in struct named_path */
     void (*print)(FILE *out, const void *shown);
 };
 
 /* Here path[n] has the option's value of each form: "": none, "-": standard output. Each returns 0; or -1, reported.
  *
  * forms_check_printed checks that at most one form is printed, which is a question of the command line alone.
- * forms_check checks that all files can be written, and that no two options name the same file. forms_write writes the
- * files; those written before a failure stay. forms_print prints the form whose path is "-" or, without one, the text
+ * forms_check checks the files of the forms and of more[m] by files_check_named. forms_write writes the files of the
+ * forms; those written before a failure stay. forms_print prints the form whose path is "-" or, without one, the text
  * of print_text, to standard output. */
 int forms_check_printed(const struct form *form, const char *const *path, size_t n);
-int forms_check(const struct form *form, const char *const *path, size_t n);
+int forms_check(const struct form *form, const char *const *path, size_t n, const struct named_path *more, size_t m);
 int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown);
 int forms_print(const struct form *form, const char *const *path, size_t n, const void *shown,
                 void (*print_text)(FILE *out, const void *shown));

@@ -1,7 +1,6 @@
 /* forms.c - writes what a command shows in other formats. */
 #include "document/document.h"
 
-#include "base/files.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -24,15 +23,13 @@ int forms_check_printed(const struct form *form, const char *const *path, size_t
     return 0;
 }
 
-int forms_check(const struct form *form, const char *const *path, size_t n)
+int forms_check(const struct form *form, const char *const *path, size_t n, const struct named_path *more, size_t m)
 {
-    int status = 0;
-    for (size_t i = 0; i < n && !status; i++) {
-        for (size_t j = 0; j < i && !status; j++)
-            status = files_check_apart(form[i].option, path[i], form[j].option, path[j]);
-        if (!status && *path[i] && !is_printed(path[i]))
-            status = files_check_path(form[i].option, path[i], form[i].mark);
-    }
+    struct named_path *all = allocate(n + m, sizeof *all);
+    for (size_t i = 0; i < n + m; i++)
+        all[i] = i < n ? (struct named_path){form[i].option, path[i], form[i].mark} : more[i - n];
+    int status = files_check_named(all, n + m);
+    free(all);
     return status;
 }
 
@@ -47,7 +44,7 @@ int forms_write(const struct form *form, const char *const *path, size_t n, cons
         FILE *out = text_begin(&text, &length);
         form[i].print(out, shown);
         text_end(out);
-        status = files_replace_path(form[i].option, path[i], form[i].mark, text);
+        status = files_replace_named((struct named_path){form[i].option, path[i], form[i].mark}, text);
         free(text);
     }
     return status;

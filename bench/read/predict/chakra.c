@@ -67,11 +67,9 @@ static void write_message(struct chakra_file *file, const struct message *m)
 
 void chakra_begin(struct chakra_file *file, const char *path)
 {
-    struct message metadata = {0};
     *file = (struct chakra_file){0};
-    file->failed = new_file_open(&file->file, path, 0) != 0;
-    put_bytes(&metadata, 1, "0.0.4", 5);
-    write_message(file, &metadata);
+    file->failed =
+        new_file_open(&file->file, path, 0) || new_file_write(&file->file, CHAKRA_MARK, sizeof CHAKRA_MARK - 1);
 }
 
 long chakra_add(struct chakra_file *file, const struct chakra_node *node)

@@ -11,6 +11,9 @@
 
 #include <stdint.h>
 
+/* The first bytes of a file: its metadata, which are the version and the attribute producer=ddpbench. */
+#define CHAKRA_MARK "\36\12\0050.0.4\22\25\12\10producer\352\1\10ddpbench"
+
 enum { CHAKRA_NONE = -1 }; /* no node */
 enum chakra_type { CHAKRA_COMP = 4, CHAKRA_COLL = 7 };
 enum chakra_comm { CHAKRA_ALL_REDUCE = 0, CHAKRA_ALL_GATHER = 2, CHAKRA_REDUCE_SCATTER = 7 };

@@ -1,7 +1,6 @@
 /* export.c - exports a step as a Chakra execution trace: the nodes of each rank and their dependencies. */
 #include "predict/export.h"
 
-#include "kernels/error.h"
 #include "predict/chakra.h"
 
 #include <math.h>
@@ -99,15 +98,14 @@ static int write_rank(const char *path, struct step step)
 }
 
 int export_chakra(const char *option, const char *directory, const char *prefix, const struct replay_compute *compute,
-                  const struct replay_plan *plan, size_t ranks)
+                  const struct replay_plan *plan, size_t ranks, int writes)
 {
-    char path[FILES_PATH];
-    int status = files_make_directories(option, directory);
+    char path[FILES_PATH + 100]; /* a path that is cut off is longer than FILES_PATH, so it is refused */
+    int status = 0;
     for (size_t r = 0; r < ranks && !status; r++) {
-        if (snprintf(path, sizeof path, "%s/%s.%zu.et", directory, prefix, r) >= (int)sizeof path)
-            return error_report("--%s %.60s...: the paths of its files are longer than %d characters; choose another",
-                                option, directory, FILES_PATH - 1);
-        status = write_rank(path, (struct step){.compute = compute, .plan = plan, .ranks = (double)ranks});
+        snprintf(path, sizeof path, "%s/%s.%zu.et", directory, prefix, r);
+        status = writes ? write_rank(path, (struct step){.compute = compute, .plan = plan, .ranks = (double)ranks})
+                        : files_check_replaced(&(struct named_path){option, path, CHAKRA_MARK});
     }
     return status ? -1 : 0;
 }

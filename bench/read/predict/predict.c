@@ -45,11 +45,11 @@ static const struct option rows[] = {
      .help = "labels of implementations of the run, from which to learn how far computation and communication slow each other down"},
     {.name = "export-chakra", .kind = &option_path, .offset = FIELD(chakra), .initial = "", .value_name = "DIR",
      .help = "directory to write a step of each prediction to, as Chakra execution traces: a file for each rank"},
-    {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[FORM_JSON]), .initial = "",
+    {.name = "json", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_JSON]), .initial = "",
      .help = "file to write the result to, as JSON; - prints it in place of the text"},
-    {.name = "html", .common = 1, .kind = &option_path, .offset = FIELD(form[FORM_HTML]), .initial = "",
+    {.name = "html", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_HTML]), .initial = "",
      .help = "file to write the result to, as one HTML page that needs no other file; - prints it in place of the text"},
-    {.name = "csv", .common = 1, .kind = &option_path, .offset = FIELD(form[FORM_CSV]), .initial = "",
+    {.name = "csv", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_CSV]), .initial = "",
      .help = "file to write all predictions to, as comma-separated values; - prints them in place of the text"},
 };
 /* clang-format on */
@@ -194,6 +194,7 @@ static const struct form forms[FORMS] = {[FORM_JSON] = {"json", "{\"title\":\"" 
                                          [FORM_HTML] = {"html", "<title>" TITLE, print_html},
                                          [FORM_CSV] = {"csv", "implementation,ranks,", prediction_print_csv}};
 
+/* Checks all files of --export-chakra, and then writes them. Returns 0; or -1, reported. */
 static int export_points(const struct predict_options *o, const struct prediction *all)
 {
     const struct point *end = all->point + all->groups * all->n;
@@ -209,7 +210,10 @@ static int export_points(const struct predict_options *o, const struct predictio
         return error_report("--export-chakra: %zu files, one for each rank of each prediction; at most %d: name fewer "
                             "--ranks, --implementations or --bucket-size-mb",
                             files, MOST_FILES);
-    for (const struct point *p = all->point; p < end && !status; p++) {
+    status = files_make_directories("export-chakra", o->chakra);
+    for (size_t i = 0; i < 2 * all->groups * all->n && !status; i++) { /* all files are checked before one is written */
+        int writes = i >= all->groups * all->n;
+        const struct point *p = &all->point[i % (all->groups * all->n)];
         struct replay_plan plan;
         struct replay_compute compute;
         char prefix[200];
@@ -217,7 +221,7 @@ static int export_points(const struct predict_options *o, const struct predictio
         for (char *colon = prefix; (colon = strchr(colon, ':'));)
             *colon = '_';
         points_plan(&all->model, p, &plan, &compute);
-        status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks);
+        status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, writes);
         free(plan.bucket);
         free(compute.ready);
     }
@@ -253,9 +257,10 @@ static void prediction_destroy(struct prediction *all)
 
 static int predict(const struct predict_options *o)
 {
-    struct prediction all;
+    struct prediction all = {0};
     char busy[BUSY_WORDS];
-    int status = prediction_create(&all, o);
+    const struct named_path chakra = {"export-chakra", o->chakra, NULL};
+    int status = forms_check(forms, o->form, FORMS, &chakra, 1) ? FAILED : prediction_create(&all, o);
     if (!status) {
         all.document = document_create(TITLE "%s", o->run);
         if (*busy_sentence(busy, all.model.trained.busy, " during the run"))
@@ -310,7 +315,7 @@ static int check_usage(const struct predict_options *o)
                             "--help");
     if (!*o->link && !*o->link_model)
         return error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or --link-model");
-    return forms_check_printed(forms, o->form, FORMS) || forms_check(forms, o->form, FORMS);
+    return forms_check_printed(forms, o->form, FORMS);
 }
 
 static const char about[] =

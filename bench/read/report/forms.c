@@ -46,7 +46,7 @@ static void print_csv(FILE *out, const void *shown)
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* The mark for files_check_path of a report in Prometheus' format; a run's summary.prom lacks it. */
+/* The mark (struct named_path) of a report in Prometheus' format; a run's summary.prom lacks it. */
 #define PROMETHEUS_FORM_MARK "# From ddpbench report."
 
 static void print_prometheus(FILE *out, const void *shown)
@@ -126,9 +126,10 @@ const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", "<title>" FORMS_
 static const char *const file_name[FORMS] = {
     "report.html", "BOTTLENECK_ANALYSIS.md", "report.json", "report.csv", "report.prom", "report.xml"};
 
-/* Checks that each picture of a document can be written and is none of the files path[FORMS], or writes it. Returns 0;
- * or -1, reported. */
-static int each_picture(const cJSON *document, const char *directory, const char *const path[FORMS], int is_written)
+/* Checks each picture of a document together with the forms by files_check_named, or writes it. Returns 0; or -1,
+ * reported. */
+static int each_picture(const cJSON *document, const char *directory, const struct form *form, const char *const *path,
+                        int is_written)
 {
     const cJSON *block;
     char own[FILES_PATH + 160]; /* a path that is cut off is longer than FILES_PATH, so it is rejected */
@@ -138,11 +139,9 @@ static int each_picture(const cJSON *document, const char *directory, const char
         if (status || strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
         snprintf(own, sizeof own, "%.*s/pictures/%.140s.svg", FORMS_DIRECTORY, directory, json_string(block, "name"));
-        for (size_t i = 0; i < FORMS && !status && !is_written; i++)
-            status = files_check_apart("output", own, report_forms[i].option, path[i]);
-        if (!status)
-            status = is_written ? files_replace_path("output", own, SVG_MARK, json_string(block, "svg"))
-                                : files_check_path("output", own, SVG_MARK);
+        const struct named_path picture = {"output", own, SVG_MARK};
+        status = is_written ? files_replace_named(picture, json_string(block, "svg"))
+                            : forms_check(form, path, 2 * FORMS, &picture, 1);
     }
     return status;
 }
@@ -174,9 +173,10 @@ int report_write(const char *const path[FORMS], const char *directory, const cJS
         all_paths[FORMS + i] = in_directory[i];
     }
     const struct shown shown = {document, runs};
-    int failed = (*directory && (open_directory(directory, &lock) || each_picture(document, directory, path, 0))) ||
-                 forms_check(all, all_paths, n) || (*directory && each_picture(document, directory, path, 1)) ||
-                 forms_write(all, all_paths, n, &shown);
+    int failed =
+        (*directory && (open_directory(directory, &lock) || each_picture(document, directory, all, all_paths, 0))) ||
+        forms_check(all, all_paths, n, NULL, 0) ||
+        (*directory && each_picture(document, directory, all, all_paths, 1)) || forms_write(all, all_paths, n, &shown);
     if (lock >= 0) /* before a reader of standard output can make this process wait */
         close(lock);
     return failed || forms_print(report_forms, path, FORMS, &shown, print_text) ? -1 : 0;

@@ -176,7 +176,7 @@ TEST_EACH(temporary_files_of_killed_processes_are_removed, 2)
     ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
     ck_assert_int_eq(write_pieces(&file, 1000), 0);
     ck_assert_int_eq(names(), 8);
-    ck_assert_int_eq(files_check_path("json", path_of("other"), "x"), 0);
+    ck_assert_int_eq(files_check_named(&(struct named_path){"json", path_of("other"), "x"}, 1), 0);
     ck_assert_int_eq(names(), 7);
     ck_assert_int_eq(access(path_of(".ddpbench-0123cdef.tmp"), F_OK), -1);
     ck_assert_int_eq(new_file_end(&file, 0), 0);
@@ -239,22 +239,29 @@ TEST(replacing_on_a_full_disk_keeps_the_old_file)
 
 static const char mark[] = "made by a test";
 
+/* Checks one file to write; it is also written if text is not NULL. Returns 0; or -1, reported. */
+static int check_one(const char *path, const char *written)
+{
+    const struct named_path named = {"json", path, mark};
+    error_clear();
+    return written ? files_replace_named(named, written) : files_check_named(&named, 1);
+}
+
 TEST(a_named_path_is_replaced)
 {
-    ck_assert_int_eq(files_replace(directory, "named", ""), 0); /* an empty file, as from mktemp */
     for (int i = 0; i < 3; i++) {
         snprintf(text, 64, "%d:\n\t %s, i.e. this one", i, mark);
-        ck_assert_int_eq(files_check_path("json", path_of("named"), mark), 0);
-        ck_assert_int_eq(files_replace_path("json", path_of("named"), mark, text), 0);
+        ck_assert_int_eq(check_one(path_of("named"), NULL), 0);
+        ck_assert_int_eq(check_one(path_of("named"), text), 0);
         check_content(path_of("named"), strlen(text));
         ck_assert_int_eq(names(), 1);
     }
-    ck_assert_int_eq(files_replace_path("json", path_of("missing/named"), mark, "x"), -1);
+    ck_assert_int_eq(check_one(path_of("missing/named"), "x"), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
 
 /* An existing file is replaced only if one of its first lines begins with the mark of this program. Other files are
- * kept, whatever their names, also if the path is a hard or symbolic link. */
+ * kept, whatever their names, also if they are empty, or if the path is a hard or symbolic link. */
 TEST(a_named_path_of_somebody_else)
 {
     memset(text, ' ', FILES_MARKED);
@@ -263,21 +270,19 @@ TEST(a_named_path_of_somebody_else)
     snprintf(text + FILES_MARKED - 3, 64, "%s", mark);
     text[FILES_MARKED - 4] = '\n';
     ck_assert_int_eq(files_replace(directory, "own", text), 0);
+    ck_assert_int_eq(files_replace(directory, "empty", ""), 0);
     ck_assert_int_eq(link(path_of("own"), path_of("hard")), 0);
     ck_assert_int_eq(symlink("own", path_of("soft")), 0);
     ck_assert_int_eq(symlink("nowhere", path_of("dangling")), 0);
-    static const char *const name[] = {"own", "hard", "soft", "dangling"};
+    static const char *const name[] = {"own", "empty", "hard", "soft", "dangling"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         for (int writes = 0; writes < 2; writes++) {
-            error_clear();
-            ck_assert_int_eq(writes ? files_replace_path("json", path_of(name[i]), mark, mark)
-                                    : files_check_path("json", path_of(name[i]), mark),
-                             -1);
+            ck_assert_int_eq(check_one(path_of(name[i]), writes ? mark : NULL), -1);
             ck_assert_ptr_nonnull(strstr(error_text(), name[i]));
             ck_assert_ptr_nonnull(
-                strstr(error_text(), i < 2 ? ": exists, and is not what ddpbench" : ": is a symbolic link; name"));
+                strstr(error_text(), i < 3 ? ": exists, and is not what ddpbench" : ": is a symbolic link; name"));
         }
-    ck_assert_int_eq(names(), 4);
+    ck_assert_int_eq(names(), 5);
     check_content(path_of("own"), strlen(text));
 }
 
@@ -289,16 +294,61 @@ TEST(a_named_path_that_is_no_file)
     ck_assert_int_eq(mkdir(path_of("directory"), 0777), 0);
     const char *const name[] = {path_of("pipe"), path_of("directory"), "/dev/null"};
     for (int i = 0; i < 3; i++) {
-        error_clear();
-        ck_assert_int_eq(files_replace_path("json", name[i], mark, "x"), -1);
+        ck_assert_int_eq(check_one(name[i], "x"), -1);
         ck_assert_msg(!strncmp(error_text(), "--json /", 8) && strstr(error_text(), "is not a regular file"), "%s",
                       error_text());
     }
     memset(path, '/', FILES_PATH);
     path[FILES_PATH] = 0;
     memcpy(path, directory, strlen(directory));
-    ck_assert_int_eq(files_replace_path("output-file", path, mark, "x"), -1);
+    for (int writes = 0; writes < 2; writes++) {
+        ck_assert_int_eq(check_one(path, writes ? "x" : NULL), -1);
+        ck_assert_ptr_nonnull(strstr(error_text(), "is longer than 799 characters"));
+    }
     ck_assert_int_eq(names(), 2);
+}
+
+/* Two spellings of a file that exists (marked, here) or not, in a directory with other names. A file to read or a
+ * directory is compared, too. */
+static const struct pair {
+    const char *path, *other;
+    int same;
+} pairs[] = {{"new", "new", 1},
+             {"new", "./new", 1},
+             {"new", "sub/../new", 1},
+             {"new", "link/../new", 1},
+             {"sub/new", "link/new", 1},
+             {"sub/new", "new", 0},
+             {"new", "New", 0},
+             {"new", "new2", 0},
+             {"old", "./old", 1},
+             {"old", "hard", 1},
+             {"old", "link/../old", 1},
+             {"sub/old", "link/old", 1},
+             {"old", "sub/old", 0},
+             {"new", "new/", 1},
+             {"new", "new//", 1},
+             {"old", "new", 0},
+             {"-", "-", 0},
+             {"", "", 0},
+             {"new", "", 0},
+             {"new", "/", 0}};
+
+TEST_EACH(two_paths_to_one_file_are_refused, 2 * sizeof pairs / sizeof *pairs)
+{
+    const struct pair *p = &pairs[_i / 2];
+    ck_assert_int_eq(mkdir(path_of("sub"), 0777), 0);
+    ck_assert_int_eq(symlink("sub", path_of("link")), 0);
+    ck_assert_int_eq(files_replace(directory, "old", mark), 0);
+    ck_assert_int_eq(files_replace(path_of("sub"), "old", mark), 0);
+    ck_assert_int_eq(link(path_of("old"), path_of("hard")), 0);
+    ck_assert_int_eq(chdir(directory), 0);
+    const struct named_path file = {"json", p->path, mark}, other = {"data", p->other, NULL};
+    const struct named_path both[] = {_i % 2 ? other : file, {0}, _i % 2 ? file : other}; /* in either order */
+    ck_assert_msg(files_check_named(both, 3) == -p->same, "%s, %s: %s", p->path, p->other, error_text());
+    ck_assert_int_eq(!strncmp(error_text(), _i % 2 ? "--data and --json name" : "--json and --data name", 22), p->same);
+    ck_assert_int_eq(names(), 4); /* nothing is left */
+    ck_assert_int_eq(chdir("/"), 0);
 }
 
 /* ---- directories ---- */

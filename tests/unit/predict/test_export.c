@@ -134,16 +134,20 @@ static void read_node(struct reader in, struct node *to)
 static void read_nodes(const char *prefix, int rank)
 {
     static unsigned char bytes[1 << 17];
-    static const char metadata[] = "\x07\x0a\x05"
-                                   "0.0.4";
+    static const char metadata[] = "\x1e\x0a\x05"
+                                   "0.0.4"
+                                   "\x12\x15\x0a\x08"
+                                   "producer"
+                                   "\xea\x01\x08"
+                                   "ddpbench";
     char path[FILES_PATH];
     snprintf(path, sizeof path, "%s/%s.%d.et", directory, prefix, rank);
     FILE *file = fopen(path, "rb");
     ck_assert_msg(file != NULL, "no %s", path);
     struct reader in = {bytes, bytes + fread(bytes, 1, sizeof bytes, file)};
     fclose(file);
-    ck_assert(in.end - in.at > 8 && !memcmp(bytes, metadata, 8));
-    in.at += 8;
+    ck_assert(in.end - in.at > 31 && !memcmp(bytes, metadata, 31));
+    in.at += 31;
     for (nodes = 0; in.at < in.end; nodes++) {
         ck_assert_int_lt(nodes, NODES);
         read_node(read_part(&in), &node[nodes]);
@@ -187,7 +191,7 @@ static const struct {
 /* Exports a kind of plan for two ranks and reads the file of one. */
 static void export_kind(int kind, int rank)
 {
-    ck_assert_int_eq(export_chakra("x", directory, kinds[kind].name, &compute, &kinds[kind].plan, 2), 0);
+    ck_assert_int_eq(export_chakra("x", directory, kinds[kind].name, &compute, &kinds[kind].plan, 2, 1), 0);
     read_nodes(kinds[kind].name, rank);
 }
 
@@ -273,7 +277,7 @@ TEST(sums_are_exact)
     }
     const struct replay_compute short_step = {0.4 * US, 0.4 * (BUCKETS + 1) * US, 0, 0, final, BUCKETS};
     const struct replay_plan plan = {many, BUCKETS, 0, 0, 0, 1};
-    ck_assert_int_eq(export_chakra("x", directory, "many", &short_step, &plan, 1), 0);
+    ck_assert_int_eq(export_chakra("x", directory, "many", &short_step, &plan, 1, 1), 0);
     read_nodes("many", 0);
     ck_assert_int_eq(nodes, 2 * BUCKETS + 4);
     for (int i = 0; i < nodes; i++) {
@@ -301,27 +305,44 @@ TEST(a_file_that_cannot_be_written_is_left_out)
     snprintf(path, sizeof path, "%s/sub/bucketed.1.et", directory);
     ck_assert_int_eq(files_make_directories("x", path), 0); /* a directory in the place of the second file */
     *strrchr(path, '/') = 0;
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3), -1);
+    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3, 1), -1);
     ck_assert_msg(!strncmp(error_text(), "cannot write /", 14), "%s", error_text());
     glob_t found;
     ck_assert_uint_eq(files_find(&found, path, "*"), 2); /* the first file and that directory */
     globfree(&found);
-    strcat(path, "/bucketed.0.et");
+}
+
+/* Files are replaced only if this program exported them: not empty files, traces by other programs, or anything else.
+ */
+TEST(a_file_of_somebody_else_is_kept)
+{
+    static const char *const others[] = {"", "notes",
+                                         "\x07\x0a\x05"
+                                         "0.0.4"};
+    char path[FILES_PATH];
+    snprintf(path, sizeof path, "%s/sub", directory);
+    ck_assert_int_eq(files_make_directories("x", path), 0);
+    for (int writes = 0; writes < 2; writes++)
+        ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 2, writes), 0);
+    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 2, 0), 0);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert_int_eq(files_replace(path, "bucketed.1.et", others[i]), 0);
+        error_clear();
+        ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 2, 0), -1);
+        ck_assert_msg(!strncmp(error_text(), "--chakra /", 10) && strstr(error_text(), "sub/bucketed.1.et: exists"),
+                      "%s", error_text());
+    }
+    memset(path, 'a', sizeof path - 1);
     error_clear();
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3), -1);
-    ck_assert_msg(!strncmp(error_text(), "--chakra /", 10), "%s", error_text());
-    memset(path, 'a', FILES_PATH);
-    path[FILES_PATH] = 0;
-    error_clear();
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3), -1);
+    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3, 0), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "--chakra aaa"));
 }
 
 static int write_kinds(const char *to)
 {
-    int status = 0;
+    int status = files_make_directories("directory", to);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        status |= export_chakra("directory", to, kinds[i].name, &compute, &kinds[i].plan, 2);
+        status |= export_chakra("directory", to, kinds[i].name, &compute, &kinds[i].plan, 2, 1);
     error_print();
     return status != 0;
 }
