@@ -96,7 +96,8 @@ enum waiting reexec_waiting(long ranks, long threads, int cpus, int launcher_cpu
     long sharing = cpus < launcher_cpus ? 1 : ranks; /* a rank bound to its own CPUs does not share them */
     if (cpus <= 0 || ranks <= 0)
         return WAIT_SPINNING;
-    long own = (long)fmin((double)(cpus / sharing), quota / (double)ranks), team = threads ? threads : own;
+    long of_cpus = cpus / sharing, own = (long)fmin((double)of_cpus, quota / (double)ranks);
+    long team = threads ? threads : own;
     return team <= 1 ? WAIT_SPINNING : team > own ? WAIT_SLEEPING : WAIT_SPINNING_BRIEFLY;
 }
 

@@ -194,6 +194,23 @@ static const struct form forms[FORMS] = {[FORM_JSON] = {"json", "{\"title\":\"" 
                                          [FORM_HTML] = {"html", "<title>" TITLE, print_html},
                                          [FORM_CSV] = {"csv", "implementation,ranks,", prediction_print_csv}};
 
+/* Checks the files of a point, or writes them. Returns 0; or -1, reported. */
+static int export_point(const struct predict_options *o, const struct points_model *model, const struct point *p,
+                        int writes)
+{
+    struct replay_plan plan;
+    struct replay_compute compute;
+    char prefix[200];
+    snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
+    for (char *colon = prefix; (colon = strchr(colon, ':'));)
+        *colon = '_';
+    points_plan(model, p, &plan, &compute);
+    int status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, writes);
+    free(plan.bucket);
+    free(compute.ready);
+    return status;
+}
+
 /* Checks all files of --export-chakra, and then writes them. Returns 0; or -1, reported. */
 static int export_points(const struct predict_options *o, const struct prediction *all)
 {
@@ -211,20 +228,9 @@ static int export_points(const struct predict_options *o, const struct predictio
                             "--ranks, --implementations or --bucket-size-mb",
                             files, MOST_FILES);
     status = files_make_directories("export-chakra", o->chakra);
-    for (size_t i = 0; i < 2 * all->groups * all->n && !status; i++) { /* all files are checked before one is written */
-        int writes = i >= all->groups * all->n;
-        const struct point *p = &all->point[i % (all->groups * all->n)];
-        struct replay_plan plan;
-        struct replay_compute compute;
-        char prefix[200];
-        snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
-        for (char *colon = prefix; (colon = strchr(colon, ':'));)
-            *colon = '_';
-        points_plan(&all->model, p, &plan, &compute);
-        status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, writes);
-        free(plan.bucket);
-        free(compute.ready);
-    }
+    for (int writes = 0; writes < 2; writes++) /* all files are checked before one is written */
+        for (size_t i = 0; i < all->groups * all->n && !status; i++)
+            status = export_point(o, &all->model, &all->point[i], writes);
     document_add_paragraph(all->document, "%zu Chakra execution traces are in %s.", files, o->chakra);
     return status;
 }
