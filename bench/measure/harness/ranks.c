@@ -15,6 +15,7 @@ struct rank_record {
     struct host_facts host;
     int machine;
     struct facts facts;
+    cJSON *json; /* on rank 0, the facts as an object, which run.json owns */
 };
 
 static void list_facts(struct facts *facts, const struct harness *h)
@@ -50,7 +51,7 @@ static cJSON *facts_json(struct facts *facts)
 }
 
 /* If a fact differs between the ranks, adds its values in words to the list and returns 1; otherwise returns 0. */
-static int add_difference(cJSON *list, cJSON *const *facts, int ranks, const char *name)
+static int add_difference(cJSON *list, const struct rank_record *of, int ranks, const char *name)
 {
     enum { SHOWN = 3 };
     const char *value[SHOWN];
@@ -58,7 +59,7 @@ static int add_difference(cJSON *list, cJSON *const *facts, int ranks, const cha
     char *text = NULL;
     size_t length = 0;
     for (int r = 0; r < ranks; r++) {
-        const char *its = json_string(facts[r], name);
+        const char *its = json_string(of[r].json, name);
         int i = 0;
         while (i < values && strcmp(value[i], its) != 0)
             i++;
@@ -90,23 +91,23 @@ static int add_difference(cJSON *list, cJSON *const *facts, int ranks, const cha
 
 /* Returns a list of the facts that differ, in words. A rank that lacks one gets it as null; variables of the
  * environment that do not differ are deleted. */
-static cJSON *find_differences(cJSON *const *facts, int ranks)
+static cJSON *find_differences(const struct rank_record *of, int ranks)
 {
     cJSON *list = cJSON_CreateArray(), *names = cJSON_CreateObject(), *fact;
     for (int r = 0; r < ranks; r++)
-        cJSON_ArrayForEach(fact, facts[r])
+        cJSON_ArrayForEach(fact, of[r].json)
         {
             if (!cJSON_HasObjectItem(names, fact->string))
                 cJSON_AddNullToObject(names, fact->string);
         }
     cJSON_ArrayForEach(fact, names)
     {
-        int differs = add_difference(list, facts, ranks, fact->string);
+        int differs = add_difference(list, of, ranks, fact->string);
         for (int r = 0; r < ranks; r++)
-            if (differs && !cJSON_HasObjectItem(facts[r], fact->string))
-                cJSON_AddNullToObject(facts[r], fact->string);
+            if (differs && !cJSON_HasObjectItem(of[r].json, fact->string))
+                cJSON_AddNullToObject(of[r].json, fact->string);
             else if (!differs && *fact->string == '$')
-                cJSON_DeleteItemFromObjectCaseSensitive(facts[r], fact->string);
+                cJSON_DeleteItemFromObjectCaseSensitive(of[r].json, fact->string);
     }
     cJSON_Delete(names);
     return list;
@@ -133,7 +134,7 @@ cJSON *harness_find_ranks(const struct harness *h)
 {
     int size = h->job->size;
     struct rank_record *mine = allocate(1, sizeof *mine), *all = allocate((size_t)size, sizeof *all);
-    cJSON *json = cJSON_CreateObject(), **facts = allocate((size_t)size, sizeof *facts);
+    cJSON *json = cJSON_CreateObject();
     cJSON *ranks = cJSON_AddArrayToObject(json, "ranks"), *hosts = cJSON_AddObjectToObject(json, "hosts");
     mine->host = h->host;
     mine->machine = h->job->machine;
@@ -146,11 +147,10 @@ cJSON *harness_find_ranks(const struct harness *h)
         cJSON_AddNumberToObject(rank, "machine", all[r].machine); /* hosts that are containers may share a machine */
         json_add_text(rank, "binding", all[r].host.binding);
         json_add_number(rank, "cpu_quota", all[r].host.cpu_quota); /* null: none */
-        cJSON_AddItemToObject(rank, "facts", facts[r] = facts_json(&all[r].facts));
+        cJSON_AddItemToObject(rank, "facts", all[r].json = facts_json(&all[r].facts));
         add_host(hosts, &all[r].host);
     }
-    cJSON_AddItemToObject(json, "rank_differences", find_differences(facts, h->job->rank ? 0 : size));
-    free(facts);
+    cJSON_AddItemToObject(json, "rank_differences", find_differences(all, h->job->rank ? 0 : size));
     free(all);
     free(mine);
     return json;
