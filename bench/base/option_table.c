@@ -359,14 +359,14 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
     struct option_row *row = &table->row[number];
     const struct option *o = row->option;
     int is_flag = o->kind->value == VALUE_FLAG;
-    if (row->given && !o->repeats) /* neither value may win in silence */
-        return error_report("--%s is given twice; give it once", o->name);
     if (is_flag && value)
         return error_report("--%s takes no value", o->name);
     if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* value is the next word: --label x */
         value = argv[*i];
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);
+    if (row->given && !o->repeats) /* neither value may win in silence */
+        return error_report("--%s is given twice; give it once", o->name);
     row->given = 1;
     row->text = value;
     return o->kind->parse(o, value, field_of(table, row));

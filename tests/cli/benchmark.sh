@@ -98,7 +98,8 @@ said_in_order() {
 # first OPTION...: runs one rank with stdout and stderr in one file, `said`, which keeps their order.
 first() {
     status=0 out=$temporary/out$((++runs))
-    timeout 100 "$program" --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@" >said 2>&1 </dev/null || status=$?
+    latest --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@"
+    timeout 100 "$program" "${latest[@]}" >said 2>&1 </dev/null || status=$?
 }
 
 first

@@ -103,7 +103,12 @@ ranks=\$1
 shift
 case "\$*" in *,ddp_flat\ *)
     [ ! -e "\$temporary/broken" ] || { echo "slow: broken" >&2; exit 3; }
-    [ ! -e "\$temporary/hours" ] || set -- "\$@" --rounds 1000000 ;;
+    [ ! -e "\$temporary/hours" ] || for word; do
+        shift
+        [ "\$before" != --rounds ] || word=1000000
+        set -- "\$@" "\$word"
+        before=\$word
+    done ;;
 esac
 exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
 END

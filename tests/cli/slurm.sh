@@ -278,7 +278,9 @@ check 0 "cancel a second time finds no job" 'none of the jobs waits or runs'
 # by then, and must not be repeated.
 mkdir -p dying && cp conf dying/slurm.conf
 : >held
-printf '%s\n' '#!/bin/sh' "case \" \$* \" in *' --profile '*) [ ! -e $(quote_words "$PWD/held") ] || set -- \"\$@\" --rounds 1000000 ;; esac" \
+# shellcheck disable=SC2016 # expanded by holds
+printf '%s\n' '#!/bin/sh' "case \" \$* \" in *' --profile '*) [ ! -e $(quote_words "$PWD/held") ] || for word; do shift;" \
+    '[ "$before" != --rounds ] || word=1000000; set -- "$@" "$word"; before=$word; done ;; esac' \
     "exec $(quote_words "$program") \"\$@\"" >holds && chmod +x holds
 jobs submit dying --nodes 2 --requeue --no-analyze --program "$PWD/holds" -- "${slow[@]}"
 profiles() { compgen -G 'dying/2node/run_*/profile/*/run.json'; }

@@ -103,7 +103,12 @@ cat >slow <<END
 ranks=\$1
 shift
 case "\$*" in *\ ddp_flat\ --rounds\ 2\ *)
-    [ ! -e "\$temporary/hours" ] || set -- "\$@" --rounds 1000000 ;;
+    [ ! -e "\$temporary/hours" ] || for word; do
+        shift
+        [ "\$before" != --rounds ] || word=1000000
+        set -- "\$@" "\$word"
+        before=\$word
+    done ;;
 esac
 exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
 END
