@@ -13,7 +13,6 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
     --steps-per-block 2)
 runs=0
 
-limit=100 # the limit of `try`, in seconds
 # launch RANKS OPTION...: runs the program at small sizes, with stderr in `said` and stdout in `printed`; sets `status`.
 # Each rank adds its own status to `statuses` and waits for the others, because Open MPI kills all ranks when one fails.
 launch() {
@@ -97,7 +96,7 @@ said_in_order() {
 # first OPTION...: runs one rank with stdout and stderr in one file, `said`, which keeps their order.
 first() {
     status=0 out=$temporary/out$((++runs))
-    timeout 100 "$program" --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@" >said 2>&1 </dev/null || status=$?
+    timeout "$limit" "$program" --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@" >said 2>&1 </dev/null || status=$?
 }
 
 first
@@ -412,7 +411,7 @@ unshare=(unshare --mount)
 [ "$(id -u)" = 0 ] || unshare+=(--map-root-user)
 if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
     status=0
-    timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" \
+    timeout --kill-after=5 "$limit" "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" \
         --rounds 1000 --output "$temporary/disk/run" >printed 2>said </dev/null || status=$?
     # Expects an error line for the block that did not fit, and perhaps one for the summary, which does not fit either.
     lines=$(grep -c '^ddpbench: ' said || true)

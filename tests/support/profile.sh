@@ -29,7 +29,7 @@ profile() {
     implementation=$2
     shift 2
     runs=$((runs + 1)) out=$temporary/out$runs status=0
-    timeout --kill-after=5 100 "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --rounds 0 \
+    timeout --kill-after=5 "$limit" "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --rounds 0 \
         --profile-implementation "$implementation" --profile-output-dir "$out" "$@" >printed 2>said </dev/null || status=$?
 }
 
