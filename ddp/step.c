@@ -41,8 +41,8 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
 }
 
 /* Ends the current phase and begins or resumes another one (PHASES: none) with a single stamp of the device, so that
- * there is no gap between phases. The wait for a core is at most the phase: it is read just after the stamp, so that a
- * switch between the two counts for the phase that ends. */
+ * there is no gap between phases. The wait for a core is read after the stamp and may have begun after it: what exceeds
+ * the phase is left out. */
 static void switch_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;

@@ -30,7 +30,7 @@ only=${gpu:+gpu}${mpi:+mpi}${cpu:+cpu}${rest:+rest}
 [ -z "$long" ] || export TEST_LONG=1
 cd "$(dirname "$0")/.."
 
-limit_seconds=600 # time limit of a program; on busy cores a program takes several times as long as usual
+limit_seconds=1500 # time limit of a program; on busy cores a program takes several times as long as usual
 find_mpirun
 export OMP_WAIT_POLICY=passive # on busy cores, spinning threads make others wait for whole time slices
 export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins leak memory; another MPI may install them, and MPICH loads them

@@ -15,7 +15,7 @@ measure() {
     rm -rf out
     status=0
     [[ " $* " == *" --overlap "* ]] || set -- --blocking yield "$@" # --overlap refuses --blocking
-    timeout 60 "${mpirun[@]}" -n "$ranks" "$program" allreduce --output out "$@" >printed 2>said </dev/null || status=$?
+    timeout "$limit" "${mpirun[@]}" -n "$ranks" "$program" allreduce --output out "$@" >printed 2>said </dev/null || status=$?
 }
 
 # expect WORDS CONDITION...: checks that the last command ended with status 0 and that the condition, a command, succeeds.
@@ -106,12 +106,12 @@ expect "compare judges only the time" equal "$(awk -F, 'FNR > 1 && $11 == 1 { pr
 
 status=0
 rm -rf out
-timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 --output out >printed 2>said </dev/null || status=$?
+timeout "$limit" "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 --output out >printed 2>said </dev/null || status=$?
 expect "blocking calls (the default) produce no wrong element" equal "$(values wrong_elements)" 0
 expect "summary.json names blocking calls" grep -q ', blocking calls' out/summary.json
 mv out blocking
 status=0
-timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 -z 0 --output out >printed 2>said </dev/null || status=$?
+timeout "$limit" "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 -z 0 --output out >printed 2>said </dev/null || status=$?
 expect "summary.json names queued calls" grep -q ', queued calls' out/summary.json
 "$program" compare --metrics time blocking out >said 2>&1 && status=1 || status=0
 expect "compare refuses blocking against queued calls" grep -q 'blocking: baseline blocking calls, candidate queued calls' said
@@ -181,7 +181,7 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     chmod +x as_host
     status=0
     rm -rf out
-    timeout 60 "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
+    timeout "$limit" "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
         --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
     expect "between hosts, the largest size of each placement is compared with the nominal rate" equal \
         "$(texts out/summary.json | grep -c '^float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than a link can carry: ')" 2
@@ -243,7 +243,7 @@ expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 begin() {
     rm -rf hang
     took=$SECONDS
-    timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -c 0 --output "$temporary/hang" "$@" \
+    timeout --kill-after=5 "$limit" "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -c 0 --output "$temporary/hang" "$@" \
         >printed 2>said </dev/null &
     job=$!
     wait_until ranks_run || true

@@ -294,7 +294,7 @@ call() {
     word=${field[2]-}
     [[ $word != DDPBENCH_* ]] || launch+=(env "$word")
     [[ $word != DDPBENCH_* ]] || unset 'field[2]'
-    (ulimit -t 5 && exec timeout --kill-after=1 60 "${launch[@]}" "$program" "${field[@]:2}") >../"$2.out" 2>../"$2.err" </dev/null ||
+    (ulimit -t 5 && exec timeout --kill-after=1 "$limit" "${launch[@]}" "$program" "${field[@]:2}") >../"$2.out" 2>../"$2.err" </dev/null ||
         status=$?
     mapfile -t said <../"$2.err"
     case $status in 1 | 2) ;; *) wrong+="status $status; " ;; esac

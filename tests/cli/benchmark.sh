@@ -13,7 +13,6 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
     --steps-per-block 2)
 runs=0
 
-limit=100 # the limit of `try`, in seconds
 # launch RANKS OPTION...: runs the program at small sizes, with stderr in `said` and stdout in `printed`; sets `status`.
 # Each rank adds its own status to `statuses` and waits for the others, because Open MPI kills all ranks when one fails.
 launch() {
@@ -99,7 +98,7 @@ said_in_order() {
 first() {
     status=0 out=$temporary/out$((++runs))
     latest --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@"
-    timeout 100 "$program" "${latest[@]}" >said 2>&1 </dev/null || status=$?
+    timeout "$limit" "$program" "${latest[@]}" >said 2>&1 </dev/null || status=$?
 }
 
 first
@@ -417,7 +416,7 @@ unshare=(unshare --mount)
 if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
     status=0
     latest "${tiny[@]}" --rounds 1000 --output "$temporary/disk/run"
-    timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
+    timeout --kill-after=5 "$limit" "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
     # Expects an error line for the block that did not fit, and perhaps one for the summary, which does not fit either.
     lines=$(grep -c '^ddpbench: ' said || true)
     [ "$status" = 1 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&

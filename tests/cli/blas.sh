@@ -37,7 +37,7 @@ train crowded -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many
 is "more threads than CPUs: waiting threads sleep (OMP_WAIT_POLICY=passive)" "$(fact crowded OMP_WAIT_POLICY)" passive
 # The program restarts itself to set OMP_WAIT_POLICY; ps, pgrep, debuggers and profilers must see the same process.
 # shellcheck disable=SC2016 # expanded by sh
-OMP_NUM_THREADS=$too_many timeout 100 sh -c 'echo $$ >process; exec "$@"' sh "$program" --device cpu --d-model 32 --num-layers 1 \
+OMP_NUM_THREADS=$too_many timeout "$limit" sh -c 'echo $$ >process; exec "$@"' sh "$program" --device cpu --d-model 32 --num-layers 1 \
     --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256 --implementations none --rounds 1000000 \
     --output named >printed 2>said &
 run=$!

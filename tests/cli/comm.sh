@@ -66,7 +66,6 @@ process_of() {
     return 1
 }
 
-limit=100 # time limit of a run in seconds, also for `try`
 # stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: starts two ranks with --timeout TIMEOUT, stops rank 1 once CONDITION
 # succeeds, and sends SIGNAL to rank 1 after SECONDS. Sets `waited` to the seconds from the stop to the end of the run.
 stop_rank() {

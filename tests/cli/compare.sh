@@ -14,7 +14,7 @@ tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --
 expect() {
     local wanted=$1 pattern=$2 words=$3 status=0 why='' where=printed lines
     shift 3
-    timeout 60 "$program" compare "$@" >printed 2>said </dev/null || status=$?
+    timeout "$limit" "$program" compare "$@" >printed 2>said </dev/null || status=$?
     case $wanted in 1 | 2) where=said ;; esac
     [ "$status" = "$wanted" ] || why+=", status $status and not $wanted"
     grep -qE -- "$pattern" "$where" || why+=", no '$pattern'"
@@ -359,7 +359,7 @@ xml_has "--junit: a name that contains markup is escaped" out.xml "$each" '.*; <
 
 fails() {
     local status=0
-    timeout 60 "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
+    timeout "$limit" "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
     [ "$status" = 1 ] && grep -qE "^ddpbench: $1" said && [ "$(wc -l <said)" = 1 ] && good=0 || good=1
     result "$good" "refused: $2"
 }

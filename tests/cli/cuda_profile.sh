@@ -10,7 +10,6 @@ set -euo pipefail
 [ -n "${REAL_GPU:-}" ] || program=$build/emulated/ddpbench
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 command -v python3 >/dev/null || { echo "skip - profiles on GPUs: no python3 here"; exit 0; }
-limit=120
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # libraries of MPI leak memory
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 64 --num-epochs 5
     --warmup-epochs 2 --rounds 0 --device cuda --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.015)

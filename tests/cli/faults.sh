@@ -34,7 +34,7 @@ of() {
 # after HOW: prints what is wrong after a run in which a call failed by HOW.
 after() {
     local files
-    ended_by_itself || echo "does not end within ${limit:-60} s"
+    ended_by_itself || echo "does not end within $limit s"
     if [ "$1" = EINTR ]; then
         [ "$status" = 0 ] || [ "$kind $status" = 'compare 4' ] || echo "status $status of a call that was only interrupted: $(cat said)" # 4: unseen
     else
@@ -179,7 +179,7 @@ succeeds "SIGTERM during the writing of traces still writes a summary" test -s o
 # limited LIMIT VALUE OPTION...: runs the program under the resource limit `ulimit LIMIT VALUE`.
 limited() {
     rm -rf outcome
-    limit=200 try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
+    try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
 }
 limited -f 16384 "${long[@]}"
 check 1 "a limit on the file size ends the run with an error" \
@@ -243,7 +243,7 @@ done
 
 # ---- interference by other processes ----
 
-timeout 60 "$program" "${long[@]}" --implementations none --output shared >printed 2>&1 &
+timeout "$limit" "$program" "${long[@]}" --implementations none --output shared >printed 2>&1 &
 run=$!
 wait_until [ -s shared/rank_0_metrics.jsonl ] || true
 try "$program" "${tiny[@]}" --implementations none --output shared
@@ -254,7 +254,7 @@ succeeds "the files of the active run are valid" valid shared/*.json
 
 for how in "rm -r shared2" "mv shared2 moved"; do
     rm -rf shared2
-    timeout 60 "$program" "${long[@]}" --implementations none --output shared2 >printed 2>said &
+    timeout "$limit" "$program" "${long[@]}" --implementations none --output shared2 >printed 2>said &
     run=$!
     wait_until [ -s shared2/rank_0_metrics.jsonl ] || true
     # shellcheck disable=SC2086 # splits how into words
@@ -293,7 +293,7 @@ for call in --help --version "report --help" "report saved" "report saved --json
     "allreduce --device cpu --sizes 8" "${tiny[*]} --implementations none"; do
     status=0
     # shellcheck disable=SC2086 # splits the call into words
-    timeout 60 "$program" $call >/dev/full 2>said || status=$?
+    timeout "$limit" "$program" $call >/dev/full 2>said || status=$?
     check 1 "stdout is full: ${call:0:30}: error" '^ddpbench: cannot write to the standard output: '
     is "stdout is full: ${call:0:30}: one error line" "$(grep -c '^ddpbench: ' said)" 1
 done

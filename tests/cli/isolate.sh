@@ -98,7 +98,7 @@ is "an odd number of ranks: the exit status is that of the answer" "$status" "$(
 slow() {
     local to=(${2:+SLOW_SENDS_TO=$2})
     rm -rf out
-    limit=300 try env LD_PRELOAD="slow_sends.so:${LD_PRELOAD:-}" SLOW_SENDS_ALL_MS=10 SLOW_SENDS_RANK="$1" SLOW_SENDS_MS=30 "${to[@]}" \
+    try env LD_PRELOAD="slow_sends.so:${LD_PRELOAD:-}" SLOW_SENDS_ALL_MS=10 SLOW_SENDS_RANK="$1" SLOW_SENDS_MS=30 "${to[@]}" \
         "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --max-minutes 0.75 \
         --output out --junit junit.xml
 }

@@ -82,7 +82,6 @@ rm -rf out tree/blind
 echo sends 4 >tree/extra
 proof 1 "it fails if isolate finds what is not planted" '^ +5 none +3 +0 +0 +3 '
 rm -rf out tree/extra tree/done
-limit=20
 : >tree/hangs
 interrupt TERM tree/reached tree/launch/isolate_check.sh --nodes 4 --seeds 3 --kinds none --output out
 is "SIGTERM ends it, and removes its lab" "$status $(tail -n 1 tree/done)" "143 down"

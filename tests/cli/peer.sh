@@ -18,9 +18,6 @@ if ! "$python" -c "$needed" 2>/dev/null; then
     exit 0
 fi
 export CUDA_VISIBLE_DEVICES='' # tests the CPU only
-# used by try in cli.sh:
-# shellcheck disable=SC2034
-limit=120
 peer=$root/bench/peers/torch_ddp.py
 agrees=$root/tests/consumers/peer_agrees.py
 cat "$root"/README.md "$root"/Makefile "$root"/ddp/*.c >text

@@ -103,11 +103,11 @@ check 1 "refused: a file that is not predict's" '^ddpbench: --json p.json'
 # ---- real runs ----
 
 tiny=(--device cpu --d-model 32 --num-layers 2 --num-heads 2 --d-ff 64 --context-length 16 --batch-size 4 --vocab-size 256)
-limit=120 try "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 6 --steps-per-block 2 --attainable \
+try "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 6 --steps-per-block 2 --attainable \
     --implementations none,ddp,ddp_bucketed,ddp_sharded,ddp_individual_v2 --wire-dtype fp32,bf16 --bucket-size-mb 0.02,0.05 --output run
 is "a run with --attainable succeeds" "$status" 0
 for kind in all_reduce reduce_scatter all_gather; do
-    limit=120 try "${mpirun[@]}" -n 2 "$program" allreduce --collective $kind -b 256 -e 512K -f 4 --iters 5 --output sweep/$kind
+    try "${mpirun[@]}" -n 2 "$program" allreduce --collective $kind -b 256 -e 512K -f 4 --iters 5 --output sweep/$kind
     is "a sweep of $kind succeeds" "$status" 0
 done
 links=sweep/all_reduce,sweep/reduce_scatter,sweep/all_gather

@@ -33,7 +33,7 @@ with_python "released gradients of two micro-batches: every figure agrees with t
 
 # ---- several profiles in one run ----
 
-profile 2 all --rounds 7 --steps-per-block 2 --bucket-size-mb 0.02,0.05 --update-in-backward --profile-ranks 0,1
+profile 2 all --rounds 7 --steps-per-block 1 --bucket-size-mb 0.02,0.05 --update-in-backward --profile-ranks 0,1
 [ "$status" = 0 ] && valid "$out"/comparison/*.json "$out"/comparison/all_ranks/*.json "$out"/*/*/*.json >>said && good=0 || good=1
 result "$good" "--profile-implementation all with two bucket sizes and --update-in-backward leaves valid files (status $status)"
 with_python "--profile-implementation all: profiles, joint trace and comparison agree with traces and metrics" together

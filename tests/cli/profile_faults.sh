@@ -84,7 +84,7 @@ done
 # refused WORDS PATTERN DIRECTORY: checks that a profile in DIRECTORY ends with status 1 and one error line before the first step.
 refused() {
     status=0
-    timeout 60 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --profile-output-dir "$3" >printed 2>said </dev/null || status=$?
+    timeout "$limit" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --profile-output-dir "$3" >printed 2>said </dev/null || status=$?
     [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -q "^ddpbench: .*$2" said && [ ! -s printed ] &&
         good=0 || good=1
     result "$good" "$1 (status $status)"

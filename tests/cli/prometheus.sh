@@ -58,7 +58,7 @@ table() { [ "$(wc -l <"$1/metrics.csv")" = $(($(wc -l <"$1/rank_0_metrics.jsonl"
 # ---- the benchmark, during and after the run ----
 
 latest "${tiny[@]}" "${slow[@]}" --rounds 90
-limit=300 start_ranks filed 2 "$program" "${latest[@]}" --label a-label --prometheus filed.prom --output "$temporary/filed"
+start_ranks filed 2 "$program" "${latest[@]}" --label a-label --prometheus filed.prom --output "$temporary/filed"
 wait_until grep -q ddpbench_result_step_seconds filed.prom || true
 cp filed.prom during
 succeeds "the file has a current run's progress" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \
@@ -145,7 +145,7 @@ is "refused runs do not change the file of --prometheus" "$(cat mine.prom)" mine
 
 # ---- interrupted profiles ----
 
-limit=300 start_ranks stopped 2 "$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 100000 --rounds 0 \
+start_ranks stopped 2 "$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 100000 --rounds 0 \
     --inject-delay 'rank=0,ms=20,phase=forward_pass' --profile-output-dir "$temporary/stopped"
 wait_until [ -e stopped/ddp_rank_1_trace.json ] || true
 for pid in $(left_over stopped); do

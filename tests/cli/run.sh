@@ -324,7 +324,7 @@ else
         wait_until [ -s keys/rank_1_metrics.jsonl ] || true
         printf '\003'
         gone keys >left
-    } | SHELL=$(command -v bash) timeout 200 script -qec "$command" /dev/null >said 2>&1 || status=$?
+    } | SHELL=$(command -v bash) timeout "$limit" script -qec "$command" /dev/null >said 2>&1 || status=$?
     is "Ctrl-C on a terminal ends the run with status 130" "$status $(cat left)" "130 "
 fi
 

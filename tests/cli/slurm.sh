@@ -30,7 +30,6 @@ in_lab() { "$lab" run "$@"; }
 # jobs COMMAND DIR [WORD...]: runs slurm.sh in the lab.
 jobs() { try "$lab" run "$slurm" "$1" --output "$2" --program "$program" "${@:3}"; }
 
-limit=200 # time limit of `try` in seconds; long, because jobs wait for each other
 tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 2
     --max-bytes 4K --step-factor 8 --iters 5 --warmup-iters 1)
 # Options of runs that mostly sleep, so that they can be interrupted while they run.

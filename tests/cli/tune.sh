@@ -54,7 +54,7 @@ succeeds "report lists the plan" grep -qF " $plan ${plan#*:} " <(tr -s ' ' <prin
 
 # ---- time limit ----
 
-limit=120 try "${run[@]}" "$delayed" 10000 0.353 0 "${tiny[@]}" --max-minutes 0.001 --output short
+try "${run[@]}" "$delayed" 10000 0.353 0 "${tiny[@]}" --max-minutes 0.001 --output short
 is "a search with a very short time limit succeeds" "$status" 0
 is "a search with a very short time limit makes one round" "$(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' short/summary.json | tr '\n' ' ')" "1 1 "
 succeeds "a search reports that the time limit was reached" grep -qE '^Time limit reached, after .*, 1 round, before the final rounds; no verdict[.]$' printed

@@ -30,7 +30,7 @@ profile() {
     shift 2
     runs=$((runs + 1)) out=$temporary/out$runs status=0
     latest "${tiny[@]}" --rounds 0 --profile-implementation "$implementation" --profile-output-dir "$out" "$@"
-    timeout --kill-after=5 100 "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
+    timeout --kill-after=5 "$limit" "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
 }
 
 agrees() { "$python" "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
