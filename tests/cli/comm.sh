@@ -111,7 +111,8 @@ is "no stopped rank is left" "$(gone out)" ''
 for ranks in rank all; do
     again
     hang=("${fault[@]}" "FAULT_HANG=$ranks")
-    try "${hang[@]}" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 2 --output "$PWD/out"
+    latest "${tiny[@]}" --rounds 2 --output "$PWD/out"
+    try "${hang[@]}" "${mpirun[@]}" -n 2 "$program" "${latest[@]}"
     is "MPI_Finalize hangs ($ranks): status and results are the run's own, and the launcher takes it for a success" \
         "$status $(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' out/summary.json | paste -sd ' ') $(gone out) $(cat printed said | grep -ciE 'bad termination|improperly')" "0 2 2  0"
     is "MPI_Finalize hangs ($ranks): no rank is killed" "$(grep -cxF 'faults.c: _exit(0)' said)" 2

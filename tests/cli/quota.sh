@@ -28,7 +28,7 @@ if [ ! -d "$group" ]; then
 fi
 
 # shellcheck disable=SC2016 # expanded by sh
-limit=300 try sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "${mpirun[@]}" -n 2 "$program" --device cpu \
+try sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "${mpirun[@]}" -n 2 "$program" --device cpu \
     --d-model 64 --num-layers 2 --num-heads 2 --d-ff 128 --context-length 64 --batch-size 4 --vocab-size 256 --rounds 6 --implementations none,ddp --output run
 is "two ranks run within a quota of 0.1 CPUs" "$status" 0
 is "run.json has the quota of both ranks, and their cores" "$(sed -nE 's/^.*"(cpu_quota|cores_per_rank|cpu_quota_per_rank)":[[:space:]]*([0-9.]+),?$/\2/p' \
