@@ -388,10 +388,10 @@ lab_down() {
 # are valid. COMMAND is a command of the program, or ''. The options may name a device in place of DEVICE. Measures
 # nothing, so this machine may lack the device.
 dry_run_error() {
-    local output status=0 device=(--device "$2")
-    [[ " ${*:4} " != *\ --device[\ =]* ]] || device=()
+    local output status=0 on=(--device "$2")
+    [[ " ${*:4} " != *\ --device[\ =]* ]] || on=()
     # shellcheck disable=SC2154 # the scripts set $program
-    output=$("$program" ${3:+"$3"} "${device[@]}" "${@:4}" --dry-run "$1" 2>&1 </dev/null) || status=$?
+    output=$("$program" ${3:+"$3"} "${on[@]}" "${@:4}" --dry-run "$1" 2>&1 </dev/null) || status=$?
     [ $status = 0 ] || sed -n 's/^ddpbench: //p' <<<"$output" | sed -n '$p' | grep -a . ||
         echo "$program --dry-run ends with status $status: $output"
 }

@@ -31,7 +31,7 @@ fi
 try sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "${mpirun[@]}" -n 2 "$program" --device cpu \
     --d-model 64 --num-layers 2 --num-heads 2 --d-ff 128 --context-length 64 --batch-size 4 --vocab-size 256 --rounds 6 --implementations none,ddp --output run
 is "two ranks run within a quota of 0.1 CPUs" "$status" 0
-is "run.json has the quota of both ranks, and their cores" "$(sed -nE 's/^.*"(cpu_quota|cores_per_rank|cpu_quota_per_rank)":[[:space:]]*([0-9.]+),?$/\2/p' \
+is "run.json has the quota of both ranks, and their cores" "$(sed -nE 's/^.*"(CPU quota|cores_per_rank|cpu_quota_per_rank)":[[:space:]]*"?([0-9.]+)( CPUs")?,?$/\2/p' \
     run/run.json | paste -sd ' ')" '0.05 0.05 0.1 0.1'
 succeeds "a warning has the quota" grep -q 'Warning: a CPU quota .* limits rank 0 to 0[.]05 of its [0-9.]* logical CPU' <(unwrapped printed)
 succeeds "a warning has the stops" grep -qE 'Warning: the CPU quota stopped .* in [1-9][0-9]* periods, for [0-9]+ ms' <(unwrapped printed)

@@ -56,19 +56,6 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
 
 /* ---- the run ---- */
 
-/* Finds the rank of which a CPU quota takes the most. All ranks call. */
-static void find_limited(struct harness *h)
-{
-    struct cpu_limit mine = {h->job->rank, h->job->cpus, h->job->quota};
-    struct cpu_limit *all = allocate((size_t)h->job->size, sizeof *all);
-    job_gather(h->job, &mine, sizeof mine, all);
-    h->limited = all[0];
-    for (int r = 1; r < h->job->size; r++)
-        if (all[r].quota / all[r].cpus < h->limited.quota / h->limited.cpus)
-            h->limited = all[r];
-    free(all);
-}
-
 int harness_open(struct harness *h, const struct job *job, const struct harness_options *options)
 {
     *h = (struct harness){.job = job,
@@ -80,7 +67,6 @@ int harness_open(struct harness *h, const struct job *job, const struct harness_
     watchdog_doing(job->watchdog, "the set-up");
     h->threads = host_threads(options->device.threads, job->cores);
     host_facts(&h->host);
-    find_limited(h);
     h->comm.core_to_spare = job->cores >= h->threads + 1;
     h->comm.progress.crowded = job->cores < h->threads;
     h->comm.shares_gpu = options->device.share_gpu;
@@ -209,14 +195,14 @@ static void add_differences(const cJSON *differences, cJSON *summary)
 }
 
 /* Adds warnings and the member "cpu_quota". */
-static void add_quota(const struct cpu_limit *limited, const struct control_group_stops *stops, cJSON *summary)
+static void add_quota(const struct job *job, const struct control_group_stops *stops, cJSON *summary)
 {
-    if (limited->quota < limited->cpus)
+    if (job->quota < job->cpus)
         results_add_sentence(summary, "notes",
-                             "Warning: a CPU quota (of a container or another control group) limits rank %d to %.4g of "
+                             "Warning: a CPU quota (of a container or another control group) limits rank 0 to %.4g of "
                              "its %.4g logical CPU%s; it has no more threads than that unless --threads or "
                              "OMP_NUM_THREADS asks for more.",
-                             limited->rank, limited->quota, limited->cpus, limited->cpus == 1 ? "" : "s");
+                             job->quota, job->cpus, job->cpus == 1 ? "" : "s");
     if (stops->periods > 0)
         results_add_sentence(
             summary, "notes",
@@ -238,7 +224,7 @@ void harness_add_findings(const struct harness *h, const char *first, cJSON *sum
                              "include scheduling delays, which differ between ranks.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
     add_differences(cJSON_GetObjectItemCaseSensitive(h->ranks, "rank_differences"), summary);
-    add_quota(&h->limited, &h->other_processes.stops, summary);
+    add_quota(h->job, &h->other_processes.stops, summary);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
     json_add_number(others, "cores", used.share * used.cores);
     json_add_number(others, "machine_cores", used.cores);

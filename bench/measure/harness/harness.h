@@ -49,10 +49,6 @@ struct harness {
     const struct harness_options *options;
     int64_t origin_ns; /* clock_now_ns at the start of the run: time 0 in the run's files */
     int threads;       /* number of threads of this rank on the CPU */
-    struct cpu_limit {
-        int rank;
-        double cpus, quota; /* as in struct job */
-    } limited;              /* the rank with the least quota relative to its CPUs */
     struct host_facts host;
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */
@@ -109,7 +105,7 @@ void harness_add_heading(const struct harness *harness, const char *mode, const 
 /* Returns what other processes used so far. */
 struct busy harness_busy(const struct harness *harness);
 
-/* Adds to a summary warnings if a CPU quota limits a rank or stopped it (and the member "cpu_quota":
+/* Adds to a summary warnings if a CPU quota limits rank 0 or stopped a rank (and the member "cpu_quota":
  * {throttled_periods, throttled_ms}, of the rank with most), or if a rank has more threads than logical CPUs. Adds what
  * other processes did: the member "other_processes": {cores (mean over the run), machine_cores, share (cores /
  * machine_cores, the largest of any machine), seconds}, null where it is not known; if the machine was busy, the

@@ -6,6 +6,7 @@
 #include "ddp/facts.h"
 #include "kernels/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct rank_record {
 static void list_facts(struct facts *facts, const struct harness *h)
 {
     char text[160];
+    const double quota = control_group_cpus("");
     struct blas_facts blas;
     cJSON *environment = provenance_environment(VARIABLES_LIKELY_EQUAL), *variable;
     blas_describe(&blas);
@@ -28,6 +30,8 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_add(facts, "threads", text);
     snprintf(text, sizeof text, "%.4g", h->job->cores);
     facts_add(facts, "logical CPUs of the rank", text);
+    snprintf(text, sizeof text, isfinite(quota) ? "%.4g CPUs" : "none", quota);
+    facts_add(facts, "CPU quota", text);
     facts_add(facts, "BLAS", products_words(&blas, text));
     facts_add(facts, "CPU", h->host.cpu);
     snprintf(text, sizeof text, "%d", h->host.pus);
@@ -50,43 +54,24 @@ static cJSON *facts_json(struct facts *facts)
     return json;
 }
 
-/* If a fact differs between the ranks, adds its values in words to the list and returns 1; otherwise returns 0. */
+/* If a fact of some ranks differs from rank 0's, adds both values in words to the list, and returns how many ranks. */
 static int add_difference(cJSON *list, const struct rank_record *of, int ranks, const char *name)
 {
-    enum { SHOWN = 3 };
-    const char *value[SHOWN];
-    int count[SHOWN] = {0}, first[SHOWN], values = 0, more = 0;
-    char *text = NULL;
-    size_t length = 0;
-    for (int r = 0; r < ranks; r++) {
-        const char *its = json_string(of[r].json, name);
-        int i = 0;
-        while (i < values && strcmp(value[i], its) != 0)
-            i++;
-        if (i == SHOWN) {
-            more++;
-            continue;
+    const char *ours = json_string(of[0].json, name), *its = "";
+    char text[500];
+    int differ = 0, first = 0;
+    for (int r = ranks - 1; r > 0; r--)
+        if (strcmp(json_string(of[r].json, name), ours) != 0) {
+            its = json_string(of[first = r].json, name);
+            differ++;
         }
-        if (i == values) {
-            value[i] = its;
-            first[values++] = r;
-        }
-        count[i]++;
-    }
-    if (values < 2)
-        return 0;
-    FILE *out = text_begin(&text, &length);
-    fprintf(out, "%s: ", name);
-    for (int i = 0; i < values; i++) {
-        fprintf(out, "%s%s on ", i ? ", " : "", *value[i] ? value[i] : "nothing");
-        fprintf(out, count[i] == 1 ? "rank %d" : "%d ranks such as %d", count[i] == 1 ? first[i] : count[i], first[i]);
-    }
-    if (more)
-        fprintf(out, ", other values on %d", more);
-    text_end(out);
-    cJSON_AddItemToArray(list, json_text(text));
-    free(text);
-    return 1;
+    int n = snprintf(text, sizeof text, "%.80s: %.150s on rank 0, %.150s on rank %d", name, *ours ? ours : "nothing",
+                     *its ? its : "nothing", first);
+    if (differ > 1)
+        snprintf(text + n, sizeof text - (size_t)n, " (%d ranks are not as rank 0)", differ);
+    if (differ)
+        cJSON_AddItemToArray(list, json_text(text));
+    return differ;
 }
 
 /* Returns a list of the facts that differ, in words. A rank that lacks one gets it as null; variables of the
@@ -102,11 +87,11 @@ static cJSON *find_differences(const struct rank_record *of, int ranks)
         }
     cJSON_ArrayForEach(fact, names)
     {
-        int differs = add_difference(list, of, ranks, fact->string);
+        int differ = add_difference(list, of, ranks, fact->string);
         for (int r = 0; r < ranks; r++)
-            if (differs && !cJSON_HasObjectItem(of[r].json, fact->string))
+            if (differ && !cJSON_HasObjectItem(of[r].json, fact->string))
                 cJSON_AddNullToObject(of[r].json, fact->string);
-            else if (!differs && *fact->string == '$')
+            else if (!differ && *fact->string == '$')
                 cJSON_DeleteItemFromObjectCaseSensitive(of[r].json, fact->string);
     }
     cJSON_Delete(names);
@@ -117,6 +102,7 @@ static void add_host(cJSON *hosts, const struct host_facts *host)
 {
     char name[HOST_TEXT];
     snprintf(name, sizeof name, "%s", host->name);
+    text_make_utf8(name); /* as json_print does, which could make two names equal */
     if (cJSON_GetObjectItemCaseSensitive(hosts, name))
         return;
     cJSON *facts = cJSON_AddObjectToObject(hosts, name);
@@ -146,7 +132,6 @@ cJSON *harness_find_ranks(const struct harness *h)
         json_add_text(rank, "host", all[r].host.name);
         cJSON_AddNumberToObject(rank, "machine", all[r].machine); /* hosts that are containers may share a machine */
         json_add_text(rank, "binding", all[r].host.binding);
-        json_add_number(rank, "cpu_quota", all[r].host.cpu_quota); /* null: none */
         cJSON_AddItemToObject(rank, "facts", all[r].json = facts_json(&all[r].facts));
         add_host(hosts, &all[r].host);
     }

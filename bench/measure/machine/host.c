@@ -42,7 +42,6 @@ void host_facts(struct host_facts *facts)
         snprintf(facts->kernel, sizeof facts->kernel, "%.40s %.80s", kernel.sysname, kernel.release);
     size_t kib;
     facts->memory_bytes = scan_line("/proc/meminfo", "MemTotal: %zu kB", &kib) ? kib * 1024 : 0;
-    facts->cpu_quota = control_group_cpus("");
 
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology))

@@ -23,7 +23,6 @@ struct host_facts {
     char cpu[HOST_TEXT];     /* model name of the processor */
     char kernel[HOST_TEXT];  /* operating system and release */
     char binding[HOST_TEXT]; /* the CPUs this rank may run on, as a list such as 0-3,8 */
-    double cpu_quota;        /* lowest CPU quota of this rank's control groups, in CPUs; INFINITY: none */
     int packages, numa_nodes, cores, pus;
     size_t memory_bytes, l3_bytes; /* bytes of the machine's memory, and of one L3 cache (0: unknown) */
 };
