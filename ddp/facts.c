@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,16 @@ void facts_add(struct facts *facts, const char *name, const char *value)
     end = put(end, value);
     *end++ = '\n';
     facts->bytes += (uint64_t)(end - line);
+}
+
+void facts_print(struct facts *facts, const char *name, const char *format, ...)
+{
+    char value[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    facts_add(facts, name, value);
 }
 
 /* Whether a word of a command line may be the value of the option before it. */
@@ -95,26 +106,28 @@ static int add_range(uint64_t *digest, int file, size_t at, size_t n)
 void facts_add_file(struct facts *facts, const char *path, int whole)
 {
     const size_t mib = (size_t)1 << 20, block = 4096, blocks = 64;
-    char name[200], value[100];
+    char name[200];
     struct stat about = {0};
     uint64_t digest = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC), failed = file < 0 || fstat(file, &about);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
+    int failed = file < 0 || fstat(file, &about), is_file = S_ISREG(about.st_mode);
     size_t bytes = (size_t)about.st_size;
-    if (!failed && (whole || bytes <= 2 * mib + blocks * block))
+    if (!failed && is_file && (whole || bytes <= 2 * mib + blocks * block))
         failed = add_range(&digest, file, 0, bytes);
-    else if (!failed) {
+    else if (!failed && is_file) {
         failed = add_range(&digest, file, 0, mib) || add_range(&digest, file, bytes - mib, mib);
         for (size_t i = 1; i <= blocks && !failed; i++)
             failed = add_range(&digest, file, bytes / (blocks + 1) * i, block);
     }
-    snprintf(name, sizeof name, "the file %s", path);
-    if (failed)
-        snprintf(value, sizeof value, "unreadable (%.60s)", errno ? strerror(errno) : "it became shorter");
-    else
-        snprintf(value, sizeof value, "%zu bytes with the digest %016" PRIx64, bytes, digest);
     if (file >= 0)
         close(file);
-    facts_add(facts, name, value);
+    snprintf(name, sizeof name, "the file %s", path);
+    if (failed)
+        facts_print(facts, name, "unreadable (%s)", errno ? strerror(errno) : "it became shorter");
+    else if (!is_file)
+        facts_add(facts, name, "not a regular file");
+    else
+        facts_print(facts, name, "%zu bytes with the digest %016" PRIx64, bytes, digest);
 }
 
 /* ---- comparing ---- */
@@ -171,11 +184,11 @@ int facts_check(const struct facts *first, const struct facts *mine)
     if (!line)
         line = find_difference(mine->text, first->text, &here, &on_first);
     if (line)
-        return error_report("%.*s is %s here and %s on rank 0; start all ranks alike", length(line, "\t"), line,
-                            words_of(here, a), words_of(on_first, b));
+        return error_report("%.*s is %s here and %s on rank 0; they must be equal on all ranks", length(line, "\t"),
+                            line, words_of(here, a), words_of(on_first, b));
     if (first->digest != mine->digest)
-        return error_report("options behind the first %d bytes of the command line differ from rank 0's; start all "
-                            "ranks alike",
+        return error_report("command lines or environments differ from rank 0's, after the first %d bytes; they must "
+                            "be equal on all ranks",
                             FACTS_TEXT);
     return 0;
 }

@@ -15,8 +15,10 @@ struct facts {
     char text[FACTS_TEXT]; /* as many whole lines as fit */
 };
 
-/* Adds a fact to a zeroed structure or behind other facts. A tab or a new line in a text becomes a space. */
+/* Adds a fact to a zeroed structure or after other facts. A tab or a new line in a text becomes a space. facts_print
+ * makes the value by the format of printf, with at most 255 characters. */
 void facts_add(struct facts *facts, const char *name, const char *value);
+__attribute__((format(printf, 3, 4))) void facts_print(struct facts *facts, const char *name, const char *format, ...);
 
 /* Adds each option of a command line under its name, --lr=1 as --lr 1, --max_norm as --max-norm; a flag's value is "".
  * Adds a first word that is no option as "the command", other such words as "an argument". */

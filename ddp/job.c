@@ -248,7 +248,7 @@ static double early_timeout(int argc, char *const argv[])
 }
 
 /* Compares this rank's facts with rank 0's. All versions of the program exchange the same messages up to the end of
- * this function, and nothing before it. Returns 0; or -1 on every rank, reported by rank 0. */
+ * this function and in job_end, and nothing before them. Returns 0; or -1 on every rank, reported by rank 0. */
 static int compare_facts(const struct job *job, const struct facts *mine)
 {
     struct facts *first = allocate(1, sizeof *first);
@@ -274,7 +274,8 @@ int job_begin(struct job *job, int argc, char *const argv[], const struct facts 
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     fatal_set_job(job->rank, end_job);
     exit_handlers_install(job->rank); /* install again, because MPI may have loaded libraries that handle signals */
-    int differ = facts ? compare_facts(job, facts) : 0;
+    if (facts && compare_facts(job, facts))
+        return -1; /* another version may exchange other messages from here on */
     find_places(job);
     share_cores(job);
     job_set_crowded(job, job->cores < 1);
@@ -283,7 +284,7 @@ int job_begin(struct job *job, int argc, char *const argv[], const struct facts 
     job_board_create(&doings, job, watchdog_board_bytes);
     watchdog_show(job->watchdog, job->rank, job->size, doings.part);
     watchdog_arrived(job->watchdog);
-    return differ ? -1 : refuse_singletons(job->size);
+    return refuse_singletons(job->size);
 }
 
 static int ending_rank, ending_status;
@@ -300,6 +301,7 @@ static void leave(void)
 int job_end(struct job *job, int status)
 {
     const double finalize_s = 3; /* leave_finalize takes 2 s more */
+    fflush(NULL);                /* leave_finalize does not */
     job_barrier(job);
     ending_rank = job->rank;
     ending_status = status;
@@ -310,7 +312,8 @@ int job_end(struct job *job, int status)
      * does not answer a rank that still has data to flush. */
     watchdog_wait_or_leave(job->watchdog, "ending MPI", watchdog_started(job->watchdog), finalize_s, leave);
     job_board_destroy(&doings);
-    MPI_Comm_free(&machine_comm);
+    if (machine_comm != MPI_COMM_NULL)
+        MPI_Comm_free(&machine_comm);
     end_without_mpi(job->rank, job->size);
     phase = NO_JOB;
     MPI_Finalize();

@@ -4,12 +4,20 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Whether a word begins with an option's name, in which _ stands for -, too. */
+static int begins(const char *word, const char *name)
+{
+    while (*name && (*word == *name || (*word == '_' && *name == '-')))
+        word++, name++;
+    return !*name;
+}
+
 const char *early_option(int argc, char *const argv[], const char *name, char letter)
 {
     size_t length = strlen(name);
     for (int i = 1; i < argc && argv[i]; i++) {
         const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strncmp(word, "--", 2) && !strncmp(word + 2, name, length)) {
+        if (!strncmp(word, "--", 2) && begins(word + 2, name)) {
             const char *rest = word + 2 + length;
             if (*rest == '=' || !*rest)
                 return *rest ? rest + 1 : next;

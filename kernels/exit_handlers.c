@@ -98,9 +98,7 @@ void exit_handlers_set_message(const char *format, ...)
 
 void exit_handlers_set_results(char *text)
 {
-    char *before = atomic_exchange(&results, text);
-    if (!is_ending) /* else a handler, which runs in any thread, may be printing it */
-        free(before);
+    free(atomic_exchange(&results, text));
 }
 
 void exit_handlers_print_results(void)

@@ -1,4 +1,4 @@
-/* threads.c - starts a thread that serves the training thread. */
+/* threads.c - starts threads that serve the training thread, and tries whether threads can start. */
 #include "kernels/threads.h"
 
 #include "kernels/error.h"

@@ -61,8 +61,8 @@ struct named_path {
 /* Checks the paths of a command. Call it before anything is measured, with all that options name. No two paths may lead
  * to the same file, also if they are spelled differently. A file to write must be in a directory that can be written.
  * If the file exists, it is replaced only if a line in its first FILES_MARKED bytes begins with the mark, as in all
- * files that this program writes there; an empty file has no mark. Also removes temporary files of killed processes
- * from the directories of such files. Returns 0; or -1, reported with the option. */
+ * files that this program writes there; an empty file is therefore refused. Also removes temporary files of killed
+ * processes from the directories of such files. Returns 0; or -1, reported with the option. */
 enum { FILES_MARKED = 1024 };
 int files_check_named(const struct named_path *named, size_t n);
 

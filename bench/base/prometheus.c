@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 4, NAME = 128, HELP = 256 };
+enum { PARTS = 4, NAME = 128 };
 
-/* A sample of a Prometheus metric: a printed line in two parts, and the metric's description. */
+/* A sample of a Prometheus metric: a printed line in two parts. */
 struct sample {
-    const char *metric, *help, *rest; /* metric: the metric's name; rest: labels and value */
+    const char *metric, *rest; /* metric: the metric's name; rest: labels and value */
 };
 
 static int ends_with(const char *text, const char *ending)
@@ -22,9 +22,7 @@ static int ends_with(const char *text, const char *ending)
     return length >= n && !strcmp(text + length - n, ending);
 }
 
-/* Makes the name of a metric and the sentence that describes it. part: the end of the name, the begin of the sentence.
- */
-static void describe(char metric[NAME], char help[HELP], const struct figure *figure, const char *const part[2])
+static void make_name(char metric[NAME], const struct figure *figure, const char *part)
 {
     static const struct {
         const char *unit, *ending;
@@ -39,13 +37,25 @@ static void describe(char metric[NAME], char help[HELP], const struct figure *fi
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (!strcmp(figure->unit, units[i].unit))
             strcpy(ending, units[i].ending);
-    snprintf(metric, NAME, "ddpbench_result_%s%s%s", figure->name, ends_with(figure->name, ending) ? "" : ending,
-             part[0]);
+    snprintf(metric, NAME, "ddpbench_result_%s%s%s", figure->name, ends_with(figure->name, ending) ? "" : ending, part);
     for (char *c = metric; *c; c++)
         *c = (char)(*c & 0x80 || !isalnum((unsigned char)*c) ? '_' : tolower((unsigned char)*c));
-    snprintf(help, HELP, "%s of the figure %s, whose unit is %s.", part[1], figure->name, figure->unit);
-    for (char *c = help; *c; c++)
-        *c = (char)(*c & 0x80 || *c < ' ' || *c == '\\' ? '_' : *c);
+}
+
+/* Returns a sentence for the HELP line of a metric. */
+static const char *help_of(const char *metric)
+{
+    static const char *const help[][2] = {
+        {"_run_done", "Complete rounds or rows of the run."},
+        {"_run_planned", "Planned rounds or rows of the run."},
+        {"_samples", "Number of samples of the figure."},
+        {"_low", "Low end of the 95 % interval of the figure."},
+        {"_high", "High end of the 95 % interval of the figure."},
+        {"", "Value of the figure, in the unit that ends the name; without one, a ratio."}};
+    int i = 0;
+    while (!ends_with(metric, help[i][0]))
+        i++;
+    return help[i][1];
 }
 
 static void print_label(FILE *out, const char *name, const char *value)
@@ -60,14 +70,14 @@ static void print_label(FILE *out, const char *name, const char *value)
     putc('"', out);
 }
 
-/* Prints the texts `metric`, `help` and `rest` of a struct sample, each ended by a 0 byte. figure: NULL for a sample of
- * the whole run. Returns the number of samples printed: 1, or 0 if the value is not finite. */
-static size_t print_sample(FILE *out, const char *metric, const char *help, const struct prometheus_run *run,
-                           const struct figure *figure, double value)
+/* Prints the texts `metric` and `rest` of a struct sample, each ended by a 0 byte. figure: NULL for a sample of the
+ * whole run. Returns the number of samples printed: 1, or 0 if the value is not finite. */
+static size_t print_sample(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
+                           double value)
 {
     if (!isfinite(value))
         return 0;
-    fprintf(out, "%s%c%s%c{", metric, 0, help, 0);
+    fprintf(out, "%s%c{", metric, 0);
     print_label(out, "run", run->run);
     print_label(out, ",mode", run->mode);
     print_label(out, ",directory", run->directory);
@@ -81,18 +91,15 @@ static size_t print_sample(FILE *out, const char *metric, const char *help, cons
 
 static size_t print_run(FILE *out, const struct prometheus_run *run)
 {
-    static const char *const part[PARTS][2] = {{"", "Value"},
-                                               {"_low", "Low end of the 95 % interval"},
-                                               {"_high", "High end of the 95 % interval"},
-                                               {"_samples", "Number of samples"}};
-    char metric[NAME], help[HELP];
-    size_t n = print_sample(out, "ddpbench_run_done", "Complete rounds or rows of the run.", run, NULL, run->done) +
-               print_sample(out, "ddpbench_run_planned", "Planned rounds or rows of the run.", run, NULL, run->planned);
+    static const char *const part[PARTS] = {"", "_low", "_high", "_samples"};
+    char metric[NAME];
+    size_t n = print_sample(out, "ddpbench_run_done", run, NULL, run->done) +
+               print_sample(out, "ddpbench_run_planned", run, NULL, run->planned);
     for (const struct figure *f = run->figures->item; f < run->figures->item + run->figures->n; f++) {
         const double value[PARTS] = {f->value, f->low, f->high, (double)f->n};
         for (int i = 0; i < PARTS; i++) {
-            describe(metric, help, f, part[i]);
-            n += print_sample(out, metric, help, run, f, value[i]);
+            make_name(metric, f, part[i]);
+            n += print_sample(out, metric, run, f, value[i]);
         }
     }
     return n;
@@ -122,14 +129,14 @@ void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
     const char *at = text;
     for (size_t i = 0; i < n; i++) {
         sample[i].metric = at;
-        sample[i].help = at += strlen(at) + 1;
         sample[i].rest = at += strlen(at) + 1;
         at += strlen(at) + 1;
     }
     qsort(sample, n, sizeof *sample, compare_samples);
     for (size_t i = 0; i < n; i++) {
         if (!i || strcmp(sample[i].metric, sample[i - 1].metric) != 0)
-            fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", sample[i].metric, sample[i].help, sample[i].metric);
+            fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", sample[i].metric, help_of(sample[i].metric),
+                    sample[i].metric);
         fprintf(out, "%s%s\n", sample[i].metric, sample[i].rest);
     }
     free(sample);

@@ -20,19 +20,20 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
     json_add_text(json, "mpi_library", job_library());
 }
 
-/* Returns what kind of variable an entry of the environment is; VARIABLES_ALL: none that may affect a run. */
+/* Returns what kind of variable an entry of the environment is; VARIABLES_ALL: of no kind, it cannot affect a run. */
 static enum variables variable_kind(const char *entry)
 {
     /* prefixes of names, the first that fits counts; SLURM_J would also match SLURM_JWT, a secret token */
     enum { MOST = 16 };
-    static const char *const prefix[][MOST] = {
+    static const char *const prefix[VARIABLES_ALL][MOST] = {
+        [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME",
+                               "MPIR_CVAR_NEMESIS_TCP_", "MPIR_CVAR_CH4_OFI_PREF_NIC", "SLURM_JOB_ID", "SLURM_JOB_N",
+                               "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP"},
         [VARIABLES_EQUAL] = {"MPIR_CVAR_", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NCCL_ALGO", "NCCL_PROTO",
                              "NVIDIA_TF32_OVERRIDE", "CUBLAS"},
-        [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "SLURM_JOB_ID", "SLURM_JOB_N",
-                               "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP"},
         [VARIABLES_LIKELY_EQUAL] = {"OMP_", "GOMP_", "OPENBLAS_", "BLIS_", "MKL_", "KMP_", "MPIR_", "MPICH", "UCX_",
                                     "FI_", "HYDRA_", "GLIBC_TUNABLES", "CUDA_", "NCCL_", "DDPBENCH_LINK"}};
-    for (int kind = VARIABLES_EQUAL; kind <= VARIABLES_LIKELY_EQUAL; kind++)
+    for (int kind = 0; kind < VARIABLES_ALL; kind++)
         for (int i = 0; i < MOST && prefix[kind][i]; i++)
             if (!strncmp(entry, prefix[kind][i], strlen(prefix[kind][i])) && strchr(entry, '='))
                 return (enum variables)kind;

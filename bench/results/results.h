@@ -84,10 +84,11 @@ const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ra
 /* Adds to run.json: the communication backend, its version (NCCL) or kind of progress (MPI), and the MPI library. */
 void provenance_add_comm(cJSON *json, const struct comm *comm);
 
-/* Returns the environment variables that may affect a run, as a JSON object that the caller owns: those that change
- * arithmetic or that libraries need alike on all ranks (VARIABLES_EQUAL); those that are usually alike
- * (VARIABLES_LIKELY_EQUAL); those that launchers set for each rank (VARIABLES_OF_RANK); or all. */
-enum variables { VARIABLES_ALL, VARIABLES_EQUAL, VARIABLES_OF_RANK, VARIABLES_LIKELY_EQUAL };
+/* Returns the environment variables of one kind as a JSON object, which the caller owns: those that launchers set for
+ * each rank, or that name a host's network (VARIABLES_OF_RANK); those that change arithmetic, or that libraries need to
+ * be equal on all ranks (VARIABLES_EQUAL); others that may affect a run, which are usually equal
+ * (VARIABLES_LIKELY_EQUAL); or all of these. */
+enum variables { VARIABLES_OF_RANK, VARIABLES_EQUAL, VARIABLES_LIKELY_EQUAL, VARIABLES_ALL };
 cJSON *provenance_environment(enum variables which);
 
 /* Adds to the JSON the environment variables that may affect a run. Rank 0 writes the JSON as run.json. Deletes the

@@ -19,7 +19,7 @@ remove_group() {
 trap remove_group EXIT
 for group in /sys/fs/cgroup/{cpu/,}ddpbench-test-$$; do # version 1, version 2
     mkdir "$group" 2>/dev/null || continue
-    { [ -e "$group/cpu.max" ] || [ -e "$group/cpu.cfs_quota_us" ]; } && give 10000 && (echo "$BASHPID" >"$group/cgroup.procs") 2>/dev/null && break
+    { [ -e "$group/cpu.max" ] || [ -e "$group/cpu.cfs_quota_us" ]; } && give 30000 && (echo "$BASHPID" >"$group/cgroup.procs") 2>/dev/null && break
     rmdir "$group"
 done
 if [ ! -d "$group" ]; then
@@ -30,10 +30,10 @@ fi
 # shellcheck disable=SC2016 # expanded by sh
 try sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "${mpirun[@]}" -n 2 "$program" --device cpu \
     --d-model 64 --num-layers 2 --num-heads 2 --d-ff 128 --context-length 64 --batch-size 4 --vocab-size 256 --rounds 6 --implementations none,ddp --output run
-is "two ranks run within a quota of 0.1 CPUs" "$status" 0
-is "run.json has the quota of both ranks, and their cores" "$(sed -nE 's/^.*"(CPU quota|cores_per_rank|cpu_quota_per_rank)":[[:space:]]*"?([0-9.]+)( CPUs")?,?$/\2/p' \
-    run/run.json | paste -sd ' ')" '0.05 0.05 0.1 0.1'
-succeeds "a warning has the quota" grep -q 'Warning: a CPU quota .* limits rank 0 to 0[.]05 of its [0-9.]* logical CPU' <(unwrapped printed)
+is "two ranks run within a quota of 0.3 CPUs" "$status" 0
+is "run.json has the share of the quota as cores of rank 0" "$(sed -nE 's/^.*"(cores_per_rank|cpu_quota_per_rank)":[[:space:]]*([0-9.]+),?$/\2/p' \
+    run/run.json | paste -sd ' ')" '0.15 0.15'
+succeeds "a warning has the quota" grep -q 'Warning: a CPU quota .* limits rank 0 to 0[.]15 of its [0-9.]* logical CPU' <(unwrapped printed)
 succeeds "a warning has the stops" grep -qE 'Warning: the CPU quota stopped .* in [1-9][0-9]* periods, for [0-9]+ ms' <(unwrapped printed)
 stops=$(grep -ohE '"quota_throttled_periods": [0-9]+' run/rank_*_metrics.jsonl | sort -u | grep -vc ' 0$' || true)
 succeeds "blocks have the number of periods in which the quota stopped them" test "$stops" -ge 1

@@ -163,7 +163,7 @@ static void add_stability(const struct allreduce *a, cJSON *summary)
         widest = fmax(widest, t->half_width);
     }
     if (widest > 0)
-        results_add_sentence(summary, "notes", "95 %% intervals of time: at most +- %.1f %%.", 100 * widest);
+        results_add_sentence(summary, "notes", "The widest 95 %% interval of time is +- %.1f %%.", 100 * widest);
     if (discarded)
         results_add_sentence(
             summary, "notes",

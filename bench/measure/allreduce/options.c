@@ -81,7 +81,7 @@ static const struct option timing_rows[] = {
      .high = 1, .help = "1: the table shows CPU time of a rank instead of elapsed time"},
     {.name = "iteration-times", .letter = 'I', .kind = &option_count, .offset = FIELD(show_iterations),
      .initial = "0", .high = 1,
-     .help = "1: behind the columns of nccl-tests, the table also shows calls, 95 % intervals, and min, median, p95, p99 and max over the iterations"},
+     .help = "1: after the columns of nccl-tests, the table also shows calls, 95 % intervals, and min, median, p95, p99 and max over the iterations"},
 };
 /* clang-format on */
 

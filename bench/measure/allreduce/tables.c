@@ -38,7 +38,7 @@ static const struct column size_columns[] = {
 };
 
 /* Columns that each placement (out of place, in place) has under its own key and heading: those of nccl-tests, after
- * which a program may count fields, and further ones, which the table shows behind those of both placements. */
+ * which a program may count fields, and further ones, which the table shows after those of both placements. */
 static const struct {
     const char *name, *key[2], *heading[2];
     enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, OF_NCCL_TESTS = 7, SHOW_NOMINAL = 8, SHOW_ITERATIONS = 16 } show;

@@ -177,32 +177,15 @@ struct busy harness_busy(const struct harness *h)
     return o->seconds > 0 && o->share >= 0 ? (struct busy){o->share, o->machine_cores} : (struct busy){NAN, NAN};
 }
 
-/* Adds one note on all facts that differ between ranks. */
-static void add_differences(const cJSON *differences, cJSON *summary)
-{
-    char *text = NULL;
-    size_t length = 0;
-    const cJSON *words;
-    FILE *out = text_begin(&text, &length);
-    cJSON_ArrayForEach(words, differences)
-    {
-        fprintf(out, "%s%s", words != differences->child ? "; in " : "Warning: ranks differ in ", words->valuestring);
-    }
-    text_end(out);
-    if (*text)
-        results_add_sentence(summary, "notes", "%s. The values of each rank are in run.json.", text);
-    free(text);
-}
-
 /* Adds warnings and the member "cpu_quota". */
 static void add_quota(const struct job *job, const struct control_group_stops *stops, cJSON *summary)
 {
     if (job->quota < job->cpus)
-        results_add_sentence(summary, "notes",
-                             "Warning: a CPU quota (of a container or another control group) limits rank 0 to %.4g of "
-                             "its %.4g logical CPU%s; it has no more threads than that unless --threads or "
-                             "OMP_NUM_THREADS asks for more.",
-                             job->quota, job->cpus, job->cpus == 1 ? "" : "s");
+        results_add_sentence(
+            summary, "notes",
+            "Warning: a CPU quota (of a container or another control group) limits rank 0 to %.4g of "
+            "its %.4g logical CPU%s; by default it has a thread for each whole CPU of that, at least one.",
+            job->quota, job->cpus, job->cpus == 1 ? "" : "s");
     if (stops->periods > 0)
         results_add_sentence(
             summary, "notes",
@@ -218,12 +201,16 @@ void harness_add_findings(const struct harness *h, const char *first, cJSON *sum
 {
     enum { MOST = 24 };
     const struct busy used = harness_busy(h);
+    const cJSON *difference;
     if (h->job->cores < h->threads)
         results_add_sentence(summary, "notes",
                              "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
                              "include scheduling delays, which differ between ranks.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
-    add_differences(cJSON_GetObjectItemCaseSensitive(h->ranks, "rank_differences"), summary);
+    cJSON_ArrayForEach(difference, cJSON_GetObjectItemCaseSensitive(h->ranks, "rank_differences"))
+    {
+        results_add_sentence(summary, "notes", "Warning: ranks differ in %s.", difference->valuestring);
+    }
     add_quota(h->job, &h->other_processes.stops, summary);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
     json_add_number(others, "cores", used.share * used.cores);

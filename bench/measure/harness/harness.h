@@ -63,9 +63,8 @@ struct harness {
 int harness_open(struct harness *harness, const struct job *job, const struct harness_options *options);
 
 /* Returns on rank 0 the members of run.json on ranks and hosts, which the caller deletes: "ranks", each with its host,
- * machine, binding and facts (threads, CPUs, BLAS, GPU, variables of the environment that not all ranks have alike);
- * "hosts"; "rank_differences", the facts that differ, in words. On other ranks they are empty. All ranks call it.
- */
+ * machine, binding and the facts that differ between ranks (threads, CPUs, CPU quota, BLAS, GPU, $VARIABLE of the
+ * environment); "hosts"; "rank_differences", these facts in words. On other ranks they are empty. All ranks call it. */
 cJSON *harness_find_ranks(const struct harness *harness);
 
 /* Checks that what each rank needs for its largest messages, in bytes of host memory and on its GPU, fits into what all
@@ -105,12 +104,12 @@ void harness_add_heading(const struct harness *harness, const char *mode, const 
 /* Returns what other processes used so far. */
 struct busy harness_busy(const struct harness *harness);
 
-/* Adds to a summary warnings if a CPU quota limits rank 0 or stopped a rank (and the member "cpu_quota":
- * {throttled_periods, throttled_ms}, of the rank with most), or if a rank has more threads than logical CPUs. Adds what
- * other processes did: the member "other_processes": {cores (mean over the run), machine_cores, share (cores /
- * machine_cores, the largest of any machine), seconds}, null where it is not known; if the machine was busy, the
- * sentence of busy_sentence at the beginning of the list `first`, "answers" or "notes". Adds the findings of the
- * monitors, as notes and as the member "monitor". */
+/* Adds to a summary warnings if facts differ between ranks, if a CPU quota limits rank 0 or stopped a rank (and the
+ * member "cpu_quota": {throttled_periods, throttled_ms}, of the rank with most), or if a rank has more threads than
+ * logical CPUs. Adds what other processes did: the member "other_processes": {cores (mean over the run), machine_cores,
+ * share (cores / machine_cores, the largest of any machine), seconds}, null where it is not known; if the machine was
+ * busy, the sentence of busy_sentence at the beginning of the list `first`, "answers" or "notes". Adds the findings of
+ * the monitors, as notes and as the member "monitor". */
 void harness_add_findings(const struct harness *harness, const char *first, cJSON *summary);
 
 /* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */

@@ -16,7 +16,7 @@ struct rank_record {
     struct host_facts host;
     int machine;
     struct facts facts;
-    cJSON *json; /* on rank 0, the facts as an object, which run.json owns */
+    cJSON *json, *differing; /* on rank 0: all facts as an object; those that differ, which run.json owns */
 };
 
 static void list_facts(struct facts *facts, const struct harness *h)
@@ -26,16 +26,12 @@ static void list_facts(struct facts *facts, const struct harness *h)
     struct blas_facts blas;
     cJSON *environment = provenance_environment(VARIABLES_LIKELY_EQUAL), *variable;
     blas_describe(&blas);
-    snprintf(text, sizeof text, "%d", h->threads);
-    facts_add(facts, "threads", text);
-    snprintf(text, sizeof text, "%.4g", h->job->cores);
-    facts_add(facts, "logical CPUs of the rank", text);
-    snprintf(text, sizeof text, isfinite(quota) ? "%.4g CPUs" : "none", quota);
-    facts_add(facts, "CPU quota", text);
+    facts_print(facts, "threads", "%d", h->threads);
+    facts_print(facts, "logical CPUs of the rank", "%.4g", h->job->cores);
+    facts_print(facts, "CPU quota", isfinite(quota) ? "%.4g CPUs" : "none", quota);
     facts_add(facts, "BLAS", products_words(&blas, text));
     facts_add(facts, "CPU", h->host.cpu);
-    snprintf(text, sizeof text, "%d", h->host.pus);
-    facts_add(facts, "logical CPUs of the host", text);
+    facts_print(facts, "logical CPUs of the host", "%d", h->host.pus);
     facts_add(facts, "GPU", h->opened.gpu.name);
     cJSON_ArrayForEach(variable, environment)
     {
@@ -68,33 +64,28 @@ static int add_difference(cJSON *list, const struct rank_record *of, int ranks, 
     int n = snprintf(text, sizeof text, "%.80s: %.150s on rank 0, %.150s on rank %d", name, *ours ? ours : "nothing",
                      *its ? its : "nothing", first);
     if (differ > 1)
-        snprintf(text + n, sizeof text - (size_t)n, " (%d ranks are not as rank 0)", differ);
+        snprintf(text + n, sizeof text - (size_t)n, " (%d ranks differ from rank 0)", differ);
     if (differ)
         cJSON_AddItemToArray(list, json_text(text));
     return differ;
 }
 
-/* Returns a list of the facts that differ, in words. A rank that lacks one gets it as null; variables of the
- * environment that do not differ are deleted. */
+/* Returns a list of the facts that differ, in words, and adds them to `differing` of each rank; null: it lacks one. */
 static cJSON *find_differences(const struct rank_record *of, int ranks)
 {
-    cJSON *list = cJSON_CreateArray(), *names = cJSON_CreateObject(), *fact;
+    cJSON *list = cJSON_CreateArray(), *fact;
     for (int r = 0; r < ranks; r++)
         cJSON_ArrayForEach(fact, of[r].json)
         {
-            if (!cJSON_HasObjectItem(names, fact->string))
-                cJSON_AddNullToObject(names, fact->string);
+            const char *name = fact->string;
+            int is_new =
+                r == 0 || !(cJSON_HasObjectItem(of[0].json, name) || cJSON_HasObjectItem(of[0].differing, name));
+            int differ = is_new ? add_difference(list, of, ranks, name) : 0;
+            for (int i = 0; differ && i < ranks; i++) {
+                const cJSON *its = cJSON_GetObjectItemCaseSensitive(of[i].json, name);
+                cJSON_AddItemToObject(of[i].differing, name, its ? cJSON_Duplicate(its, 1) : cJSON_CreateNull());
+            }
         }
-    cJSON_ArrayForEach(fact, names)
-    {
-        int differ = add_difference(list, of, ranks, fact->string);
-        for (int r = 0; r < ranks; r++)
-            if (differ && !cJSON_HasObjectItem(of[r].json, fact->string))
-                cJSON_AddNullToObject(of[r].json, fact->string);
-            else if (!differ && *fact->string == '$')
-                cJSON_DeleteItemFromObjectCaseSensitive(of[r].json, fact->string);
-    }
-    cJSON_Delete(names);
     return list;
 }
 
@@ -132,10 +123,13 @@ cJSON *harness_find_ranks(const struct harness *h)
         json_add_text(rank, "host", all[r].host.name);
         cJSON_AddNumberToObject(rank, "machine", all[r].machine); /* hosts that are containers may share a machine */
         json_add_text(rank, "binding", all[r].host.binding);
-        cJSON_AddItemToObject(rank, "facts", all[r].json = facts_json(&all[r].facts));
+        all[r].differing = cJSON_AddObjectToObject(rank, "facts");
+        all[r].json = facts_json(&all[r].facts);
         add_host(hosts, &all[r].host);
     }
     cJSON_AddItemToObject(json, "rank_differences", find_differences(all, h->job->rank ? 0 : size));
+    for (int r = 0; r < size; r++)
+        cJSON_Delete(all[r].json);
     free(all);
     free(mine);
     return json;

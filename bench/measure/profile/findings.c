@@ -33,12 +33,9 @@ static void set_loss(struct finding *finding, struct measured loss, double step)
     finding->share = loss.value / step;
 }
 
-/* Returns `other`; but if a CPU quota stopped the ranks, advice on the quota; or if the ranks compute on CPUs and have
- * fewer cores than threads, advice on cores. */
+/* Returns `other`; but if the ranks compute on CPUs and have fewer cores than threads, advice on cores. */
 static const char *advise_on_cores(const struct profile_facts *facts, const char *other)
 {
-    if (facts->stops.periods > 0)
-        return "use fewer --threads or ranks, or raise the CPU quota of the container or control group";
     return !facts->on_gpu && facts->cores_per_rank < facts->threads
                ? "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, fewer --threads, or "
                  "more machines"
@@ -303,16 +300,15 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
         f, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold,
         advise_on_cores(facts, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there"));
     set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, worst->step);
-    finding_append(finding,
-                   "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of its median step "
-                   "(threshold %g %%; %d thread%s and %.4g logical CPU%s a rank); ",
-                   worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads,
-                   text_plural((size_t)facts->threads), facts->cores_per_rank, facts->cores_per_rank == 1 ? "" : "s");
+    finding_append(
+        finding,
+        "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of its median step "
+        "(threshold %g %%; %d thread%s and %.4g logical CPU%s a rank); other processes or other ranks used its "
+        "cores",
+        worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads, text_plural((size_t)facts->threads),
+        facts->cores_per_rank, facts->cores_per_rank == 1 ? "" : "s");
     if (facts->stops.periods > 0)
-        finding_append(finding, "a CPU quota stopped its control group in %.0f periods of the run",
-                       facts->stops.periods);
-    else
-        finding_append(finding, "other processes or other ranks used its cores");
+        finding_append(finding, ", or a CPU quota stopped it (up to %.0f periods of a rank)", facts->stops.periods);
 }
 
 /* ---- links ---- */

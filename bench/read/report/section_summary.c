@@ -141,8 +141,9 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
         unread += *run->problem != 0;
         unfinished += *run->unfinished != 0;
         if (*run->unfinished && run->done == 0)
-            document_add_item(document, "%s has no rounds (controls): its figures are those of the captured steps.",
-                              run->label);
+            document_add_item(
+                document, "%s ended before its rounds (the controls); its figures are from the captured steps only.",
+                run->label);
         if (is_first(runs, run))
             warn_of_sharing(document, run);
     }

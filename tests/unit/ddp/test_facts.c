@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct facts first, mine;
@@ -42,17 +43,17 @@ TEST(the_first_difference_is_named)
 {
     facts_add_words(&first, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"));
     facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.2", "--inject-delay=a", "--inject-delay=b", "--check"));
-    differs("--lr is 0.2 here and 0.1 on rank 0; start all ranks alike");
+    differs("--lr is 0.2 here and 0.1 on rank 0; they must be equal on all ranks");
     memset(&mine, 0, sizeof mine);
     facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=c", "--check"));
-    differs("--inject-delay is c here and b on rank 0; start all ranks alike");
+    differs("--inject-delay is c here and b on rank 0; they must be equal on all ranks");
     memset(&mine, 0, sizeof mine);
     facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b"));
-    differs("--check is not given here and given on rank 0; start all ranks alike");
+    differs("--check is not given here and given on rank 0; they must be equal on all ranks");
     memset(&mine, 0, sizeof mine);
     facts_add_words(&mine,
                     WORDS("isolate", "--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"));
-    differs("the command is isolate here and not given on rank 0; start all ranks alike");
+    differs("the command is isolate here and not given on rank 0; they must be equal on all ranks");
 }
 
 /* Facts that do not fit into the text are compared, too. */
@@ -68,8 +69,8 @@ TEST(long_command_lines)
     }
     ck_assert_uint_lt(first.bytes, FACTS_TEXT);
     ck_assert_int_eq(first.text[first.bytes], 0);
-    differs("options behind the first 16368 bytes of the command line differ from rank 0's; start all ranks alike");
-    facts_add(&mine, "a\tb", "c\nd"); /* does not break the lines */
+    differs("command lines or environments differ from rank 0's, after the first 16368 bytes; they must be equal on "
+            "all ranks");
     memset(&mine, 0, sizeof mine);
     facts_add(&mine, "a\tb", "c\nd");
     ck_assert_str_eq(mine.text, "a b\tc d\n");
@@ -102,6 +103,11 @@ TEST(files)
         facts_add_file(&mine, path, row[i].whole);
         ck_assert_msg(!strcmp(first.text, mine.text) == !row[i].seen, "row %zu: %s%s", i, first.text, mine.text);
     }
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    setup();
+    facts_add_file(&mine, path, 0); /* does not wait for a writer */
+    ck_assert_ptr_nonnull(strstr(mine.text, "\tnot a regular file\n"));
     unlink(path);
     setup();
     facts_add_file(&mine, path, 0);

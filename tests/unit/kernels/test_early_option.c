@@ -36,6 +36,7 @@ TEST_EACH(the_first_value_counts, sizeof cases / sizeof *cases)
 
 TEST(an_option_may_have_no_letter)
 {
+    ck_assert_str_eq(early_option(2, (char *[]){"ddpbench", "--data_digest=all"}, "data-digest", 0), "all");
     ck_assert_ptr_null(early_option(3, (char *[]){"ddpbench", "-", "7"}, "threads", 0));
 }
 

@@ -1,4 +1,5 @@
 /* test_reexec.c - environment variables that the program sets for itself, and when threads oversubscribe the cores. */
+#include "kernels/control_group.h"
 #include "kernels/reexec.h"
 #include "tests/support/suite.h"
 
@@ -77,7 +78,7 @@ TEST(threads_wait_passively_only_if_oversubscribed)
 TEST(threads_spin_briefly_if_there_are_cpus_for_them)
 {
     cpu_set_t mine;
-    if (sched_getaffinity(0, sizeof mine, &mine) || CPU_COUNT(&mine) < 2) {
+    if (sched_getaffinity(0, sizeof mine, &mine) || CPU_COUNT(&mine) < 2 || control_group_cpus("") < 2) {
         printf("skip - threads spin briefly: needs two logical CPUs\n");
         return;
     }
