@@ -53,7 +53,7 @@ void facts_add(struct facts *facts, const char *name, const char *value)
 
 void facts_print(struct facts *facts, const char *name, const char *format, ...)
 {
-    char value[256];
+    char value[FACTS_VALUE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
@@ -146,6 +146,43 @@ static const char *find(const char *text, const char *line, int nth)
         if (!strncmp(text, line, (size_t)n) && !nth--)
             return text + n;
     return NULL;
+}
+
+int facts_next(const struct facts *facts, size_t *at, char name[FACTS_NAME])
+{
+    const char *line = facts->text + *at;
+    snprintf(name, FACTS_NAME, "%.*s", length(line, "\t"), line);
+    *at += (size_t)length(line, "\n") + (*line != 0);
+    return *line != 0;
+}
+
+int facts_find(const struct facts *facts, const char *name, char value[FACTS_VALUE])
+{
+    char line[FACTS_NAME + 1];
+    snprintf(line, sizeof line, "%s\t", name);
+    const char *found = find(facts->text, line, 0);
+    snprintf(value, FACTS_VALUE, "%.*s", found ? length(found, "\n") : 0, found ? found : "");
+    return found != NULL;
+}
+
+int facts_compare(const struct facts *of, int ranks, const char *name, char words[2 * FACTS_VALUE])
+{
+    char first[FACTS_VALUE], other[FACTS_VALUE], value[FACTS_VALUE];
+    int differ = 0, n = 0;
+    facts_find(of, name, first);
+    for (int r = 1; r < ranks; r++) {
+        facts_find(&of[r], name, value);
+        if (strcmp(value, first) != 0 && !differ++) {
+            memcpy(other, value, sizeof other);
+            n = r;
+        }
+    }
+    if (differ) /* a value of over 150 characters is cut */
+        n = snprintf(words, 2 * FACTS_VALUE, "%.80s: %.150s on rank 0, %.150s on rank %d", name,
+                     *first ? first : "nothing", *other ? other : "nothing", n);
+    if (differ > 1)
+        snprintf(words + n, 2 * FACTS_VALUE - (size_t)n, " (%d ranks differ from rank 0)", differ);
+    return differ;
 }
 
 /* Returns the line of the first fact of `of` that `other` lacks or has with another value; stores both values, NULL if

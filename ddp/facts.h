@@ -5,9 +5,10 @@
 #ifndef DDP_FACTS_H
 #define DDP_FACTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-enum { FACTS_TEXT = 16368 };
+enum { FACTS_TEXT = 16368, FACTS_NAME = 160, FACTS_VALUE = 256 };
 
 struct facts {
     uint64_t digest;       /* of all facts, those included that do not fit into the text */
@@ -16,7 +17,7 @@ struct facts {
 };
 
 /* Adds a fact to a zeroed structure or after other facts. A tab or a new line in a text becomes a space. facts_print
- * makes the value by the format of printf, with at most 255 characters. */
+ * makes the value by the format of printf, with at most FACTS_VALUE - 1 characters. */
 void facts_add(struct facts *facts, const char *name, const char *value);
 __attribute__((format(printf, 3, 4))) void facts_print(struct facts *facts, const char *name, const char *format, ...);
 
@@ -27,6 +28,16 @@ void facts_add_words(struct facts *facts, int argc, char *const argv[]);
 /* Adds the size and the digest of a file: of all bytes if `whole` is 1; else of its first and last MiB and of 64 blocks
  * of 4 KiB at equal distances. If the file cannot be read, adds the reason. */
 void facts_add_file(struct facts *facts, const char *path, int whole);
+
+/* Copies the name of the fact at *at, which is 0 at first, and moves *at to the next fact. Returns 0 at the end. */
+int facts_next(const struct facts *facts, size_t *at, char name[FACTS_NAME]);
+
+/* Copies the value of the first fact of that name; returns 0, and copies "", if there is none. */
+int facts_find(const struct facts *facts, const char *name, char value[FACTS_VALUE]);
+
+/* Compares the fact of that name of all ranks with rank 0's. Returns how many ranks differ and, if any does, writes
+ * such as "threads: 1 on rank 0, 2 on rank 5 (7 ranks differ from rank 0)". */
+int facts_compare(const struct facts *of, int ranks, const char *name, char words[2 * FACTS_VALUE]);
 
 /* Compares the facts of a rank with rank 0's. Returns 0 if they are equal; or -1, reported with the first fact that
  * differs and both values. */

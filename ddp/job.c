@@ -27,7 +27,7 @@
 
 enum { NAME = 256 };
 
-static MPI_Comm machine_comm;   /* the ranks of this machine */
+static MPI_Comm machine_comm = MPI_COMM_NULL;   /* the ranks of this machine */
 static struct job_board doings; /* the board on which each rank publishes what it does */
 static int crowded;             /* 1: waiting ranks sleep (job_set_crowded) */
 static enum { NO_JOB, MPI_STARTS, JOB_RUNS } phase;

@@ -88,8 +88,9 @@ static int check_path(const char *where, const char *place, const cJSON *item, c
     const int is[] = {cJSON_IsObject(item), cJSON_IsArray(item),  value >= 0 && value <= 1e15 && value == floor(value),
                       isfinite(value),      cJSON_IsString(item), cJSON_IsBool(item)};
     int length = (int)strcspn(path, ". "), status = 0, i = 0;
+    int takes_null = rule->kind == JSON_COUNT || rule->kind == JSON_REAL; /* a figure that is not known */
     char name[256];
-    if (!length && !is[rule->kind] && !cJSON_IsNull(item)) {
+    if (!length && !is[rule->kind] && !(takes_null && cJSON_IsNull(item))) {
         char *text = cJSON_PrintUnformatted(item); /* infinity as null */
         error_report("%s: \"%s\" is %.60s; expected %s", where, place, isinf(value) ? "infinite" : text,
                      words[rule->kind]);

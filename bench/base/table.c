@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_name[] = {"text", "text", "count", "count", "real", "measured", "error", "interval"};
+static const char *const kind_name[] = {"text", "text", "count", "count", "real", "error", "interval"};
 
 /* ---- from structures to JSON ---- */
 
@@ -138,8 +138,7 @@ static void number_words(char cell[TABLE_CELL], const cJSON *column, double valu
     }
     if (fabs(shown) < 0.5 * pow(10, -decimals))
         shown = 0; /* prints 0, not -0 */
-    const char *none = strcmp(json_string(column, "kind"), "measured") ? "n/a" : "N/A";
-    snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : none, decimals, shown);
+    snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : "N/A", decimals, shown);
 }
 
 const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row)
@@ -172,26 +171,15 @@ int table_is_left(const cJSON *column)
     return json_number(column, "width") < 0;
 }
 
-/* Returns the first item of a list of strings; NULL if the list is empty or has an item that is not a string. */
-static const cJSON *first_string(const cJSON *list)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
-        if (!cJSON_IsString(item))
-            return NULL;
-    }
-    return list ? list->child : NULL;
-}
-
 struct table_view table_view(const cJSON *table)
 {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows"), *column;
     const char *rest = json_string(table, "rest");
+    const cJSON *notes = cJSON_GetObjectItemCaseSensitive(table, "notes");
     double shown = json_number(table, "shown");
     int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n;
     struct table_view view = {.title = json_string(table, "title"),
-                              .note = first_string(cJSON_GetObjectItemCaseSensitive(table, "notes")),
+                              .note = notes ? notes->child : NULL,
                               .rest = *rest ? rest : "summary.json",
                               .row = most ? rows->child : NULL,
                               .rows = most,

@@ -14,10 +14,9 @@ enum column_kind {
     COLUMN_CHARS,    /* char[], ended by 0 */
     COLUMN_COUNT,    /* size_t */
     COLUMN_INT,      /* int */
-    COLUMN_REAL,     /* double; NAN: n/a */
-    COLUMN_MEASURED, /* like COLUMN_REAL, but NAN: N/A, which nccl-tests prints for what was not measured */
-    COLUMN_ERROR,    /* double, printed with an exponent unless it is 0; NAN: n/a */
-    COLUMN_INTERVAL  /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as n/a; both NAN: empty */
+    COLUMN_REAL,     /* double; NAN: N/A */
+    COLUMN_ERROR,    /* double, printed with an exponent unless it is 0; NAN: N/A */
+    COLUMN_INTERVAL  /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as N/A; both NAN: empty */
 };
 
 struct column {

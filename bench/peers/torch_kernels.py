@@ -7,7 +7,7 @@
 One row a measurement: what ran (operation under its name in kernels/device.h, backend, dtype), its sizes, the median
 and the least time in microseconds over the repeats, and the rate of the median, counted as in kernels/operations.h: GFLOP/s for attention
 (only the causal half: 2 B H T^2 D forward, 5 B H T^2 D backward) and for linear layers (2 N I O), GB/s for the rest
-(every array read or written once). A backend that cannot do something has "n/a", and the reason stands on stderr.
+(every array read or written once). A backend that cannot do something has "N/A", and the reason stands on stderr.
 
 On a GPU a repeat is timed by events around several calls, behind a kernel that clears the second-level cache.
 """
@@ -71,7 +71,7 @@ def row(clock, names, sizes, amount, unit, call):
         figures = [f"{1e6 * median:.2f}", f"{1e6 * least:.2f}", str(len(seconds)), f"{amount / median:.4g}"]
     except RuntimeError as error:  # a backend reports what it lacks only when it is called
         print(f"torch_kernels.py: {' '.join(names)} {sizes}: {str(error).splitlines()[0]}", file=sys.stderr)
-        figures = ["n/a", "n/a", "0", "n/a"]
+        figures = ["N/A", "N/A", "0", "N/A"]
     print("\t".join([*names, sizes, *figures, unit]), flush=True)
 
 

@@ -62,8 +62,8 @@ launch 3 --rounds 1 --implementations all
 is "gradients of all strategies in fp32 are sums over the ranks; the control reduces none" "$(errors 1e-12 1e-6) $(errors 0 9)" "7 7"
 launch 3 --rounds 1 --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_sharded,ddp_individual_v2 --bucket-size-mb 0.01 --wire-dtype bf16
 is "gradients sent in bf16 are rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1)" "1 4"
-[ "$(grep -cE '^(ddp|ddp_flat|ddp_bucketed|ddp_sharded|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* n/a$' printed)" = "5 1" ] && good=0 || good=1
-result "$good" "gradient errors are printed, n/a for the control"
+[ "$(grep -cE '^(ddp|ddp_flat|ddp_bucketed|ddp_sharded|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* N/A$' printed)" = "5 1" ] && good=0 || good=1
+result "$good" "gradient errors are printed, N/A for the control"
 launch 2 --implementations none,ddp,ddp_flat,ddp_powersgd:1,ddp_local:2 --bucket-size-mb 0.01 --attainable
 is "low-rank gradients err; local training has no gradient error ($status)" "$(errors 1e-12 1e-6) $(errors 1e-2 1.5) $(errors 0 9)" "2 1 3"
 [ "$(grep -cE '^ddp_(powersgd:1|local:2) .* [0-9.]+ +[0-9.]+ +[0-9.]+$' printed) $(grep -c '"approximates":.true' "$out/run.json")" = "2 2" ] && good=$status || good=1

@@ -116,7 +116,7 @@ if [ -z "${REAL_GPU:-}" ]; then
     EMULATED_CUPTI=taken profile taken 2 --comm nccl
     check 0 "CUPTI used by another tool: a note on stderr" '^CUPTI unavailable \(.*another tool is tracing this process'
     is "CUPTI used by another tool: the note is printed once" "$(grep -c 'another tool' said)" 1
-    is "CUPTI used by another tool: a note in the summary" "$(texts taken/ddp_bucketed/summary.json | grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is n/a\.$')" 1
+    is "CUPTI used by another tool: a note in the summary" "$(texts taken/ddp_bucketed/summary.json | grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is N/A\.$')" 1
     is "CUPTI used by another tool: a note in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1
     has taken 1
     is "CUPTI used by another tool: no kernels" "$(grep -cE '^(kernel|gpu_mem|cuda_)' counts)" 0

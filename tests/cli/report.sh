@@ -174,7 +174,7 @@ for form in report.html BOTTLENECK_ANALYSIS.md report.json report.csv report.xml
     is "$form names both interrupted runs" "$status $(grep -c "$cut" interrupted/$form | sed 's/^[1-9].*/some/') \
 $(grep -c "interrupted, 1 of $rows rows" interrupted/$form | sed 's/^[1-9].*/some/')" "1 some some"
 done
-is "a missing run has n/a as number of ranks" "$(grep -c '^cut  *n/a  *n/a .* unreadable  *cannot read unread: ' printed)" 1
+is "a missing run has N/A as number of ranks" "$(grep -c '^cut  *N/A  *N/A .* unreadable  *cannot read unread: ' printed)" 1
 with_python "report.xml: interrupted runs fail, and an unreadable run is an error" python3 -c '
 import xml.etree.ElementTree as tree
 cases = list(tree.parse("interrupted/report.xml").iter("testcase"))[:4]

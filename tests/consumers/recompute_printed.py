@@ -33,10 +33,10 @@ def same(kind, words, found, wanted):
 
 
 def shows(kind, words, printed, value, scale=1, ends=(), printed_ends=""):
-    """Claims that the printed number is value * scale rounded to its last digit (n/a or nothing: there is none), and so its interval."""
+    """Claims that the printed number is value * scale rounded to its last digit (N/A or nothing: there is none), and so its interval."""
     pairs = [(printed, value)] + list(zip(re.findall(NUMBER, printed_ends or "") or (None, None), ends or (None, None))) * (ends != ())
     for number, of in pairs:
-        absent = number in (None, "n/a")
+        absent = number in (None, "N/A")
         near = not absent and of is not None and abs(float(number) - of * scale) <= 0.50001 * 10 ** -len(number.partition(".")[2]) + 1e-12
         claim(kind, f"{words}: printed {number}, recomputed {of and of * scale}", near or absent and of is None)
 
@@ -318,7 +318,7 @@ def check_benchmark(run):
         shows(kind, f"{name}, cost", cell.get("sync_cost"), cost, 1e3, ends, cell.get("sync_cost_95"))
         if "loss" in cell:
             shows(kind, f"{name}, loss", cell["loss"], fmean(x[-1]["loss"] for (of, number, _), x in run.blocks.items() if of == name and number == 0))
-        if cell.get("step_to_attainable", "n/a") != "n/a":
+        if cell.get("step_to_attainable", "N/A") != "N/A":
             bound = attainable(run, name)
             shows("attainable", name, cell["attainable"], typical(bound, medians), 1e3)
             shows("attainable", name, cell["step_to_attainable"], typical([s / b for s, b in zip(samples["step"], bound)], medians))

@@ -120,7 +120,7 @@ def printable(text):
 
 def number_words(column, value):
     if value is None:
-        return "n/a"
+        return "N/A"
     shown, decimals = value * column["scale"], column["decimals"]
     if decimals < 0:
         before = 1 if shown == 0 else math.floor(math.log10(abs(shown))) + 1
@@ -193,7 +193,7 @@ def check_cells(form, tables, blocks):
     wanted = [words_of(b["table"]) for b in blocks if b["kind"] == "table"]
     same(f"{form}: tables", len(tables), len(wanted))
     for table, words in zip(tables, wanted):
-        same(f"{form}: columns without anything", [c for c in zip(*words, strict=True) if not set(c) - {"", "n/a"}], [])
+        same(f"{form}: columns without anything", [c for c in zip(*words, strict=True) if not set(c) - {"", "N/A"}], [])
         for found, row in zip(table, words):  # a last row may count omitted rows
             same(form, found, row)
         same(f"{form}: rows", len(table) >= len(words), True)

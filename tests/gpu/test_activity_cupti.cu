@@ -227,7 +227,7 @@ TEST(threads_share_a_buffer)
     ck_assert_uint_le(emulated_cupti_buffers() - before, 1);
 }
 
-/* A call or a wait without times is left out, and no figure becomes n/a. */
+/* A call or a wait without times is left out, and no figure becomes N/A. */
 TEST(kernels_without_times_are_counted)
 {
     setenv("EMULATED_CUPTI_LOSE", "2", 1);

@@ -48,19 +48,19 @@ static const struct {
 #define NAMES(key) key, {key "_out_of_place", key "_in_place"}
 #define SAME(heading) {heading, heading}
 #define FIRST(heading) {"out-of-place\n" heading, "in-place\n" heading}
-#define US(field) {NULL, NULL, COLUMN_MEASURED, TIMING(field), "s", 1e6, 10, -4}
-#define GBS(field) {NULL, NULL, COLUMN_MEASURED, TIMING(field), "B/s", 1e-9, 7, -3}
+#define US(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "s", 1e6, 10, -4}
+#define GBS(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "B/s", 1e-9, 7, -3}
     {NAMES("time"), FIRST("time\n(us)"), SHOW_TIME, BETTER_LOWER, US(time)},
     {NAMES("cpu_time"), FIRST("cputime\n(us)"), SHOW_CPU_TIME, BETTER_LOWER, US(cpu_time)},
     {NAMES("algbw"), SAME("\nalgbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(algbw)},
     {NAMES("busbw"), SAME("\nbusbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(busbw)},
     {"wrong_elements", {"wrong_out_of_place", "wrong_in_place"}, SAME("\n#wrong"), SHOW_ALWAYS, BETTER_LOWER,
-     {NULL, NULL, COLUMN_MEASURED, TIMING(wrong), "1", 1, 9, 0}},
+     {NULL, NULL, COLUMN_REAL, TIMING(wrong), "1", 1, 9, 0}},
     {NAMES("nominal_share"), FIRST("nominal\n(%)"), SHOW_NOMINAL, BETTER_HIGHER,
-     {NULL, NULL, COLUMN_MEASURED, TIMING(nominal_share), "1", 100, 12, 1}},
+     {NULL, NULL, COLUMN_REAL, TIMING(nominal_share), "1", 100, 12, 1}},
     {"iterations", {"iterations_out_of_place", "iterations_in_place"}, FIRST("calls\n"), SHOW_ITERATIONS, BETTER_NONE,
      {NULL, NULL, COLUMN_COUNT, TIMING(n), "1", 1, 12, 0}},
-    {NAMES("half_width"), SAME("\n+-\n(%)"), SHOW_ITERATIONS, BETTER_NONE, {NULL, NULL, COLUMN_MEASURED, TIMING(half_width), "1", 100, 6, 1}},
+    {NAMES("half_width"), SAME("\n+-\n(%)"), SHOW_ITERATIONS, BETTER_NONE, {NULL, NULL, COLUMN_REAL, TIMING(half_width), "1", 100, 6, 1}},
     {NAMES("time_min"), SAME("\ni_min\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.min)},
     {NAMES("time_mean"), SAME(NULL), SHOW_NEVER, BETTER_LOWER, US(iterations.mean)},
     {NAMES("time_median"), SAME("\ni_med\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.median)},
@@ -105,7 +105,7 @@ cJSON *timing_table_add(struct growing_table *table, const struct collective_tim
     struct collective_timing row[] = {out_of_place ? *out_of_place : *in_place, *in_place};
     row->n = out_of_place ? row->n : 0;
     for (size_t i = 0; i < LENGTH(placed_columns) && !out_of_place; i++)
-        if (placed_columns[i].column.kind == COLUMN_MEASURED)
+        if (placed_columns[i].column.kind == COLUMN_REAL)
             memcpy((char *)row + placed_columns[i].column.offset, &(double){NAN}, sizeof(double));
     return table_add_row(table->json, table->column, table->columns, row);
 }

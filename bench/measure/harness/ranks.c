@@ -11,14 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What rank 0 gets from each rank. Variables of the environment are facts whose names begin with $. */
-struct rank_record {
+/* What rank 0 gets from each rank, besides its facts. */
+struct rank_place {
     struct host_facts host;
     int machine;
-    struct facts facts;
-    cJSON *json, *differing; /* on rank 0: all facts as an object; those that differ, which run.json owns */
 };
 
+/* Lists what may differ between ranks. Variables of the environment are facts whose names begin with $. */
 static void list_facts(struct facts *facts, const struct harness *h)
 {
     char text[160];
@@ -41,49 +40,23 @@ static void list_facts(struct facts *facts, const struct harness *h)
     cJSON_Delete(environment);
 }
 
-static cJSON *facts_json(struct facts *facts)
+/* Returns a list of the facts that differ, in words, and adds them to the "facts" of ranks; null: the rank lacks it. */
+static cJSON *find_differences(const struct facts *of, const cJSON *ranks)
 {
-    cJSON *json = cJSON_CreateObject();
-    char *rest = facts->text;
-    for (char *name, *value; (name = strsep(&rest, "\t")) && (value = strsep(&rest, "\n"));)
-        json_add_text(json, name, value);
-    return json;
-}
-
-/* If a fact of some ranks differs from rank 0's, adds both values in words to the list, and returns how many ranks. */
-static int add_difference(cJSON *list, const struct rank_record *of, int ranks, const char *name)
-{
-    const char *ours = json_string(of[0].json, name), *its = "";
-    char text[500];
-    int differ = 0, first = 0;
-    for (int r = ranks - 1; r > 0; r--)
-        if (strcmp(json_string(of[r].json, name), ours) != 0) {
-            its = json_string(of[first = r].json, name);
-            differ++;
-        }
-    int n = snprintf(text, sizeof text, "%.80s: %.150s on rank 0, %.150s on rank %d", name, *ours ? ours : "nothing",
-                     *its ? its : "nothing", first);
-    if (differ > 1)
-        snprintf(text + n, sizeof text - (size_t)n, " (%d ranks differ from rank 0)", differ);
-    if (differ)
-        cJSON_AddItemToArray(list, json_text(text));
-    return differ;
-}
-
-/* Returns a list of the facts that differ, in words, and adds them to `differing` of each rank; null: it lacks one. */
-static cJSON *find_differences(const struct rank_record *of, int ranks)
-{
-    cJSON *list = cJSON_CreateArray(), *fact;
-    for (int r = 0; r < ranks; r++)
-        cJSON_ArrayForEach(fact, of[r].json)
-        {
-            const char *name = fact->string;
-            int is_new =
-                r == 0 || !(cJSON_HasObjectItem(of[0].json, name) || cJSON_HasObjectItem(of[0].differing, name));
-            int differ = is_new ? add_difference(list, of, ranks, name) : 0;
-            for (int i = 0; differ && i < ranks; i++) {
-                const cJSON *its = cJSON_GetObjectItemCaseSensitive(of[i].json, name);
-                cJSON_AddItemToObject(of[i].differing, name, its ? cJSON_Duplicate(its, 1) : cJSON_CreateNull());
+    int n = cJSON_GetArraySize(ranks);
+    char name[FACTS_NAME], value[FACTS_VALUE], words[2 * FACTS_VALUE];
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(ranks->child, "facts");
+    cJSON *list = cJSON_CreateArray();
+    for (int r = 0; r < n; r++)
+        for (size_t at = 0; facts_next(&of[r], &at, name);) {
+            int is_new = r == 0 || !(facts_find(of, name, value) || cJSON_HasObjectItem(found, name));
+            if (!is_new || !facts_compare(of, n, name, words))
+                continue;
+            cJSON_AddItemToArray(list, json_text(words));
+            for (int i = 0; i < n; i++) {
+                cJSON *facts = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(ranks, i), "facts");
+                cJSON_AddItemToObject(facts, name,
+                                      facts_find(&of[i], name, value) ? json_text(value) : cJSON_CreateNull());
             }
         }
     return list;
@@ -109,28 +82,26 @@ static void add_host(cJSON *hosts, const struct host_facts *host)
 
 cJSON *harness_find_ranks(const struct harness *h)
 {
-    int size = h->job->size;
-    struct rank_record *mine = allocate(1, sizeof *mine), *all = allocate((size_t)size, sizeof *all);
+    size_t size = (size_t)h->job->size;
+    struct rank_place mine = {h->host, h->job->machine}, *places = allocate(size, sizeof *places);
+    struct facts *facts = allocate(1, sizeof *facts), *all = allocate(size, sizeof *all);
     cJSON *json = cJSON_CreateObject();
     cJSON *ranks = cJSON_AddArrayToObject(json, "ranks"), *hosts = cJSON_AddObjectToObject(json, "hosts");
-    mine->host = h->host;
-    mine->machine = h->job->machine;
-    list_facts(&mine->facts, h);
-    job_gather_first(h->job, mine, sizeof *mine, all);
-    for (int r = 0; r < size && h->job->rank == 0; r++) {
+    list_facts(facts, h);
+    job_gather_first(h->job, &mine, sizeof mine, places);
+    job_gather_first(h->job, facts, sizeof *facts, all);
+    for (size_t r = 0; r < size && h->job->rank == 0; r++) {
         cJSON *rank = json_add_row(ranks);
-        cJSON_AddNumberToObject(rank, "rank", r);
-        json_add_text(rank, "host", all[r].host.name);
-        cJSON_AddNumberToObject(rank, "machine", all[r].machine); /* hosts that are containers may share a machine */
-        json_add_text(rank, "binding", all[r].host.binding);
-        all[r].differing = cJSON_AddObjectToObject(rank, "facts");
-        all[r].json = facts_json(&all[r].facts);
-        add_host(hosts, &all[r].host);
+        cJSON_AddNumberToObject(rank, "rank", (double)r);
+        json_add_text(rank, "host", places[r].host.name);
+        cJSON_AddNumberToObject(rank, "machine", places[r].machine); /* hosts that are containers may share a machine */
+        json_add_text(rank, "binding", places[r].host.binding);
+        cJSON_AddObjectToObject(rank, "facts");
+        add_host(hosts, &places[r].host);
     }
-    cJSON_AddItemToObject(json, "rank_differences", find_differences(all, h->job->rank ? 0 : size));
-    for (int r = 0; r < size; r++)
-        cJSON_Delete(all[r].json);
+    cJSON_AddItemToObject(json, "rank_differences", find_differences(all, ranks));
     free(all);
-    free(mine);
+    free(facts);
+    free(places);
     return json;
 }

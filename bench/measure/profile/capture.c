@@ -62,7 +62,7 @@ static void find_missing(struct capture *capture, const struct recorder *r)
     if (*r->tracer.untraced)
         snprintf(text, sizeof capture->missing,
                  "CUPTI unavailable (%s): traces hold operations timed by CUDA events, no kernels, and when "
-                 "the GPU computed is n/a",
+                 "the GPU computed is N/A",
                  r->tracer.untraced);
     else if (r->tracer.activities.dropped || r->tracer.activities.untimed)
         snprintf(text, sizeof capture->missing,

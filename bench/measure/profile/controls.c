@@ -226,9 +226,9 @@ void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_fact
     const char *name = facts->strategy->name;
     const struct estimate *e = &c->overlap_efficiency;
     if (facts->ranks == 1)
-        snprintf(text, OVERLAP_VERDICT, "Overlap: n/a, one rank does not communicate.");
+        snprintf(text, OVERLAP_VERDICT, "Overlap: N/A, one rank does not communicate.");
     else if (!facts->strategy->reduces)
-        snprintf(text, OVERLAP_VERDICT, "Overlap: n/a, %s does not communicate.", name);
+        snprintf(text, OVERLAP_VERDICT, "Overlap: N/A, %s does not communicate.", name);
     else if (!facts->strategy->overlaps)
         snprintf(text, OVERLAP_VERDICT, "Overlap: none; by design, %s starts to communicate after backward.", name);
     else if (!c->rounds)

@@ -107,7 +107,7 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                                      : "comm busy: between events around each collective, where the GPU also waits "
                                        "for the host to launch it and for other ranks.";
     const char *compute_note = traced ? "compute busy: kernels, copies and fills of operations."
-                                      : "compute busy: n/a, since records of CUPTI are missing.";
+                                      : "compute busy: N/A, since records of CUPTI are missing.";
     char title[160];
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
     results_add_table(summary,

@@ -62,7 +62,7 @@ void document_add_item(cJSON *document, const char *format, ...)
     va_end(arguments);
 }
 
-/* Hides each column whose printed cells are all empty or n/a: removes its heading. */
+/* Hides each column whose printed cells are all empty or N/A: removes its heading. */
 static void hide_empty_columns(cJSON *table)
 {
     cJSON *column;
@@ -72,7 +72,7 @@ static void hide_empty_columns(cJSON *table)
         const cJSON *row = view.row;
         char cell[TABLE_CELL];
         int rows = 0;
-        for (; rows < view.rows && (!*table_cell(cell, column, row) || !strcmp(cell, "n/a")); rows++)
+        for (; rows < view.rows && (!*table_cell(cell, column, row) || !strcmp(cell, "N/A")); rows++)
             row = row->next;
         if (rows == view.rows)
             cJSON_DeleteItemFromObjectCaseSensitive(column, "heading");

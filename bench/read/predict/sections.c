@@ -208,7 +208,7 @@ void prediction_add_bandwidths(const struct prediction *all)
                         TABLE_ROWS(row, n),
                         .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
                                  "which computation takes this share of a step, at the latency of the "
-                                 "link; n/a: no bandwidth is enough. now: the share with this link."}});
+                                 "link; N/A: no bandwidth is enough. now: the share with this link."}});
     free(row);
 }
 

@@ -193,7 +193,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                 TABLE_ROWS(found->item, found->n),
                 .shown = 20,
                 .note = {
-                    "lost: by how much a step is longer. Losses overlap, so they do not add up. n/a: not known. No "
+                    "lost: by how much a step is longer. Losses overlap, so they do not add up. N/A: not known. No "
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
                     "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
                     "the step, "

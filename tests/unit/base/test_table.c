@@ -73,7 +73,7 @@ TEST(words_are_aligned_and_scaled)
                            "fruit        size     time [95 %]\n"
                            "                B       ms\n"
                            "apple        1024     1.23 [1.0, 2.0]\n"
-                           "a long name     1      n/a\n"
+                           "a long name     1      N/A\n"
                            "               70    12500 [12000.0, 13000.0]\n"
                            "n = 3.\n");
     free(text);
@@ -187,7 +187,7 @@ TEST(a_table_grows_row_by_row)
                            "# fruit   size     time [95 %]\n"
                            "#            B       ms\n"
                            "apple   1024     1.23 [1.0, 2.0]\n"
-                           "plum       1     1000 [1.0, n/a]\n"
+                           "plum       1     1000 [1.0, N/A]\n"
                            "# n = 3.\n");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "rows")), 2);
     free(text);
@@ -201,7 +201,7 @@ TEST(errors_have_an_exponent)
     static const struct column column = {"error", "gradient\nerror", COLUMN_ERROR, 0, "1", 1, 8, 1};
     cJSON *json = table_json(&(struct table){"errors", NULL, &column, 1, TABLE_ROWS(error, 4)});
     char *text = printed(json);
-    ck_assert_str_eq(text, "\ngradient\n   error\n 2.7e-08\n     0.0\n     n/a\n 2.5e-01\n");
+    ck_assert_str_eq(text, "\ngradient\n   error\n 2.7e-08\n     0.0\n     N/A\n 2.5e-01\n");
     free(text);
     cJSON_Delete(json);
 }
@@ -212,7 +212,7 @@ TEST(a_description_from_elsewhere_is_bounded)
     static const char *const column[][2] = {{"1e300, \"decimals\": 1e300, \"scale\": 1", "1.500000000000000\n"},
                                             {"-1e300, \"decimals\": -1e300, \"scale\": 1", "1.50000\n"},
                                             {"[], \"decimals\": null, \"scale\": 1", "2\n"},
-                                            {"1, \"decimals\": -3", "n/a\n"}};
+                                            {"1, \"decimals\": -3", "N/A\n"}};
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         char json[256];
         const char *form =

@@ -76,6 +76,36 @@ TEST(long_command_lines)
     ck_assert_str_eq(mine.text, "a b\tc d\n");
 }
 
+TEST(what_differs_is_found_by_name)
+{
+    static struct facts of[4];
+    char name[FACTS_NAME], value[FACTS_VALUE], words[2 * FACTS_VALUE];
+    size_t at = 0;
+    memset(of, 0, sizeof of);
+    for (int r = 0; r < 4; r++) {
+        facts_add(&of[r], "CPU", "one");
+        facts_print(&of[r], "threads", "%d", r < 2 ? 1 : 2);
+    }
+    facts_add(&of[3], "$A", "x");
+    facts_add(&of[3], "threads", "3");
+    ck_assert_int_eq(facts_compare(of, 4, "CPU", words), 0);
+    ck_assert_int_eq(facts_compare(of, 4, "CP", words), 0);
+    ck_assert_int_eq(facts_compare(of, 4, "threads", words), 2);
+    ck_assert_str_eq(words, "threads: 1 on rank 0, 2 on rank 2 (2 ranks differ from rank 0)");
+    ck_assert_int_eq(facts_compare(of, 4, "$A", words), 1);
+    ck_assert_str_eq(words, "$A: nothing on rank 0, x on rank 3");
+    for (const char *const *expected = (const char *[]){"CPU", "threads", "$A", "threads", NULL}; *expected;
+         expected++) {
+        ck_assert_int_eq(facts_next(&of[3], &at, name), 1);
+        ck_assert_str_eq(name, *expected);
+    }
+    ck_assert_int_eq(facts_next(&of[3], &at, name), 0);
+    ck_assert_int_eq(facts_find(&of[3], "threads", value), 1);
+    ck_assert_str_eq(value, "2");
+    ck_assert_int_eq(facts_find(&of[0], "$A", value), 0);
+    ck_assert_str_eq(value, "");
+}
+
 static void write_file(const char *path, size_t bytes, size_t changed)
 {
     FILE *file = fopen(path, "w");

@@ -121,7 +121,7 @@ TEST(a_document_as_text)
                                 "run      step 95 %\n"
                                 "           ms\n"
                                 "ddp      12.5 [12.0, 13.0]\n"
-                                "ddp_flat  n/a\n"
+                                "ddp_flat  N/A\n"
                                 "... (1 more in report.json, which --json or --output writes)\n"
                                 "*: the best.\n"
                                 "= of `none`.\n"
@@ -149,7 +149,7 @@ TEST(a_document_as_markdown)
                                     "| run | step ms | 95 % |\n"
                                     "|---|---:|---|\n"
                                     "| ddp | 12.5 | [12.0, 13.0] |\n"
-                                    "| ddp_flat | n/a |  |\n"
+                                    "| ddp_flat | N/A |  |\n"
                                     "\n"
                                     "... (1 more in report.json, which --json or --output writes)\n"
                                     "\n"
@@ -173,7 +173,7 @@ TEST(a_document_as_html)
     html_has("len({e.get('id') for e in each('h2')})", "3"); /* though two headings have the same words */
     html_has("[e.text for e in each('code')]", "['ddp', 'ddp', 'none']");
     html_has("[' '.join(e.itertext()) for e in each('th')]", "['run', 'step ms', '95 %']");
-    html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'n/a', '']");
+    html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'N/A', '']");
     html_has("[e.get('class') for e in each('td')][:3]", "['left', None, 'left']");
     html_has("[''.join(e.itertext()) for e in each('p')][1:]",
              "['... (1 more in report.json, which --json or --output writes)', '*: the best.', '= of none.']");
@@ -298,7 +298,7 @@ TEST(columns_without_anything_are_left_out)
     struct table one = table; /* a copy of the table that shows two rows */
     one.row = none;
     document_add_table(document, &one);
-    prints(document_print_text, "A title\n=======\n\nSteps of `ddp`\n  step\n    ms\n   n/a\n2000.0\n"
+    prints(document_print_text, "A title\n=======\n\nSteps of `ddp`\n  step\n    ms\n   N/A\n2000.0\n"
                                 "... (1 more in report.json, which --json or --output writes)\n"
                                 "*: the best.\n= of `none`.\n");
 }
