@@ -108,18 +108,20 @@ all: setup
 GPUS = $(eval GPUS := $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
 # On a CPU the steps of `make bench` are short: on a machine that also does other work, many short blocks give more precise
 # results than a few long ones.
-SIZES_cpu = --preset laptop
-SIZES_gpu = --preset default --dtype bf16 --batch-size-per-rank 16
+SIZES_cpu = --preset=laptop
+SIZES_gpu = --preset=default --dtype=bf16 --batch-size-per-rank=16
 BUCKETS_cpu = 0.5,1,4,16
 BUCKETS_gpu = 1,5,25,100
 BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
 SIZES = $(SIZES_$(BENCH_ON))
+BENCH = $(SIZES) --implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
+	--bucket-size-mb=$(BUCKETS_$(BENCH_ON)) --resolve=2% --max-minutes=3 --steps-per-block=3 --label=bench
+# The options without those that ARGS has, since the program takes an option once.
+usual = $(foreach option,$(1),$(if $(filter $(firstword $(subst =, ,$(option))) $(firstword $(subst =, ,$(option)))=%,$(ARGS)),,$(option)))
 TEXT = $(if $(CORPUS),$(call quote,$(CORPUS)),$(OUT)/corpus.txt)
 bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
-	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(TEXT) \
-		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
-		--bucket-size-mb $(BUCKETS_$(BENCH_ON)) --resolve 2% --max-minutes 3 --steps-per-block 3 --label bench $(ARGS)
+	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(call usual,$(BENCH)) $(if $(filter --data --data=%,$(ARGS)),,--data $(TEXT)) $(ARGS)
 	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo $(call quote,To search for the bucket size: $(LAUNCH) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(TEXT)))
 
 test: all
@@ -153,12 +155,12 @@ test-consumers: all
 	@tests/consumers/run.sh $(OUT)
 
 # Measures by how much tracing slows a step of the model of `make bench`, in 60 rounds: see the last line of the printed table of controls.
-bench-profile: SIZES_cpu += --batch-size-per-rank 4
+bench-profile: SIZES_cpu += --batch-size-per-rank=4
 bench-profile: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	rm -rf $(OUT)/bench-profile
-	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(TEXT) --profile \
-		--profile-implementation ddp_bucketed --bucket-size-mb 4 --rounds 60 --profile-output-dir $(OUT)/bench-profile $(ARGS)
+	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(call usual,$(SIZES) --profile-implementation=ddp_bucketed --bucket-size-mb=4 --rounds=60) \
+		--data $(TEXT) --profile --profile-output-dir $(OUT)/bench-profile $(ARGS)
 
 bench-kernels bench-step bench-isolate: bench-%: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_$*

@@ -144,20 +144,14 @@ int files_replace(const char *directory, const char *name, const char *text)
 
 /* ---- paths given to options ---- */
 
-/* Whether a line begins with the mark, possibly after blanks. */
-static int has_mark(const char *text, const char *mark)
+static int is_path(const char *given)
 {
-    for (; text; text = strchr(text, '\n')) {
-        text += strspn(text, "\n \t");
-        if (!strncmp(text, mark, strlen(mark)))
-            return 1;
-    }
-    return 0;
+    return given && *given && strcmp(given, "-") != 0;
 }
 
 int files_check_replaced(const struct named_path *named)
 {
-    char begin[FILES_MARKED + 1] = "";
+    char begin[256] = "";
     const char *option = named->option, *path = named->path;
     struct stat status;
     if (strlen(path) >= FILES_PATH)
@@ -169,10 +163,10 @@ int files_check_replaced(const struct named_path *named)
                             S_ISLNK(status.st_mode) ? "is a symbolic link; name the file itself"
                                                     : "is not a regular file; name a file");
     int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, FILES_MARKED));
+    ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, sizeof begin - 1));
     if (file >= 0)
         close(file);
-    return n > 0 && has_mark(begin, named->mark)
+    return n > 0 && !strncmp(begin, named->mark, strlen(named->mark))
                ? 0
                : error_report(
                      "--%s %s: exists, and is not what ddpbench writes there; choose another name, or remove it",
@@ -202,29 +196,66 @@ static int is_same(const struct stat *a, const struct stat *b)
     return a->st_ino && a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
+/* Whether a path leads to the place; or, with `through`, also to something below it. */
+static int leads_to(const char *path, const struct location *place, int through)
+{
+    struct location at;
+    char rest[FILES_PATH + 1];
+    snprintf(rest, sizeof rest, "%s", path);
+    do {
+        locate(&at, rest);
+        if (is_same(&at.file, &place->file) ||
+            (is_same(&at.directory, &place->directory) && !strcmp(at.name, place->name)))
+            return 1;
+        through = through && strcmp(at.above, rest) != 0;
+        snprintf(rest, sizeof rest, "%s", at.above);
+    } while (through);
+    return 0;
+}
+
+/* Checks one path against those before it. Returns 0; or -1, reported. */
+static int check_apart(const struct named_path *named, size_t i)
+{
+    struct location mine, other;
+    locate(&mine, named[i].path);
+    for (size_t j = 0; j < i; j++) {
+        if (!is_path(named[j].path))
+            continue;
+        locate(&other, named[j].path);
+        if (leads_to(named[i].path, &other, 0))
+            return error_report("--%s and --%s name the same file, %s", named[j].option, named[i].option,
+                                named[i].path);
+        if ((named[j].mark && leads_to(named[i].path, &other, 1)) ||
+            (named[i].mark && leads_to(named[j].path, &mine, 1)))
+            return error_report("--%s %s and --%s %s: one is a file, and the other would be below it", named[j].option,
+                                named[j].path, named[i].option, named[i].path);
+    }
+    if (named[i].mark && mine.file.st_ino && mine.directory.st_mode & S_ISVTX && geteuid() &&
+        geteuid() != mine.file.st_uid && geteuid() != mine.directory.st_uid)
+        return error_report("--%s %s: belongs to another user, and only its owner may replace it in this directory",
+                            named[i].option, named[i].path);
+    return 0;
+}
+
 int files_check_named(const struct named_path *named, size_t n)
 {
-    struct location *to = allocate(n + 1, sizeof *to); /* zeroed: a path that is none is like no other */
-    char temporary[FILES_PATH + FILES_TEMPORARY];
-    int status = 0;
-    for (size_t i = 0; i < n && !status; i++) {
-        if (!named[i].path || !*named[i].path || !strcmp(named[i].path, "-"))
+    char temporary[FILES_PATH + FILES_TEMPORARY], above[FILES_PATH + 1];
+    for (size_t i = 0; i < n; i++) {
+        if (!is_path(named[i].path))
             continue;
-        locate(&to[i], named[i].path);
-        for (size_t j = 0; j < i && !status; j++)
-            if (is_same(&to[i].file, &to[j].file) ||
-                (is_same(&to[i].directory, &to[j].directory) && !strcmp(to[i].name, to[j].name)))
-                status = error_report("--%s and --%s name the same file, %s", named[j].option, named[i].option,
-                                      named[i].path);
-        if (status || !named[i].mark || (status = files_check_replaced(&named[i])))
+        if (check_apart(named, i))
+            return -1;
+        if (!named[i].mark)
             continue;
+        if (files_check_replaced(&named[i]))
+            return -1;
         int file = files_begin(temporary, sizeof temporary, named[i].path);
         if (file < 0 || files_abandon(file, temporary))
-            status = error_report("--%s: cannot write %s: %s", named[i].option, named[i].path, strerror(errno));
-        files_remove_left(to[i].above);
+            return error_report("--%s: cannot write %s: %s", named[i].option, named[i].path, strerror(errno));
+        snprintf(above, sizeof above, "%s", named[i].path);
+        files_remove_left(dirname(above));
     }
-    free(to);
-    return status;
+    return 0;
 }
 
 int files_replace_named(struct named_path named, const char *text)

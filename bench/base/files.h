@@ -55,15 +55,14 @@ int files_replace(const char *directory, const char *name, const char *text);
 struct named_path {
     const char *option;
     const char *path; /* NULL, "" and "-" (standard output): none */
-    const char *mark; /* of a file to write: how one of its lines begins; NULL: a directory, or a file to read */
+    const char *mark; /* of a file to write: how it begins; NULL: a directory, or a file to read */
 };
 
 /* Checks the paths of a command. Call it before anything is measured, with all that options name. No two paths may lead
- * to the same file, also if they are spelled differently. A file to write must be in a directory that can be written.
- * If the file exists, it is replaced only if a line in its first FILES_MARKED bytes begins with the mark, as in all
- * files that this program writes there; an empty file is therefore refused. Also removes temporary files of killed
- * processes from the directories of such files. Returns 0; or -1, reported with the option. */
-enum { FILES_MARKED = 1024 };
+ * to the same file, also if they are spelled differently, and none to a place below a file to write. A file to write
+ * must be in a directory that can be written. If the file exists, it is replaced only if it begins with the mark, as
+ * all files do that this program writes there; an empty file is therefore refused. Also removes temporary files of
+ * killed processes from the directories of such files. Returns 0; or -1, reported with the option. */
 int files_check_named(const struct named_path *named, size_t n);
 
 /* The part of files_check_named that looks at a file which exists. Returns 0; or -1, reported. */

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+/* How a file begins, before the name of the suite. */
+#define JUNIT_BEGIN "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\""
+
 /* FAILED: the test found a defect. ERROR: the test could not run. */
 enum junit_outcome { JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR, JUNIT_SKIPPED, JUNIT_OUTCOMES };
 

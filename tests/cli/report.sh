@@ -54,7 +54,7 @@ again() {
     time=$(sed -nE 's/^\t"time":\t"(.*)",$/\1/p' "$4/run.json")
     unwrapped printed >joined
     [ "$status" = 0 ] && [ ! -s said ] && [ -n "$time" ] &&
-        [ "$(head -n 1 printed | cut -d' ' -f1-3)" = "Bottleneck analysis of" ] &&
+        [ "$(head -n 1 printed | cut -d' ' -f1-2)" = "ddpbench report:" ] &&
         grep -qF "$2 of $time, ddpbench " joined && grep -qF ": $3 " joined &&
         [ "$(grep -cv '^#' "$4/summary.txt")" -gt 3 ] && ! grep -v '^#' "$4/summary.txt" | grep -vxFf printed >>said && good=0 || good=1
     result "$good" "the report repeats the output of mode $2"
@@ -69,7 +69,7 @@ is "the picture of a benchmark is titled by the strategy with the shortest step"
 
 try "$program" report "a benchmark" profile collectives --csv all.csv
 is "a report of several runs omits the output of each" \
-    "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 Bottleneck analysis of 3 runs 0"
+    "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 ddpbench report: 3 runs 0"
 is "--csv of several runs has one header line" "$(head -n 1 all.csv)" \
     "directory,label,state,subject,name,bytes,unit,value,low,high,n,better,judged"
 try "$program" report "a benchmark" profile --output lines
@@ -160,10 +160,10 @@ cut='interrupted, 1 of 2 rounds'
 cp -r profile stopped && sed -i 's/^\t"done":.*/\t"done":\t0,/; s/^\t"planned":.*/\t"planned":\t10,/' stopped/ddp/summary.json
 try "$program" report stopped
 is "a profile without rounds is reported by its captured steps, with a line on that" \
-    "$status $(head -n 1 printed | grep -c '(interrupted, 0 of 10 rounds)$') $(grep -c '^- stopped has no rounds (controls): ' printed) $(grep -c '^run  *source ' printed)" "0 1 1 1"
+    "$status $(head -n 1 printed | grep -c '(interrupted, 0 of 10 rounds)$') $(grep -c '^- stopped ended before its rounds (the controls); ' printed) $(grep -c '^run  *source ' printed)" "0 1 1 1"
 try "$program" report early
 is "an interrupted run is marked in heading, summary and table" \
-    "$status $(head -n 1 printed | grep -c "^Bottleneck analysis of a-label ($cut)\$") \
+    "$status $(head -n 1 printed | grep -c "^ddpbench report: a-label ($cut)\$") \
 $(grep -c '^- Interrupted: 1 of 1 runs; their figures are from their last summary (see Runs)[.]' printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1"
 try "$program" report cut=early whole=alone cut=short cut=unread --output interrupted
 is "report.prom has the progress of both interrupted runs" "$(grep -cE '^ddpbench_run_done[{]run="cut",.*[}] 1$' interrupted/report.prom)" 2
@@ -262,7 +262,9 @@ for again in 1 2; do
     is "forms overwrite the files of an earlier call (call $again)" "$status$(cat said)" 0
 done
 refuses 1 "--csv on a file of --html" '--csv page[.]html: exists, and is not' alone --csv page.html
-cp alone/metrics.csv steps && echo older >alone/metrics.csv
+cp alone/metrics.csv steps && echo 'of somebody else' >alone/metrics.csv
+refuses 1 "--metrics-csv where a file of somebody else has that name" '--metrics-csv alone/metrics[.]csv: exists, and is not' --metrics-csv alone
+head -n 1 steps >alone/metrics.csv
 try "$program" report --metrics-csv alone
 is "an older metrics.csv is replaced" "$status $(cmp alone/metrics.csv steps && echo same)" "0 same"
 refuses 2 "a report without a directory" 'no directory: name the result directories' --csv x
@@ -327,7 +329,7 @@ made_up 10 other ddp_flat '' 20 24
 mkdir known/ranks=2/model=m/best/repeat-4.part known/ranks=2/model=m/best/repeat-5.failed
 cp -r known copy
 try "$program" report known
-is "a sweep is reported" "$status $(head -n 1 printed)" "0 Bottleneck analysis of known, a sweep of 40 runs"
+is "a sweep is reported" "$status $(head -n 1 printed)" "0 ddpbench report: known, a sweep of 40 runs"
 row() { sed -nE "s/^([ *=])? *($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
 is "the best strategy is marked with *" "$(row best)" "* best 10.97 [10.07, 11.95] 6 1.000 1094"
 is "a strategy that takes twice as long has no mark" "$(row twice)" " twice 0.5 21.94 [20.14, 23.90] 6 2.000 [2.000, 2.000] 547"

@@ -140,7 +140,7 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
     is "$n nodes: cpu_monitor.csv has all parts and hosts" "$(cut -d, -f1,2 "$run/cpu_monitor.csv" | grep -v ^part, | sort -u | grep -cE '^(benchmark|profile|allreduce),n[1-6]$')" \
         "$(grep -lE '^[0-9]' "$run"/{benchmark,profile/*,allreduce}/cpu_monitor*.csv | wc -l)"
     succeeds "$n nodes: metrics.csv of the run equals metrics.csv of the benchmark" cmp "$run/metrics.csv" "$run/benchmark/metrics.csv"
-    is "$n nodes: the run has its own report with a picture" "$(grep -c '^# Bottleneck analysis of ' "$run/report/BOTTLENECK_ANALYSIS.md") $(
+    is "$n nodes: the run has its own report with a picture" "$(grep -c '^# ddpbench report: ' "$run/report/BOTTLENECK_ANALYSIS.md") $(
         find "$run/report/pictures" -name step-breakdown.svg | wc -l)" "1 1"
 done
 succeeds "the joint report contains all runs" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md

@@ -3,6 +3,7 @@
 #define BENCH_MEASURE_ISOLATE_OUTPUT_H
 
 #include "base/figures.h"
+#include "base/junit.h"
 #include "isolate/diagnosis.h"
 #include "isolate/isolate.h"
 #include "isolate/load.h"
@@ -50,7 +51,7 @@ int outcome_write_files(const struct outcome *outcome, const char *directory);
 
 /* Writes test cases to the file given to --junit ("": none): that the run finished, the members, and the groups at
  * fault. Returns 0; or -1, reported. */
-#define OUTCOME_JUNIT_MARK "<testsuites name=\"ddpbench isolate\""
+#define OUTCOME_JUNIT_MARK JUNIT_BEGIN "ddpbench isolate\""
 int outcome_write_junit(const struct outcome *outcome, const char *path);
 
 #endif

@@ -2,6 +2,7 @@
 #include "compare/compare.h"
 
 #include "base/json.h"
+#include "base/junit.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -81,10 +82,10 @@ static void add_runs(cJSON *json, const char *name, const char *label, const str
 static void add_heading(cJSON *json, const struct compare_options *o, const struct compare_run *run,
                         const struct verdict_rules *rules)
 {
-    json_add_number(json, "schema_version", RESULTS_SCHEMA);
     json_add_text(json, "program", "ddpbench");
-    json_add_text(json, "version", version_text());
     json_add_text(json, "mode", "compare");
+    json_add_number(json, "schema_version", RESULTS_SCHEMA);
+    json_add_text(json, "version", version_text());
     json_add_number(json, "tolerance_percent", o->tolerance);
     json_add_number(json, "floor_percent", o->floor);
     json_add_number(json, "level", rules->level);
@@ -262,8 +263,9 @@ static void print_text(FILE *out, const void *shown)
     free(text);
 }
 
-static const struct form forms[] = {[COMPARE_JSON] = {"json", "\"mode\":\t\"compare\"", print_json},
-                                    [COMPARE_JUNIT] = {"junit", "<testsuites name=\"ddpbench compare\"", print_junit}};
+static const struct form forms[] = {
+    [COMPARE_JSON] = {"json", "{\n\t\"program\":\t\"ddpbench\",\n\t\"mode\":\t\"compare\"", print_json},
+    [COMPARE_JUNIT] = {"junit", JUNIT_BEGIN "ddpbench compare\"", print_junit}};
 
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {

@@ -37,6 +37,9 @@ void document_print_text(FILE *out, const cJSON *document);
 void document_print_markdown(FILE *out, const cJSON *document);
 void document_print_html(FILE *out, const cJSON *document);
 
+/* How a page begins, before its title. */
+#define DOCUMENT_HTML_BEGIN "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>"
+
 /* Prints the document as JSON on one line, without pictures. list, unless NULL, is appended as a member `name`, and
  * deleted. */
 void document_print_json(FILE *out, const cJSON *document, const char *name, cJSON *list);

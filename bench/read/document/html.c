@@ -50,13 +50,8 @@ static const char style[] =
 
 /* The Content-Security-Policy forbids a browser to load or run anything, whatever the file contains. */
 static const char head[] =
-    "<!DOCTYPE html>\n"
-    "<html lang=\"en\">\n"
-    "<head>\n"
-    "<meta charset=\"utf-8\"/>\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-    "<title>";
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
 
 static void print_piece(FILE *out, const char *piece, int code)
 {
@@ -169,9 +164,9 @@ static void print_blocks(FILE *out, const cJSON *blocks)
 void document_print_html(FILE *out, const cJSON *document)
 {
     const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
-    fputs(head, out);
+    fputs(DOCUMENT_HTML_BEGIN, out);
     text_print_markup(out, json_string(document, "title"));
-    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
+    fprintf(out, "</title>\n%s<style>\n%s</style>\n</head>\n<body>\n<h1>", head, style);
     text_print_markup(out, json_string(document, "title"));
     fputs("</h1>\n", out);
     print_contents(out, blocks);

@@ -190,9 +190,10 @@ static void print_html(FILE *out, const void *shown)
     document_print_html(out, ((const struct prediction *)shown)->document);
 }
 
-static const struct form forms[FORMS] = {[FORM_JSON] = {"json", "{\"title\":\"" TITLE, print_json},
-                                         [FORM_HTML] = {"html", "<title>" TITLE, print_html},
-                                         [FORM_CSV] = {"csv", "implementation,ranks,", prediction_print_csv}};
+static const struct form forms[FORMS] = {
+    [FORM_JSON] = {"json", "{\"title\":\"" TITLE, print_json},
+    [FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN TITLE, print_html},
+    [FORM_CSV] = {"csv", "implementation,ranks,buckets,step,mark,interval_low,", prediction_print_csv}};
 
 /* Checks the files of a point, or writes them. Returns 0; or -1, reported. */
 static int export_point(const struct predict_options *o, const struct points_model *model, const struct point *p,

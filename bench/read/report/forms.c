@@ -114,12 +114,12 @@ static void print_text(FILE *out, const void *shown)
     document_print_text(out, ((const struct shown *)shown)->document);
 }
 
-const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", "<title>" FORMS_TITLE, print_html},
+const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN FORMS_TITLE, print_html},
                                          [FORM_MARKDOWN] = {"markdown", "# " FORMS_TITLE, print_markdown},
                                          [FORM_JSON] = {"json", "{\"title\":\"" FORMS_TITLE, print_json},
                                          [FORM_CSV] = {"csv", CSV_COLUMNS, print_csv},
                                          [FORM_PROMETHEUS] = {"prometheus", PROMETHEUS_FORM_MARK, print_prometheus},
-                                         [FORM_JUNIT] = {"junit", "<testsuites name=\"" FORMS_TITLE, print_junit}};
+                                         [FORM_JUNIT] = {"junit", JUNIT_BEGIN FORMS_TITLE, print_junit}};
 
 /* ---- a directory of all forms ---- */
 

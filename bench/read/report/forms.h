@@ -12,7 +12,7 @@ enum report_form { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORM_PROMETHEU
 
 extern const struct form report_forms[FORMS]; /* each prints the report given to report_write */
 
-#define FORMS_TITLE "Bottleneck analysis of " /* beginning of the title of every report */
+#define FORMS_TITLE "ddpbench report: " /* beginning of the title of every report */
 
 /* Writes a report on runs to the files given to options (path[FORMS], as in document/document.h). Unless directory is
  * "", also writes a file in each format and the pictures to directory. Then prints the form whose path is "-", or the

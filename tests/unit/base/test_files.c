@@ -250,7 +250,7 @@ static int check_one(const char *path, const char *written)
 TEST(a_named_path_is_replaced)
 {
     for (int i = 0; i < 3; i++) {
-        snprintf(text, 64, "%d:\n\t %s, i.e. this one", i, mark);
+        snprintf(text, 64, "%s, i.e. this one\n%d", mark, i);
         ck_assert_int_eq(check_one(path_of("named"), NULL), 0);
         ck_assert_int_eq(check_one(path_of("named"), text), 0);
         check_content(path_of("named"), strlen(text));
@@ -260,15 +260,11 @@ TEST(a_named_path_is_replaced)
     ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
 
-/* An existing file is replaced only if one of its first lines begins with the mark of this program. Other files are
+/* An existing file is replaced only if it begins with the mark of this program. Other files are
  * kept, whatever their names, also if they are empty, or if the path is a hard or symbolic link. */
 TEST(a_named_path_of_somebody_else)
 {
-    memset(text, ' ', FILES_MARKED);
-    memcpy(text, "Not ", 4);
-    memcpy(text + 4, mark, strlen(mark)); /* a mark inside a line does not count */
-    snprintf(text + FILES_MARKED - 3, 64, "%s", mark);
-    text[FILES_MARKED - 4] = '\n';
+    snprintf(text, 64, "Mine\n%s, copied\n", mark); /* a mark on another line does not count */
     ck_assert_int_eq(files_replace(directory, "own", text), 0);
     ck_assert_int_eq(files_replace(directory, "empty", ""), 0);
     ck_assert_int_eq(link(path_of("own"), path_of("hard")), 0);
@@ -312,7 +308,7 @@ TEST(a_named_path_that_is_no_file)
  * directory is compared, too. */
 static const struct pair {
     const char *path, *other;
-    int same;
+    int same; /* 1: one file; 2: the other would be below the file */
 } pairs[] = {{"new", "new", 1},
              {"new", "./new", 1},
              {"new", "sub/../new", 1},
@@ -332,7 +328,13 @@ static const struct pair {
              {"-", "-", 0},
              {"", "", 0},
              {"new", "", 0},
-             {"new", "/", 0}};
+             {"new", "/", 0},
+             {"sub/new", "sub", 0},
+             {"new", "new/a", 2},
+             {"new", "./new/a/b", 2},
+             {"sub/new", "link/new/a", 2},
+             {"old", "old/a", 2},
+             {"new", "new2/a", 0}};
 
 TEST_EACH(two_paths_to_one_file_are_refused, 2 * sizeof pairs / sizeof *pairs)
 {
@@ -345,8 +347,10 @@ TEST_EACH(two_paths_to_one_file_are_refused, 2 * sizeof pairs / sizeof *pairs)
     ck_assert_int_eq(chdir(directory), 0);
     const struct named_path file = {"json", p->path, mark}, other = {"data", p->other, NULL};
     const struct named_path both[] = {_i % 2 ? other : file, {0}, _i % 2 ? file : other}; /* in either order */
-    ck_assert_msg(files_check_named(both, 3) == -p->same, "%s, %s: %s", p->path, p->other, error_text());
-    ck_assert_int_eq(!strncmp(error_text(), _i % 2 ? "--data and --json name" : "--json and --data name", 22), p->same);
+    ck_assert_msg(files_check_named(both, 3) == -(p->same != 0), "%s, %s: %s", p->path, p->other, error_text());
+    ck_assert_int_eq(!strncmp(error_text(), _i % 2 ? "--data and --json name" : "--json and --data name", 22),
+                     p->same == 1);
+    ck_assert_int_eq(strstr(error_text(), "one is a file") != NULL, p->same == 2);
     ck_assert_int_eq(names(), 4); /* nothing is left */
     ck_assert_int_eq(chdir("/"), 0);
 }
