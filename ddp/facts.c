@@ -5,7 +5,6 @@
 #include "kernels/error.h"
 #include "kernels/random.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -61,25 +60,21 @@ void facts_print(struct facts *facts, const char *name, const char *format, ...)
     facts_add(facts, name, value);
 }
 
-/* Whether a word of a command line may be the value of the option before it. */
-static int is_value(const char *word)
-{
-    return *word != '-' || !word[1] || isdigit((unsigned char)word[1]);
-}
-
 void facts_add_words(struct facts *facts, int argc, char *const argv[])
 {
-    for (int i = 1; i < argc; i++) {
+    int first = argc > 1 && argv[1][0] != '-';
+    facts_add(facts, "the command", first ? argv[1] : "the benchmark");
+    for (int i = 1 + first; i < argc; i++) {
         const char *word = argv[i], *value = "";
         size_t length = word[0] == '-' && word[1] != '-' ? 2 : strcspn(word, "=");
         char name[80];
-        if (is_value(word)) {
-            facts_add(facts, i == 1 ? "the command" : "an argument", word);
+        if (*word != '-') {
+            facts_add(facts, "an argument", word);
             continue;
         }
-        if (word[length])
+        if (strlen(word) > length)
             value = word + length + (word[length] == '=');
-        else if (i + 1 < argc && is_value(argv[i + 1]))
+        else if (i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0) /* as option_table reads a value */
             value = argv[++i];
         snprintf(name, sizeof name, "%.*s", (int)length, word);
         for (char *c = name; (c = strchr(c, '_'));)
@@ -165,21 +160,27 @@ int facts_find(const struct facts *facts, const char *name, char value[FACTS_VAL
     return found != NULL;
 }
 
+static void find_words(const struct facts *facts, const char *name, char value[FACTS_VALUE])
+{
+    const char *none = !facts_find(facts, name, value) ? "not set" : !*value ? "empty" : NULL;
+    if (none)
+        snprintf(value, FACTS_VALUE, "%s", none);
+}
+
 int facts_compare(const struct facts *of, int ranks, const char *name, char words[2 * FACTS_VALUE])
 {
     char first[FACTS_VALUE], other[FACTS_VALUE], value[FACTS_VALUE];
     int differ = 0, n = 0;
-    facts_find(of, name, first);
+    find_words(of, name, first);
     for (int r = 1; r < ranks; r++) {
-        facts_find(&of[r], name, value);
+        find_words(&of[r], name, value);
         if (strcmp(value, first) != 0 && !differ++) {
             memcpy(other, value, sizeof other);
             n = r;
         }
     }
     if (differ) /* a value of over 150 characters is cut */
-        n = snprintf(words, 2 * FACTS_VALUE, "%.80s: %.150s on rank 0, %.150s on rank %d", name,
-                     *first ? first : "nothing", *other ? other : "nothing", n);
+        n = snprintf(words, 2 * FACTS_VALUE, "%.80s: %.150s on rank 0, %.150s on rank %d", name, first, other, n);
     if (differ > 1)
         snprintf(words + n, 2 * FACTS_VALUE - (size_t)n, " (%d ranks differ from rank 0)", differ);
     return differ;

@@ -21,8 +21,9 @@ struct facts {
 void facts_add(struct facts *facts, const char *name, const char *value);
 __attribute__((format(printf, 3, 4))) void facts_print(struct facts *facts, const char *name, const char *format, ...);
 
-/* Adds each option of a command line under its name, --lr=1 as --lr 1, --max_norm as --max-norm; a flag's value is "".
- * Adds a first word that is no option as "the command", other such words as "an argument". */
+/* Adds the first word as "the command", "the benchmark" if it is an option, and each option under its name, --lr=1 as
+ * --lr 1, --max_norm as --max-norm. The word after an option is its value, unless it begins with --; a flag's value is
+ * "". Adds other words as "an argument". */
 void facts_add_words(struct facts *facts, int argc, char *const argv[]);
 
 /* Adds the size and the digest of a file: of all bytes if `whole` is 1; else of its first and last MiB and of 64 blocks

@@ -27,9 +27,10 @@
 
 enum { NAME = 256 };
 
-static MPI_Comm machine_comm = MPI_COMM_NULL;   /* the ranks of this machine */
-static struct job_board doings; /* the board on which each rank publishes what it does */
-static int crowded;             /* 1: waiting ranks sleep (job_set_crowded) */
+enum { TAG_FACTS = 70, TAG_TURN, TAG_FIRST, TAG_CLOCK, TAG_BYTES };
+static MPI_Comm machine_comm = MPI_COMM_NULL; /* the ranks of this machine */
+static struct job_board doings;               /* the board on which each rank publishes what it does */
+static int crowded;                           /* 1: waiting ranks sleep (job_set_crowded) */
 static enum { NO_JOB, MPI_STARTS, JOB_RUNS } phase;
 
 /* Tells the watchdog that a wait begins in which all ranks take part. */
@@ -247,19 +248,54 @@ static double early_timeout(int argc, char *const argv[])
     return good ? seconds : strtod(JOB_TIMEOUT_S, NULL);
 }
 
-/* Compares this rank's facts with rank 0's. All versions of the program exchange the same messages up to the end of
- * this function and in job_end, and nothing before them. Returns 0; or -1 on every rank, reported by rank 0. */
+/* Receives bytes without keeping a core busy: other ranks may still load the program. */
+static void receive(void *to, size_t bytes, int rank)
+{
+    MPI_Request request;
+    MPI_Irecv(to, (int)bytes, MPI_BYTE, rank, TAG_FACTS, MPI_COMM_WORLD, &request);
+    for (int done = 0; !done;) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            usleep(200);
+    }
+}
+
+/* Compares this rank's facts with rank 0's. All versions of the program exchange these messages, of these sizes, and
+ * none before them; none are collective, because variables of the environment choose the messages of a collective.
+ * Returns 0; or -1 on every rank, reported by rank 0. */
 static int compare_facts(const struct job *job, const struct facts *mine)
 {
-    struct facts *first = allocate(1, sizeof *first);
-    if (job->rank == 0)
-        *first = *mine;
-    wait_for_all(job, "comparing command lines", 0);
-    MPI_Bcast(first, sizeof *first, MPI_BYTE, 0, MPI_COMM_WORLD);
+    struct {
+        int32_t differs;
+        char why[1020];
+    } answer = {0}, first = {0};
+    int failed = 0;
+    wait_for_all(job, "comparing command lines (a program that does not compare them does not answer)", 0);
+    for (int r = 1; r < job->size && job->rank == 0; r++)
+        MPI_Send(mine, sizeof *mine, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
+    for (int r = 1; r < job->size && job->rank == 0; r++) {
+        receive(&answer, sizeof answer, r);
+        if (answer.differs && !failed) {
+            failed = r;
+            first = answer;
+        }
+    }
+    for (int r = 1; r < job->size && job->rank == 0; r++)
+        MPI_Send(&first, sizeof first, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
+    if (job->rank) {
+        struct facts *facts = allocate(1, sizeof *facts);
+        receive(facts, sizeof *facts, 0);
+        answer.differs = facts_check(facts, mine) != 0;
+        snprintf(answer.why, sizeof answer.why, "%s", error_text());
+        MPI_Send(&answer, sizeof answer, MPI_BYTE, 0, TAG_FACTS, MPI_COMM_WORLD);
+        receive(&first, sizeof first, 0);
+        free(facts);
+    }
     watchdog_arrived(job->watchdog);
-    int status = facts_check(first, mine);
-    free(first);
-    return job_agree(job, status);
+    error_clear();
+    if (failed)
+        fprintf(stderr, "ddpbench: rank %d: %s\n", failed, first.why);
+    return first.differs ? -1 : 0;
 }
 
 int job_begin(struct job *job, int argc, char *const argv[], const struct facts *facts)
@@ -275,7 +311,7 @@ int job_begin(struct job *job, int argc, char *const argv[], const struct facts 
     fatal_set_job(job->rank, end_job);
     exit_handlers_install(job->rank); /* install again, because MPI may have loaded libraries that handle signals */
     if (facts && compare_facts(job, facts))
-        return -1; /* another version may exchange other messages from here on */
+        return -1; /* another version may exchange other messages from here on, and in a barrier */
     find_places(job);
     share_cores(job);
     job_set_crowded(job, job->cores < 1);
@@ -302,7 +338,8 @@ int job_end(struct job *job, int status)
 {
     const double finalize_s = 3; /* leave_finalize takes 2 s more */
     fflush(NULL);                /* leave_finalize does not */
-    job_barrier(job);
+    if (machine_comm != MPI_COMM_NULL)
+        job_barrier(job);
     ending_rank = job->rank;
     ending_status = status;
     ending_thread = pthread_self();
@@ -395,8 +432,6 @@ void job_sum(const struct job *job, double *x, size_t n)
     reduce_some(MPI_IN_PLACE, x, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     watchdog_arrived(job->watchdog);
 }
-
-enum { TAG_TURN = 71, TAG_FIRST, TAG_CLOCK, TAG_BYTES };
 
 /* Waits for a message from rank 0 without keeping a core busy. Returns the number in the message; 0 if it is empty. */
 static int wait_first(int tag)

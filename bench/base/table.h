@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 enum column_kind {
-    COLUMN_NAME,     /* const char *; NULL: an empty cell */
-    COLUMN_CHARS,    /* char[], ended by 0 */
-    COLUMN_COUNT,    /* size_t */
-    COLUMN_INT,      /* int */
-    COLUMN_REAL,     /* double; NAN: N/A */
-    COLUMN_ERROR,    /* double, printed with an exponent unless it is 0; NAN: N/A */
-    COLUMN_INTERVAL  /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as N/A; both NAN: empty */
+    COLUMN_NAME,    /* const char *; NULL: an empty cell */
+    COLUMN_CHARS,   /* char[], ended by 0 */
+    COLUMN_COUNT,   /* size_t */
+    COLUMN_INT,     /* int */
+    COLUMN_REAL,    /* double; NAN: N/A */
+    COLUMN_ERROR,   /* double, printed with an exponent unless it is 0; NAN: N/A */
+    COLUMN_INTERVAL /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as N/A; both NAN: empty */
 };
 
 struct column {

@@ -67,6 +67,9 @@ for option in '-e 64' '--collective broadcast'; do
     beside "$name" 'not given' "$value" "$program" allreduce --device cpu --iters 1 -- $option
 done
 beside --trace-layout 'not given' ranks "$program" "${tiny[@]:0:${#tiny[@]}-2}" --profile -- --trace-layout ranks
+refused 'the command' 'the benchmark' tune "${benchmark[@]}" --output out -- "$program" tune --device cpu --output out
+swapped=("$program" allreduce --device cpu --iters 1 --output out)
+refused --label -c1 -z1 "${swapped[@]}" --label -c1 -z1 -- "${swapped[@]}" --label -z1 -c1
 refused 'the command' allreduce isolate "$program" allreduce --output out -- "$program" isolate --output out
 
 # ---- another program, other data, another environment ----
@@ -87,7 +90,9 @@ refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' '5002 bytes wi
 rm b/text
 refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' 'unreadable \(No such file or directory\)' \
     "${in_directory[@]}" a "${benchmark[@]}" --data text --output ../out -- "${in_directory[@]}" b "${benchmark[@]}" --data text --output ../out
-for variable in MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=512 MKL_CBWR=COMPATIBLE NVIDIA_TF32_OVERRIDE=0 NCCL_ALGO=Ring; do
+# The last ones choose messages of MPI's collectives.
+for variable in MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=512 MPICH_ALLREDUCE_INTRA_ALGORITHM=reduce_scatter_allgather MPIR_CVAR_BCAST_INTRA_ALGORITHM=scatter_ring_allgather \
+    MPIR_CVAR_BARRIER_INTRA_ALGORITHM=nb MPIR_CVAR_DEVICE_COLLECTIVES=none MKL_CBWR=COMPATIBLE NVIDIA_TF32_OVERRIDE=0 NCCL_ALGO=Ring; do
     refused "${variable%=*}" 'not given' "${variable#*=}" "${benchmark[@]}" --output out -- env "$variable" "${benchmark[@]}" --output out
 done
 
@@ -96,6 +101,12 @@ launched=(MPIR_CVAR_CH3_INTERFACE_HOSTNAME MPICH_INTERFACE_HOSTNAME)
 try "${mpirun[@]}" -n 1 env "${launched[@]/%/=node1}" "${benchmark[@]}" --output out : -n 1 env "${launched[@]/%/=node2}" "${benchmark[@]}" --output out
 [[ $(<printed) != *'ranks differ'* ]] && good=$status || good=1
 result "$good" "variables that launchers set for each host are neither refused nor noted (status $status)"
+
+if [[ $("${mpirun[@]}" --version 2>&1) = *HYDRA* ]]; then
+    rm -rf out
+    try "${mpirun[@]}" -launcher fork -hosts localhost,127.0.0.1 -n 2 "${benchmark[@]}" --output out
+    is "ranks on two hosts of Hydra are equal" "$status$(grep 'ranks differ' printed)" 0
+fi
 
 # ---- a rank that cannot start ----
 
@@ -124,9 +135,9 @@ noted() {
     result "$good" "run.json has $name of both ranks"
 }
 noted threads 1 2 OMP_NUM_THREADS=2
-noted '$OMP_SCHEDULE' nothing static OMP_SCHEDULE=static
+noted '$OMP_SCHEDULE' 'not set' static OMP_SCHEDULE=static
 if "$program" "${tiny[@]}" --output alone >printed 2>&1 && ! grep -qF '"OPENBLAS_CORETYPE"' alone/run.json; then
-    noted '$OPENBLAS_CORETYPE' nothing Prescott OPENBLAS_CORETYPE=Prescott
+    noted '$OPENBLAS_CORETYPE' 'not set' Prescott OPENBLAS_CORETYPE=Prescott
 else
     echo "skip - ranks that differ in OPENBLAS_CORETYPE: the program sets it on this CPU"
 fi

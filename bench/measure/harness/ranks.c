@@ -1,6 +1,7 @@
 /* ranks.c - where each rank runs and with what, for run.json, and what differs between ranks, for the notes. */
 #include "harness/harness.h"
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "ddp/facts.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What rank 0 gets from each rank, besides its facts. */
 struct rank_place {
@@ -20,7 +22,7 @@ struct rank_place {
 /* Lists what may differ between ranks. Variables of the environment are facts whose names begin with $. */
 static void list_facts(struct facts *facts, const struct harness *h)
 {
-    char text[160];
+    char text[160], directory[FILES_PATH];
     const double quota = control_group_cpus("");
     struct blas_facts blas;
     cJSON *environment = provenance_environment(VARIABLES_LIKELY_EQUAL), *variable;
@@ -31,7 +33,8 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_add(facts, "BLAS", products_words(&blas, text));
     facts_add(facts, "CPU", h->host.cpu);
     facts_print(facts, "logical CPUs of the host", "%d", h->host.pus);
-    facts_add(facts, "GPU", h->opened.gpu.name);
+    facts_add(facts, "GPU", *h->opened.gpu.name ? h->opened.gpu.name : "none");
+    facts_add(facts, "working directory", getcwd(directory, sizeof directory) ? directory : "unknown");
     cJSON_ArrayForEach(variable, environment)
     {
         snprintf(text, sizeof text, "$%s", variable->string);
@@ -59,6 +62,10 @@ static cJSON *find_differences(const struct facts *of, const cJSON *ranks)
                                       facts_find(&of[i], name, value) ? json_text(value) : cJSON_CreateNull());
             }
         }
+    for (int r = 1; r < n && !cJSON_GetArraySize(list); r++)
+        if (of[r].digest != of[0].digest)
+            cJSON_AddItemToArray(list,
+                                 json_text("variables of the environment that are long or have control characters"));
     return list;
 }
 

@@ -53,7 +53,7 @@ TEST(the_first_difference_is_named)
     memset(&mine, 0, sizeof mine);
     facts_add_words(&mine,
                     WORDS("isolate", "--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"));
-    differs("the command is isolate here and not given on rank 0; they must be equal on all ranks");
+    differs("the command is isolate here and the benchmark on rank 0; they must be equal on all ranks");
 }
 
 /* Facts that do not fit into the text are compared, too. */
@@ -93,7 +93,7 @@ TEST(what_differs_is_found_by_name)
     ck_assert_int_eq(facts_compare(of, 4, "threads", words), 2);
     ck_assert_str_eq(words, "threads: 1 on rank 0, 2 on rank 2 (2 ranks differ from rank 0)");
     ck_assert_int_eq(facts_compare(of, 4, "$A", words), 1);
-    ck_assert_str_eq(words, "$A: nothing on rank 0, x on rank 3");
+    ck_assert_str_eq(words, "$A: not set on rank 0, x on rank 3");
     for (const char *const *expected = (const char *[]){"CPU", "threads", "$A", "threads", NULL}; *expected;
          expected++) {
         ck_assert_int_eq(facts_next(&of[3], &at, name), 1);
