@@ -254,10 +254,11 @@ static void receive(void *to, size_t bytes, int rank)
     MPI_Request request;
     MPI_Irecv(to, (int)bytes, MPI_BYTE, rank, TAG_FACTS, MPI_COMM_WORLD, &request);
     for (int done = 0; !done;) {
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
         if (!done)
             usleep(200);
     }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* Compares this rank's facts with rank 0's. All versions of the program exchange these messages, of these sizes, and
