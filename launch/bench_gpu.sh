@@ -34,9 +34,9 @@ set -euo pipefail
 
 output='' reference='' python=python3 seconds='' bare='' dry_run='' first_contact='' archive='' quick=''
 check_directory() { [ -d "$2" ] || usage_error "$1 $2: there is no such directory"; }
-option_rows=("--output output check_any" "--seconds seconds check_integer 1 9999999" "--reference reference check_directory"
-    "--python python check_any" "--bare bare flag" "--dry-run dry_run flag" "--first-contact first_contact flag"
-    "--archive archive check_any" "--quick quick flag")
+option_rows=("--output output check_path" "--seconds seconds check_integer 1 9999999" "--reference reference check_directory"
+    "--python python check_path" "--bare bare flag" "--dry-run dry_run flag" "--first-contact first_contact flag"
+    "--archive archive check_path" "--quick quick flag")
 most_arguments=99
 read_options "$@"
 parts=("${arguments[@]}")
@@ -98,7 +98,7 @@ pack_results() {
 check_archive() {
     local listed other no="--archive $archive: is not a .tgz of results; remove it, or name another file"
     listed=$(LC_ALL=C tar --numeric-owner -tvzf "$archive" 2>/dev/null) || die "$no"
-    other=$(sed -nE 's/^(.)([^ ]+ +){5}/\1 /; \,^[^d-]|^. /|[ /]\.\.(/|$), { s/..//p; q }' <<<"$listed")
+    other=$(sed -nE 's/^(.)([^ ]+ +){5}/\1 /; \,^[^d-]|^. /|[ /]\.\.(/|$), { s/^[bc].*/&, a device/; s/^p.*/&, a pipe/; s/..//p; q }' <<<"$listed")
     [ -z "$other" ] || die "--archive $archive: has $other; only plain files and directories with relative names, without .., are unpacked"
     [[ $(tar -xzOf "$archive" ./provenance.txt 2>/dev/null | head -n 1) == '# measured by bench_gpu.sh' ]] || die "$no"
 }
@@ -167,7 +167,9 @@ gpus=2
 [ "$gpus" -gt 0 ] || die "found no NVIDIA GPU: nvidia-smi -L must list one, or, without nvidia-smi, build/ddpbench --device cuda must run"
 
 if [ -z "$dry_run" ]; then
-    [[ $archive != "$output"/* ]] || usage_error "--archive $archive: lies in --output $output, which it packs; name another file"
+    [[ -z $archive || ($archive/ != "$output"/* && $output != "$archive"/*) ]] ||
+        usage_error "--archive $archive: is, holds or lies in --output $output, which it packs; name another file"
+    [[ -f $archive || (! -e $archive && ! -L $archive) ]] || die "--archive $archive: is not a plain file; name another file"
     [ -z "$archive" ] || rm "$(mktemp -- "$archive.XXXXXX" 2>/dev/null)" 2>/dev/null || die "--archive $archive: cannot be written; name another file"
     [ ! -e "$archive" ] || check_archive
     if [ -e "$archive" ] && [ -z "$(ls -A "$output" 2>/dev/null)" ]; then

@@ -132,6 +132,7 @@ list_options() {
 
 # Checks of option values: CHECK OPTION VALUE [WORD...].
 check_any() { :; }
+check_path() { [[ $2 != -* ]] || usage_error "$1 $2: expected a path; write ./$2 for a name that begins with -"; }
 check_integer() {
     [[ $2 =~ ^(0|[1-9][0-9]{0,8})$ && $2 -ge $3 && $2 -le $4 ]] || usage_error "$1 $2: expected a whole number from $3 to $4"
 }
@@ -254,10 +255,10 @@ read_text() {
     # Counts bytes; ${#text} would count characters. The here-string adds a newline.
     [ "$(wc -c <<<"${text%.}")" -le $((most + 1)) ] || usage_error "$what $file: is larger than 1 MiB"
     text=$(printf %s "${text%.}" | LC_ALL=C sed $'1s/^\xef\xbb\xbf//')
-    [ -z "$(LC_ALL=C tr -d '\t\n\r\040-\176\200-\377' <<<"$text")" ] ||
-        usage_error "$what $file: has control characters, expected text"
-    line=$(LC_ALL=C awk 'length > 4096 { print NR; exit }' <<<"$text")
-    [ -z "$line" ] || usage_error "$what $file, line $line: longer than 4096 characters"
+    line=$(LC_ALL=C awk '
+        /[\001-\010\013\014\016-\037\177]/ { print NR ": has control characters; save it as text in UTF-8"; exit }
+        length > 4096 { print NR ": longer than 4096 characters"; exit }' <<<"$text")
+    [ -z "$line" ] || usage_error "$what $file, line $line"
 }
 
 # make_directory DIR: creates the directory if it does not exist, and ends the script if the directory is not writable.
@@ -312,14 +313,14 @@ claim_directory() {
 # leaves a hidden file in the directory of FILE, which the next call removes. COMMAND must return its own status if it
 # is a function, because bash ignores `set -e` in a function called this way.
 write_file() {
-    local part
+    local part error=''
     part=$(dirname -- "$1")/.ddpbench-$(basename -- "$1").part
     rm -f -- "$part"
-    "${@:2}" >"$part" || {
+    { "${@:2}" >"$part" && error=$(mv -fT -- "$part" "$1" 2>&1); } || {
+        [ -z "$error" ] || say "cannot write $1: ${error##*: }"
         rm -f -- "$part"
         return 1
     }
-    mv -fT -- "$part" "$1"
 }
 
 # ---- signals ----

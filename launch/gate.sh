@@ -13,7 +13,7 @@ set -euo pipefail
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 tries=20 runs=5 output=
-option_rows=("--tries tries check_integer 1 9999" "--runs runs check_integer 3 9999" "--output output check_any")
+option_rows=("--tries tries check_integer 1 9999" "--runs runs check_integer 3 9999" "--output output check_path")
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
 cd "$(dirname "$0")/.."

@@ -29,7 +29,7 @@ nodes=4,8,16 kinds=$(IFS=,; echo "${all_kinds[*]}") seeds=20 rate=100mbit resolv
 check_kinds() { check_list "$1" "$2" "$(IFS='|'; echo "${all_kinds[*]}")" "${all_kinds[*]}"; }
 check_nodes() { check_list "$1" "$2" '[4-9]|[1-5][0-9]|6[0-4]' "numbers from 4 to 64, separated by commas"; }
 option_rows=("--nodes nodes check_nodes" "--kinds kinds check_kinds" "--seeds seeds check_integer 1 9999" "--rate rate check_rate"
-    "--resolve resolve check_line" "--load load check_integer 0 999" "--output output check_any")
+    "--resolve resolve check_line" "--load load check_integer 0 999" "--output output check_path")
 takes_dashes=1
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory

@@ -37,9 +37,12 @@ if [ -n "$one_report" ]; then command+=("${launcher[@]}"); else command=("${laun
 trap end_child EXIT
 trap_signals
 make_directory "$out"
+reports=("$out"/*.nsys-rep) stats=$out/summary_stats.csv
+[[ ! -e $stats || (-f $stats && (-n $overwrite || -e ${reports[0]})) ]] ||
+    usage_error "$stats was not written by $script; remove it, or choose another --output"
 wait_child "${command[@]}" "${program[@]}" && status=0 || status=$?
 first=$out/${report/%\%q*/0}.nsys-rep # without captured steps there is no report
 [ "$status" != 0 ] || [ ! -e "$first" ] ||
-    write_file "$out/summary_stats.csv" wait_child "$tool" stats --quiet --force-export=true --format csv --output - "$first" ||
-    say "nsys stats failed: there is no $out/summary_stats.csv of this run"
+    write_file "$stats" wait_child "$tool" stats --quiet --force-export=true --format csv --output - "$first" ||
+    say "nsys stats failed: there is no $stats of this run"
 [ "$status" = 0 ] || exit "$status"

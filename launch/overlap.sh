@@ -13,7 +13,7 @@ set -euo pipefail
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 rate=100mbit rounds=10 output=
-option_rows=("--rate rate check_rate" "--rounds rounds check_integer 1 999999" "--output output check_any")
+option_rows=("--rate rate check_rate" "--rounds rounds check_integer 1 999999" "--output output check_path")
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
 cd "$(dirname "$0")/.."

@@ -11,7 +11,7 @@ set -euo pipefail
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 pack=''
-option_rows=("--directory pack check_any") most_arguments=99
+option_rows=("--directory pack check_path") most_arguments=99
 read_options "$@"
 set -- "${arguments[@]}"
 [ -z "$pack" ] || pack=$(realpath -m -- "$pack")

@@ -202,8 +202,8 @@ write_report() {
 
 option_rows=("--ranks ranks check_counts" "--bucket-size-mb buckets check_any" "--every every check_counts"
     "--batch-size-per-rank batch check_integer 1 99999" "--rounds rounds check_integer 1 999999"
-    "--steps-per-block steps check_integer 1 999999" "--output output check_any" "--launcher launcher_text set_launcher"
-    "--program program check_any" "--dry-run dry_run flag" "--quick quick flag")
+    "--steps-per-block steps check_integer 1 999999" "--output output check_path" "--launcher launcher_text set_launcher"
+    "--program program check_path" "--dry-run dry_run flag" "--quick quick flag")
 takes_dashes=1
 read_options "$@"
 if [ -n "$quick" ]; then # changes the defaults, then reads the options again, which override them

@@ -31,7 +31,7 @@ ranks=$([ "$(count_cpus)" -lt 4 ] && echo 2 || echo 2,3,4)
 check_links() { check_list "$1" "$2" '[0-9.]+[mg]bit(/[0-9]+[mu]s)?' "links such as 100mbit or 100mbit/1ms, separated by commas"; }
 check_ranks() { check_list "$1" "$2" '[2-9]|[1-5][0-9]|6[0-4]' "numbers from 2 to 64, separated by commas"; }
 option_rows=("--links links check_links" "--ranks ranks check_ranks" "--sizes sizes check_buckets" "--learn learn check_line"
-    "--rounds rounds check_integer 6 9999" "--apart apart flag" "--output output check_any")
+    "--rounds rounds check_integer 6 9999" "--apart apart flag" "--output output check_path")
 takes_dashes=1
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory

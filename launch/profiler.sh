@@ -23,7 +23,7 @@ mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured='' launcher=() repo
 read_profiler_options() {
     local command_words
     mapfile -t option_rows
-    option_rows+=("-n,--ranks ranks check_integer 1 9999" "--slurm slurm flag" "-o,--output out check_any"
+    option_rows+=("-n,--ranks ranks check_integer 1 9999" "--slurm slurm flag" "-o,--output out check_path"
         "--overwrite overwrite flag" "--dry-run dry_run flag")
     takes_dashes=1
     read_options "$@"

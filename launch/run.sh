@@ -66,30 +66,32 @@ cores_in() {
 read_hosts() {
     local text table
     read_text --hosts "$1"
-    table=$(awk '
-        function complain(expected, advice) {
-            print ", line " NR ": expected " expected ", not \047" line "\047" advice
-            failed = 1
-            exit 2
+    table=$(LC_ALL=C awk '
+        function advice() { # what to do about a refused line, if that is known
+            if (line ~ /[\200-\377]/) return "; it has characters that are not ASCII"
+            if (first ~ /^\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:/) return "; write a name in place of an IPv6 address"
+            if (first ~ /@|:[0-9][0-9][0-9][0-9][0-9]$/ || /(user|port)[a-z_-]*=/) return "; users and ports go in ~/.ssh/config"
+            if (first ~ /^[A-Za-z0-9._,-]+\[[0-9,-]+\]/ && sub(/(:[0-9]+)?$/, "", first))
+                return "; scontrol show hostnames \047" first "\047 prints the hosts of a list"
+            if (first ~ /,/) return "; write one host a line"
+            if ($2 ~ /^[1-9][0-9]?[0-9]?[0-9]?$/) return "; write " first " slots=" $2
         }
         { sub(/\r$/, ""); line = $0; sub(/#.*/, ""); gsub(/[ \t\r]*=[ \t]*/, "=") }
         NF == 0 { next }
-        $1 ~ /@/ { complain("a host without a user", "; user names go in ~/.ssh/config") }
-        $1 ~ /^[A-Za-z0-9._,-]+\[[0-9,-]+\]/ {
-            complain("one host a line", "; scontrol show hostnames \047" $1 "\047 prints the hosts of a list")
-        }
-        { sub(/[ \t]max[_-]slots=[1-9][0-9]?[0-9]?[0-9]?([ \t]|$)/, " "); $0 = $0 }
+        { sub(/[ \t]max[_-]slots=[0-9]+([ \t]|$)/, " "); $0 = $0; first = $1 }
         NF == 1 { sub(/:/, " slots="); $0 = $0 }
         NF == 1 { $2 = "slots=1" }
         NF > 2 || length($1) > 253 || $1 !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || $2 !~ /^slots=[1-9][0-9]?[0-9]?[0-9]?$/ {
-            complain("a host such as node1 or node1 slots=4, with 1 to 9999 slots", "")
+            error = ", line " NR ": expected a host such as node1 or node1 slots=4, with 1 to 9999 slots, not \047" line "\047" advice()
+            exit
         }
         !($1 in slots) { host[++n] = $1 }
         { slots[$1] += substr($2, 7) }
         END {
-            if (!failed && n == 0) complain(": lists no host")
-            for (i = 1; i <= n && !failed; i++) print host[i], slots[host[i]]
-            exit 2 * failed
+            if (!error && !n) error = ": lists no host"
+            if (error) print error
+            for (i = 1; i <= n && !error; i++) print host[i], slots[host[i]]
+            exit (error != "")
         }' <<<"$text") || usage_error "--hosts $1$table"
     echo "$table"
 }
@@ -100,8 +102,8 @@ is_this_machine() {
     [ -n "$address" ] && [[ " 127.0.0.1 127.0.1.1 ::1 $(hostname -I) " == *" $address "* ]]
 }
 
-# ask_host HOST: runs $layout on the host; writes the output to $answers/HOST, errors to HOST.why. Call it in the background: it
-# replaces its process by ssh, so that a signal ends ssh.
+# ask_host HOST: runs $layout on the host; writes the output to $answers/HOST, errors to $answers/.why/HOST. Call it in the
+# background: it replaces its process by ssh, so that a signal ends ssh.
 ask_host() {
     local there="exec sh -c '$layout'" # the login shell may be csh or fish: what is quoted must have no quote, \, ! or newline
     local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$there")
@@ -109,14 +111,14 @@ ask_host() {
     [ $mpi = mpich ] || agent=${OMPI_MCA_plm_rsh_agent:-}
     [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$there")
     ! is_this_machine "$1" || ask=(sh -c "$layout")
-    exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
+    exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/.why/$1"
 }
 
 # ask_hosts: queries in parallel all hosts that have ranks; sets cores (of the last host), share (the smallest number of
 # cores per rank), and uneven, a text, if the cores of the hosts differ.
 ask_hosts() {
     local host why their
-    answers=$(mktemp -d)
+    answers=$(mktemp -d) && mkdir "$answers/.why"
     # shellcheck disable=SC2046
     trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$answers"' EXIT
     trap_signals
@@ -127,7 +129,7 @@ ask_hosts() {
     for host in "${!ranks_on[@]}"; do
         IFS=, read -ra their <<<"$(cores_in <"$answers/$host")"
         if [ ${#their[@]} = 0 ]; then
-            why=$(tr -d '\r' <"$answers/$host.why" | sed -n '/^Warning: /d; /./ { p; q }') # skips the warning of ssh about new hosts
+            why=$(tr -d '\r' <"$answers/.why/$host" | sed -n '/^Warning: /d; /./ { p; q }') # skips the warning of ssh about new hosts
             die "host $host cannot be used: ${why:-no answer within 20 s};" \
                 "this must work without a password: ssh $host lscpu"
         fi
@@ -150,6 +152,7 @@ place_on_hosts() {
     [ "$ranks" -le "$slots" ] ||
         usage_error "$ranks ranks, but $hosts has $slots slot$(plural "$slots");" \
             "write slots=N after its hosts, or give --ranks-per-host"
+    [ "$ranks" -le 9999 ] || usage_error "--hosts $hosts: $slots slots are more than 9999; give --ranks N"
     while [ "$left" -gt 0 ] && read -r host slots; do
         slots=${ranks_per_host:-$slots}
         ranks_on[$host]=$((slots < left ? slots : left))
@@ -315,7 +318,7 @@ unfinished_results() {
 
 # ---- options ----
 ranks='' hosts='' ranks_per_host='' threads='' bind=core comm_core=auto dry_run=''
-option_rows=("-n,--ranks ranks check_integer 1 9999" "--hosts hosts check_any"
+option_rows=("-n,--ranks ranks check_integer 1 9999" "--hosts hosts check_path"
     "--ranks-per-host ranks_per_host check_integer 1 9999" "--threads threads check_integer 1 4096"
     "--bind bind check_choice core none" "--comm-core comm_core check_choice yes no auto" "--dry-run dry_run flag")
 takes_dashes=1

@@ -283,7 +283,7 @@ submit() {
 
 # ---- options ----
 nodes='' cpu='' requeue='' isolate_first='' nsys='' no_analyze='' submission='' command=${1:-}
-option_rows=("--output output check_any" "--program program check_any")
+option_rows=("--output output check_path" "--program program check_path")
 case $command in
 --help) usage; exit 0 ;;
 configure)

@@ -147,7 +147,7 @@ add_model() {
 
 option_rows=("--implementations implementations check_any" "--bucket-size-mb buckets check_any" "--ranks ranks check_counts"
     "--model model add_model" "--repeats repeats check_integer 1 999" "--rounds rounds check_integer 1 999999"
-    "--output output check_any" "--link-name link check_any" "--launcher launcher_text set_launcher" "--program program check_any"
+    "--output output check_path" "--link-name link check_any" "--launcher launcher_text set_launcher" "--program program check_path"
     "--report-only report_only flag")
 takes_dashes=1
 read_options "$@"
@@ -168,6 +168,10 @@ list_points
 check_points
 open_series "$output" --repeats
 list_missing
+# Replaces the report of the runs that exist, so that a report which cannot be written is found before the first run.
+[[ ${#queue[@]} = 0 || ! (-e $output/report || -L $output/report) ]] ||
+    why=$("$program" report "$output" --output "$output/report" 2>&1 >/dev/null) ||
+    usage_error "$output/report cannot be replaced: ${why##*ddpbench: }; remove it, or choose another --output"
 run_all
 "$program" report "$output" --output "$output/report" || failed=1
 [ "$failed" = 0 ]

@@ -139,7 +139,14 @@ done
 bad 2 "$run" '--hosts /dev/zero' --hosts /dev/zero -- true
 bad 2 "$run" '--hosts' --hosts "$long" -- true
 bad 2 "$run" '--hosts' --hosts $'ab\nsent' -- true
-bad 2 "$run" 'lists no host' --hosts ../texts/empty -- true
+for text in '' '#a\n \n\t\r\n' '\xef\xbb\xbf'; do
+    printf %b "$text" >texts/hosts
+    bad 2 "$run" '^run.sh: --hosts ../texts/hosts: lists no host$' --hosts ../texts/hosts -- true
+done
+for text in '\xff\xfen\0\n\0' '\0n\0\n' 'n\0\0\0' 'n\f\n' '\e[31mn'; do
+    printf %b "ok1\n$text" >texts/hosts
+    bad 2 "$run" '--hosts ../texts/hosts, line 2: has control characters; save it as text in UTF-8$' --hosts ../texts/hosts -- true
+done
 # The size limit of a hosts file is in bytes: newlines and every byte of a multi-byte character count.
 yes '###############' 2>/dev/null | head -c 1048576 >texts/full || true
 bad 2 "$run" 'lists no host' --hosts ../texts/full -- true
@@ -152,14 +159,44 @@ for line in 'node1 slots=0' 'node1 slots=10000' 'node1 slots=-1' 'node1 slots=2 
     printf 'ok1 slots=1\r\n%s\n' "$line" >texts/hosts
     bad 2 "$run" '--hosts ../texts/hosts, line 2: (expected a host|longer)' --hosts ../texts/hosts -- true
 done
-# A refused line is quoted as written.
-for line in fe80::1 '[2001:db8::1]:2' node1:4:eth0 'node1 slots = 0  # :0' 'node1  max_slots=0' 'node1 max_slots=2 max_slots=2' alice@node1 \
-    'alice@node1 slots=2' 'n[001-004]' 'n[1,3-4].example slots=2'; do
-    why="a host such as node1 or node1 slots=4, with 1 to 9999 slots, not '$line'"
-    [[ $line != alice@* ]] || why="a host without a user, not '$line'; user names go in ~/.ssh/config"
-    [[ $line != n\[* ]] || why="one host a line, not '$line'; scontrol show hostnames '${line% *}' prints the hosts of a list"
+# A refused line is quoted as written, followed by what to do, if that is known: lines "LINE|WHAT".
+while IFS='|' read -r line advice; do
     printf 'ok1 slots=1\n%s\r\n' "$line" >texts/hosts
-    bad 2 "$run" "$(literal "--hosts ../texts/hosts, line 2: expected $why")\$" --hosts ../texts/hosts -- true
+    bad 2 "$run" "$(literal "--hosts ../texts/hosts, line 2: expected a host such as node1 or node1 slots=4, with 1 to 9999 slots, \
+not '$line'${advice:+; $advice}")\$" --hosts ../texts/hosts -- true
+done <<'END'
+node1:4:eth0
+node1:4 ifhn=node1-ib0
+node1 slots = 0  # :0
+node1 0
+node1  max_slots=x
+node1 max_slots=2 max_slots=2
+[workers]
+["node1","node2"]|write one host a line
+fe80::1|write a name in place of an IPv6 address
+[2001:db8::1]:2|write a name in place of an IPv6 address
+::1 slots=2|write a name in place of an IPv6 address
+alice@node1|users and ports go in ~/.ssh/config
+alice@node1 slots=2|users and ports go in ~/.ssh/config
+node1 user = alice|users and ports go in ~/.ssh/config
+node1 slots=2 port=2222|users and ports go in ~/.ssh/config
+node1:29400|users and ports go in ~/.ssh/config
+n[001-004]|scontrol show hostnames 'n[001-004]' prints the hosts of a list
+n[001-004]:4|scontrol show hostnames 'n[001-004]' prints the hosts of a list
+n[1,3-4].example slots=2|scontrol show hostnames 'n[1,3-4].example' prints the hosts of a list
+n1,n2|write one host a line
+n1:2,n2:2|write one host a line
+n1 4|write n1 slots=4
+n1 4 all.q@n1 UNDEFINED|write n1 slots=4
+END
+# A no-break space, a zero-width space, a byte order mark, a name in UTF-8 and one in Latin-1
+for line in $'node1\xc2\xa0slots=2' $'node1\xe2\x80\x8b' $'\xef\xbb\xbfnode1' $'kn\xc3\xb6tchen1 4' $'kn\xf6tchen'; do
+    printf 'ok1 slots=1\n%s\n' "$line" >texts/hosts
+    bad 2 "$run" 'line 2: expected a host .*; it has characters that are not ASCII$' --hosts ../texts/hosts -- true
+done
+for text in 'n1 slots=9999\nn1\n' 'n1 slots=9999\nn2\n'; do
+    printf %b "$text" >texts/hosts
+    bad 2 "$run" 'hosts: 10000 slots are more than 9999; give --ranks N$' --hosts ../texts/hosts -- true
 done
 printf 'localhost slots=1\n' >texts/hosts
 bad 2 "$run" '2 ranks, but .*1 slot' --hosts ../texts/hosts -n 2 -- true
@@ -389,8 +426,12 @@ for name in nsys ncu; do
     for word in /proc/none /etc/passwd; do
         PATH=$temporary/fake:$PATH bad 1 "$tool" 'cannot make the directory' --output "$word" -- true
     done
-    rm fake/$name
 done
+mkdir kept && echo mine >kept/summary_stats.csv
+PATH=$temporary/fake:$PATH bad 2 "$launch/nsys.sh" 'summary_stats.csv was not written by nsys.sh' --output ../kept -- true
+rm kept/summary_stats.csv && mkdir kept/summary_stats.csv
+PATH=$temporary/fake:$PATH bad 2 "$launch/nsys.sh" 'summary_stats.csv was not written by nsys.sh' --overwrite --output ../kept -- true
+rm -r kept fake/{nsys,ncu}
 for word in "${odd[@]}" 'cuda,' ',cuda'; do bad 2 "$launch/nsys.sh" '--trace .*expected' --trace "$word" -- true; done
 without_value "$launch/nsys.sh" --trace
 bad 2 "$launch/nsys.sh" 'one-report is for' --one-report -- true
@@ -408,7 +449,16 @@ group "nsys.sh and ncu.sh"
 for name in run netlab slurm sweep paper nsys ncu gate overlap same_twice isolate_check setup corpus bench_gpu install pack; do
     unknown "$launch/$name.sh"
 done
-group "unknown options of all scripts"
+for option in run:--hosts sweep:--output paper:--program nsys:-o ncu:--output gate:--output overlap:--output isolate_check:--output \
+    predict_check:--output bench_gpu:--output bench_gpu:--archive bench_gpu:--python pack:--directory; do
+    for word in - --dry-run; do bad 2 "$launch/${option%:*}.sh" "${option#*:} $word: expected a path; write ./$word" "${option#*:}" "$word"; done
+done
+bad 2 "$slurm" '--output -: expected a path' configure --output -
+# shellcheck disable=SC2016 # expanded by the shell that runs it
+try bash -c '. "$0"; write_file texts/directory echo mine' "$launch/common.sh"
+check 1 "a file that cannot be replaced is named" '^common.sh: cannot write texts/directory: '
+is "a file that cannot be replaced leaves no other file" "$(wc -l <said) $(find texts -name '*.part')" "1 "
+group "unknown options and paths of all scripts"
 
 for option in gate:--tries:1:9999 gate:--runs:3:9999 isolate_check:--seeds:1:9999 isolate_check:--load:0:999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
     IFS=: read -r name option least most <<<"$option"
@@ -468,9 +518,17 @@ ln -s "$temporary/texts" gpus/link && mkfifo gpus/pipe && ln gpus/provenance.txt
 only='only plain files and directories with relative names'
 archive linked.tgz "has [.]/link -> .*/texts; $only" ./provenance.txt ./link
 archive twice.tgz "has [.]/twice link to [.]/provenance.txt; $only" ./provenance.txt ./twice
-archive pipe.tgz "has [.]/pipe; $only" ./pipe ./provenance.txt
+archive device.tgz "has dev/null, a device; $only" ./provenance.txt -C / dev/null
+archive pipe.tgz "has [.]/pipe, a pipe; $only" ./pipe ./provenance.txt
 archive above.tgz "has [.]/[.][.]/provenance.txt; $only" -P --transform 's,^[.]/pr,./../pr,' ./provenance.txt
 archive absolute.tgz "has /.*/texts/empty; $only" -P ./provenance.txt "$temporary/texts/empty"
+ln -s itself texts/itself
+for word in directory fifo itself; do
+    PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" '--archive .*: is not a plain file' --archive ../texts/$word --output out smoke
+done
+for word in out:out out:out/below out/archive:out; do
+    PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" '--archive .*: is, holds or lies in --output' --archive "${word%:*}" --output "${word#*:}" smoke
+done
 rm gpus/{link,pipe,twice} && echo mine >gpus/provenance.txt
 archive mine.tgz 'is not a .tgz of results' .
 echo mine >mine.txt

@@ -149,9 +149,11 @@ for shell in tcsh fish; do
     fi
 done
 unset login_shell
-on_hosts "the keywords of Open MPI, a byte order mark, CR LF" '\xef\xbb\xbflarge1 slots=2 max_slots=4\r\nlarge2\tmax-slots = 9999 slots=1 # x\r\n' \
+on_hosts "the keywords of Open MPI, a byte order mark, CR LF" '\xef\xbb\xbflarge1 slots=2 max_slots=4\r\nlarge2\tmax-slots = 0 slots=1 # x\r\n' \
     'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3'
 on_hosts "a host listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
+name=large$(printf 'n%.0s' {1..248})
+on_hosts "a host of 253 characters" "$name\n" "$name:1 -bind-to user:0+1+2+3+4+5+6+7 -n 1 -genv OMP_NUM_THREADS 7"
 on_hosts "more ranks than cores on one host" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
 TMPDIR="$temporary/of another node" on_hosts "a TMPDIR that is not there" 'large1\n' 'large1:1 -bind-to user:0+1+2+3+4+5+6+7 -n 1 -genv OMP_NUM_THREADS 7'
 is "a TMPDIR that is not there is replaced by /tmp, with a line" "$(head -n 1 said)" \

@@ -143,6 +143,13 @@ check 0 "more repeats continue in the same directory" '^sweep.sh: 6 runs: 3 exis
 is "sweep.txt records the larger number of repeats" "$(grep -- '^--repeats' stopped-KILL/sweep.txt)" "--repeats	2"
 try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
 check 2 "fewer repeats are refused after an increase" '^sweep.sh: --repeats: earlier starts in .* had "2", this one has "1"'
+for place in report/report.html report; do
+    [ $place != report ] || rm -r stopped-KILL/report
+    echo mine >stopped-KILL/$place
+    try "$sweep" "${stopped[@]}" --repeats 3 --output "$temporary/stopped-KILL"
+    check 2 "a user's file, $place, is refused" '^sweep.sh: /.*/stopped-KILL/report cannot be replaced: .*; remove it, or choose'
+    is "it is refused before the first run, and kept" "$(find stopped-KILL -name 'repeat-3*') $(cat stopped-KILL/$place)" " mine"
+done
 
 # Runs a copy of launch/, with run.sh of the copy as launcher, in a directory whose name contains a blank.
 mkdir "a sweep"
