@@ -264,7 +264,7 @@ jobs collect ended
 is "collect makes metrics.csv of a cancelled job" "$status $(wc -l <"$run/metrics.csv")" \
     "0 $(($(wc -l <"$run/benchmark/rank_0_metrics.jsonl") + 1))"
 mkdir -p noticed && cp conf noticed/slurm.conf
-jobs submit noticed --nodes 1 --no-analyze -- "${slow[@]}" --rounds 10000
+jobs submit noticed --nodes 1 --no-analyze -- "${endless[@]}"
 wait_until measures noticed 1node || true
 in_lab scancel --full --signal=USR2 "$(number_of noticed 1node)"
 jobs wait noticed
