@@ -293,10 +293,12 @@ static int compare_facts(const struct job *job, const struct facts *mine)
         free(facts);
     }
     watchdog_arrived(job->watchdog);
+    if (!first.differs)
+        return 0; /* keeps an error of the command line, which is reported later */
     error_clear();
     if (failed)
         fprintf(stderr, "ddpbench: rank %d: %s\n", failed, first.why);
-    return first.differs ? -1 : 0;
+    return -1;
 }
 
 int job_begin(struct job *job, int argc, char *const argv[], const struct facts *facts)
