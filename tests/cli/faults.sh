@@ -214,18 +214,21 @@ if unshare -m --propagation private mount -t tmpfs none /dev/shm 2>/dev/null; th
 else
     echo "skip - a full /dev/shm and a read-only directory: cannot mount here"
 fi
-# Fails to start each thread of a run in turn: those of the watchdog, MPI, the computation and the data.
+# Fails to start each thread of a run in turn: those of the watchdog, MPI, the computation and the data. Some libraries do
+# without a thread of their own.
 touch all_said
-for ((k = 1; k <= 40; k++)); do
+failures=0
+for k in {1..10}; do
     rm -rf outcome
-    try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_CALL=pthread_create FAULT_AT=$k FAULT_HOW=EAGAIN "$program" "${tiny[@]}" \
+    try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_CALL=pthread_create FAULT_AT="$k" FAULT_HOW=EAGAIN "$program" "${tiny[@]}" \
         --threads 2 --implementations none --output outcome
-    [ "$status" != 0 ] || break
+    [ "$status" != 0 ] || continue
+    failures=$((failures + 1))
     ended_by_itself || echo "the start of thread $k fails: the run does not end" >>said
     cat said >>all_said
 done
 cp all_said said
-is "a thread that cannot start ends the run" "$((k > 3 && k <= 40)) $(grep -c 'does not end$' said)" '1 0'
+is "a thread that cannot start ends the run" "$((failures >= 3)) $(grep -c 'does not end$' said)" '1 0'
 advice='raise ulimit -u or pids.max of the control group '
 for words in "cannot start the watchdog's thread: Resource temporarily unavailable; .*: $advice" \
     "a rank can start 0 of the 1 threads that it needs for computation: Resource temporarily unavailable; .*: $advice" \
