@@ -272,18 +272,19 @@ static int compare_facts(const struct job *job, const struct facts *mine)
     } answer = {0}, first = {0};
     int failed = 0;
     wait_for_all(job, "comparing command lines (a program that does not compare them does not answer)", 0);
-    for (int r = 1; r < job->size && job->rank == 0; r++)
-        MPI_Send(mine, sizeof *mine, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
-    for (int r = 1; r < job->size && job->rank == 0; r++) {
-        receive(&answer, sizeof answer, r);
-        if (answer.differs && !failed) {
-            failed = r;
-            first = answer;
+    if (job->rank == 0) {
+        for (int r = 1; r < job->size; r++)
+            MPI_Send(mine, sizeof *mine, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
+        for (int r = 1; r < job->size; r++) {
+            receive(&answer, sizeof answer, r);
+            if (answer.differs && !failed) {
+                failed = r;
+                first = answer;
+            }
         }
-    }
-    for (int r = 1; r < job->size && job->rank == 0; r++)
-        MPI_Send(&first, sizeof first, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
-    if (job->rank) {
+        for (int r = 1; r < job->size; r++)
+            MPI_Send(&first, sizeof first, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
+    } else {
         struct facts *facts = allocate(1, sizeof *facts);
         receive(facts, sizeof *facts, 0);
         answer.differs = facts_check(facts, mine) != 0;

@@ -196,24 +196,24 @@ static int is_same(const struct stat *a, const struct stat *b)
     return a->st_ino && a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Whether a path leads to the place; or, with `through`, also to something below it. */
-static int leads_to(const char *path, const struct location *place, int through)
+/* Returns 1 if a path leads to the place, 2 if to something below it, 0 otherwise. */
+static int leads_to(const char *path, const struct location *place)
 {
     struct location at;
     char rest[FILES_PATH + 1];
     snprintf(rest, sizeof rest, "%s", path);
-    do {
+    for (int how = 1, is_end = 0; !is_end; how = 2) {
         locate(&at, rest);
         if (is_same(&at.file, &place->file) ||
             (is_same(&at.directory, &place->directory) && !strcmp(at.name, place->name)))
-            return 1;
-        through = through && strcmp(at.above, rest) != 0;
+            return how;
+        is_end = !strcmp(at.above, rest);
         snprintf(rest, sizeof rest, "%s", at.above);
-    } while (through);
+    }
     return 0;
 }
 
-/* Checks one path against those before it. Returns 0; or -1, reported. */
+/* Checks that one path is apart from those before it, and may be replaced by this user. Returns 0; or -1, reported. */
 static int check_apart(const struct named_path *named, size_t i)
 {
     struct location mine, other;
@@ -222,11 +222,11 @@ static int check_apart(const struct named_path *named, size_t i)
         if (!is_path(named[j].path))
             continue;
         locate(&other, named[j].path);
-        if (leads_to(named[i].path, &other, 0))
+        int how = leads_to(named[i].path, &other);
+        if (how == 1)
             return error_report("--%s and --%s name the same file, %s", named[j].option, named[i].option,
                                 named[i].path);
-        if ((named[j].mark && leads_to(named[i].path, &other, 1)) ||
-            (named[i].mark && leads_to(named[j].path, &mine, 1)))
+        if ((named[j].mark && how) || (named[i].mark && leads_to(named[j].path, &mine)))
             return error_report("--%s %s and --%s %s: one is a file, and the other would be below it", named[j].option,
                                 named[j].path, named[i].option, named[i].path);
     }
