@@ -52,7 +52,8 @@ mv out before
 isolate 4 --max-minutes 0.05
 is "a second run ends with its verdict, too" "$status" "$(verdict)"
 try "$program" compare before --candidate out
-is "compare judges two runs" "$(grep -c . said) $([[ $status = [034] ]] && echo judged)" "0 judged"
+# 5: a run under load may lack a figure, such as one of groups of 4
+is "compare judges two runs" "$(grep -c . said) $([[ $status = [0345] ]] && echo judged || echo "status $status")" "0 judged"
 # slowed FILE PATTERN: prints a summary.json in which the values of figures whose subject matches are 3 times as large.
 slowed() {
     awk -v pattern="\"subject\":.*$2\"" '$0 ~ /"subject":/ { found = $0 ~ pattern }
