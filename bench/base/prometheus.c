@@ -1,4 +1,4 @@
-/* prometheus.c - prints the figures of runs as Prometheus metrics. */
+/* prometheus.c - prints the figures of a run as Prometheus metrics. */
 #include "base/prometheus.h"
 
 #include "base/text.h"
@@ -89,7 +89,8 @@ static size_t print_sample(FILE *out, const char *metric, const struct prometheu
     return 1;
 }
 
-static size_t print_run(FILE *out, const struct prometheus_run *run)
+/* Prints the samples of the progress and of all figures, in no order. Returns their number. */
+static size_t print_samples(FILE *out, const struct prometheus_run *run)
 {
     static const char *const part[PARTS] = {"", "_low", "_high", "_samples"};
     char metric[NAME];
@@ -113,17 +114,12 @@ static int compare_samples(const void *first, const void *second)
     return order ? order : (a->metric > b->metric) - (a->metric < b->metric);
 }
 
-void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
+void prometheus_print(FILE *out, const struct prometheus_run *run)
 {
     char *text = NULL;
-    size_t length = 0, n = 0;
+    size_t length = 0;
     FILE *samples = text_begin(&text, &length);
-    for (size_t i = 0; i < runs; i++) {
-        size_t first = 0; /* first run with this directory; a run that is named twice is printed once */
-        while (strcmp(run[first].directory, run[i].directory) != 0)
-            first++;
-        n += first == i ? print_run(samples, &run[i]) : 0;
-    }
+    const size_t n = print_samples(samples, run);
     text_end(samples);
     struct sample *sample = allocate(n + 1, sizeof *sample);
     const char *at = text;

@@ -1,4 +1,4 @@
-/* prometheus.h - prints figures of runs as metrics in Prometheus' text format, version 0.0.4, for example for the
+/* prometheus.h - prints figures of a run as metrics in Prometheus' text format, version 0.0.4, for example for the
  * textfile collector of node_exporter.
  *
  * ddpbench_run_done and ddpbench_run_planned count the complete and the planned rounds or rows of a run. A figure is a
@@ -24,8 +24,8 @@ struct prometheus_run {
     double done, planned; /* numbers of rounds or rows */
 };
 
-/* Prints all figures of all runs, sorted by metric name; nothing if there are no runs. Of runs with the same directory
- * only the first is printed. Control characters and invalid UTF-8 in labels become ?. */
-void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs);
+/* Prints the progress and all figures, sorted by metric name. Control characters and invalid UTF-8 in labels become ?.
+ */
+void prometheus_print(FILE *out, const struct prometheus_run *run);
 
 #endif

@@ -140,7 +140,7 @@ static int write_prometheus(struct results *results, const cJSON *summary, const
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
     fputs(mark, out);
-    prometheus_print(out, &run, 1);
+    prometheus_print(out, &run);
     text_end(out);
     int failed = files_replace(results->directory, "summary.prom", text + strlen(mark));
     if (!failed && results->prometheus && *results->prometheus) {

@@ -233,7 +233,7 @@ for place in "${unwritable[@]}"; do
         bad "--prometheus" "${words[@]}" --prometheus "$place"
     done
     for option in json junit; do bad "--$option" "${compare[@]}" "--$option" "$place"; done
-    for option in html markdown json csv prometheus junit; do bad "--$option" "${report[@]}" "--$option" "$place"; done
+    for option in html markdown json csv; do bad "--$option" "${report[@]}" "--$option" "$place"; done
 done
 for place in /dev/full /dev/null /proc/nothing /sys/x ../in/fifo ../in/empty ../in/empty/x ../in/dangling ../in/loop ../in/loop/x \
     "$name300" "$deep" "${nasty[1]}" "${nasty[3]}" ../in/run; do

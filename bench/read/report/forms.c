@@ -3,13 +3,10 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/junit.h"
-#include "base/prometheus.h"
 #include "chart/chart.h"
 #include "kernels/error.h"
 #include "results/results.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,59 +43,6 @@ static void print_csv(FILE *out, const void *shown)
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* The mark (struct named_path) of a report in Prometheus' format; a run's summary.prom lacks it. */
-#define PROMETHEUS_FORM_MARK "# From ddpbench report."
-
-static void print_prometheus(FILE *out, const void *shown)
-{
-    const struct shown *s = shown;
-    struct prometheus_run *run = allocate(s->runs->n + 1, sizeof *run);
-    size_t n = 0;
-    for (const struct report_run *r = s->runs->item; r < s->runs->item + s->runs->n; r++)
-        if (!*r->problem)
-            run[n++] = (struct prometheus_run){&r->figures, r->label, r->mode, r->directory, r->done, r->planned};
-    fputs(PROMETHEUS_FORM_MARK "\n", out);
-    prometheus_print(out, run, n);
-    free(run);
-}
-
-/* Adds a test case for each row of a table of bottlenecks. */
-static void add_bottlenecks(struct junit *junit, const cJSON *table)
-{
-    const cJSON *row;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "rows"))
-    {
-        const char *level = json_string(row, "level");
-        junit_add(junit, &(struct junit_case){json_string(row, "run"), json_string(row, "bottleneck"), NAN,
-                                              !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
-                                              json_string(row, "text")});
-    }
-}
-
-/* Prints a test case for each run: an error if the run cannot be read, failed if it is not complete. Then prints a test
- * case for each bottleneck, in the order of the table: failed if the bottleneck's level is high. */
-static void print_junit(FILE *out, const void *shown)
-{
-    const struct shown *s = shown;
-    struct junit junit;
-    const cJSON *block;
-    junit_begin(&junit);
-    for (const struct report_run *r = s->runs->item; r < s->runs->item + s->runs->n; r++)
-        junit_add(&junit, &(struct junit_case){r->label, *r->mode ? r->mode : r->directory, NAN,
-                                               *r->problem      ? JUNIT_ERROR
-                                               : *r->unfinished ? JUNIT_FAILED
-                                                                : JUNIT_PASSED,
-                                               *r->problem ? "unreadable" : "interrupted",
-                                               *r->problem ? r->problem : r->unfinished});
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(s->document, "blocks")) /* a table for each model */
-    {
-        const cJSON *table = cJSON_GetObjectItemCaseSensitive(block, "table");
-        if (table && !strcmp(json_string(table, "key"), "bottlenecks"))
-            add_bottlenecks(&junit, table);
-    }
-    junit_end(&junit, out, json_string(s->document, "title"), "");
-}
-
 static void print_html(FILE *out, const void *shown)
 {
     document_print_html(out, ((const struct shown *)shown)->document);
@@ -117,14 +61,11 @@ static void print_text(FILE *out, const void *shown)
 const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN FORMS_TITLE, print_html},
                                          [FORM_MARKDOWN] = {"markdown", "# " FORMS_TITLE, print_markdown},
                                          [FORM_JSON] = {"json", "{\"title\":\"" FORMS_TITLE, print_json},
-                                         [FORM_CSV] = {"csv", CSV_COLUMNS, print_csv},
-                                         [FORM_PROMETHEUS] = {"prometheus", PROMETHEUS_FORM_MARK, print_prometheus},
-                                         [FORM_JUNIT] = {"junit", JUNIT_BEGIN FORMS_TITLE, print_junit}};
+                                         [FORM_CSV] = {"csv", CSV_COLUMNS, print_csv}};
 
 /* ---- a directory of all forms ---- */
 
-static const char *const file_name[FORMS] = {
-    "report.html", "BOTTLENECK_ANALYSIS.md", "report.json", "report.csv", "report.prom", "report.xml"};
+static const char *const file_name[FORMS] = {"report.html", "BOTTLENECK_ANALYSIS.md", "report.json", "report.csv"};
 
 /* Checks each picture of a document together with the forms by files_check_named, or writes it. Returns 0; or -1,
  * reported. */

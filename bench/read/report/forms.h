@@ -8,7 +8,7 @@
 
 #include <cJSON.h>
 
-enum report_form { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORM_PROMETHEUS, FORM_JUNIT, FORMS };
+enum report_form { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORMS };
 
 extern const struct form report_forms[FORMS]; /* each prints the report given to report_write */
 

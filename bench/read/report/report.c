@@ -38,7 +38,7 @@ struct report_options {
 static const struct option rows[] = {
     {.name = "output", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, output),
      .initial = "", .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, "
-                            "report.csv, report.prom, report.xml and pictures/"},
+                            "report.csv and pictures/"},
     {.name = "html", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_HTML]), .initial = "",
      .help = "file to write the report to, as one HTML page that needs no other file; - prints it in place of the text"},
     {.name = "markdown", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_MARKDOWN]),
@@ -47,11 +47,6 @@ static const struct option rows[] = {
      .help = "file to write the report to, as JSON; - prints it in place of the text"},
     {.name = "csv", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_CSV]), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them in place of the text"},
-    {.name = "prometheus", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_PROMETHEUS]),
-     .initial = "", .help = "file to write the figures of all runs to, in Prometheus' text format, for the textfile collector of node_exporter; - prints them in place of the text"},
-    {.name = "junit", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
-     .initial = "", .help = "file to write JUnit's XML to: a test case for each run, failed if it was interrupted, and for "
-                            "each bottleneck, failed if its level is high; - prints it in place of the text"},
     {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
      .help = "only write metrics.csv in each run's directory, from the steps in it: for runs that were killed"},
 };

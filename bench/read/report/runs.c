@@ -95,13 +95,10 @@ static void take_facts(struct report_run *run)
     char unfinished[RESULTS_UNFINISHED];
     const cJSON *capture = cJSON_GetObjectItemCaseSensitive(run->summary, "capture");
     run->done = json_number(run->summary, "done");
-    run->planned = json_number(run->summary, "planned");
-    if (*results_unfinished(unfinished, run->summary)) {
+    if (*results_unfinished(unfinished, run->summary))
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
-    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) { /* a profile without rounds */
+    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) /* a profile without rounds */
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted during the capture");
-        run->planned = run->done + 1;
-    }
     snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
     snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
     run->ranks = json_count(derived, "world_size");

@@ -30,9 +30,9 @@ struct report_run {
     char directory[FILES_PATH];
     dev_t device; /* device and inode of summary.json, equal for two paths to the same run */
     ino_t inode;
-    char problem[400];    /* why the run cannot be read (members below are unset); "": it can be read */
-    char unfinished[80];  /* text such as "interrupted, 1 of 2 rounds"; "": the run is complete */
-    double done, planned; /* numbers of rounds, rows or captures that were done and planned */
+    char problem[400];   /* why the run cannot be read (members below are unset); "": it can be read */
+    char unfinished[80]; /* text such as "interrupted, 1 of 2 rounds"; "": the run is complete */
+    double done;         /* rounds, rows or captures */
     char mode[16], time[40];
     char workload[200]; /* model, data type and device; only runs with equal workloads are compared */
     char machine[128];  /* model of the GPU or, without GPUs, of the CPU */

@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct figure_list list[2];
+static struct figure_list list;
 static char *text;
 
 static void destroy(void)
 {
-    figures_destroy(&list[0]);
-    figures_destroy(&list[1]);
+    figures_destroy(&list);
     free(text);
 }
 
@@ -28,13 +27,13 @@ static void add(struct figure_list *to, const char *subject, const char *name, c
     figures_add(to, &figure);
 }
 
-/* Prints list[0] and list[1] as the figures of two runs with these names, in the directories /1 and /2. */
-static void print(const char *first, const char *second)
+/* Prints the list as the figures of a run of that name in the directory /1. */
+static void print(const char *name)
 {
-    const struct prometheus_run run[] = {{&list[0], first, "tune", "/1", 3, 4}, {&list[1], second, "tune", "/2", 5, 5}};
+    const struct prometheus_run run = {&list, name, "tune", "/1", 3, 4};
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
-    prometheus_print(out, run, 2);
+    prometheus_print(out, &run);
     text_end(out);
 }
 
@@ -114,71 +113,67 @@ static int check_format(void)
 TEST(known_figures)
 {
     struct estimate step = {.median = 0.0025, .ci_low = 0.002, .ci_high = 0.003, .n = 6};
-    figures_add_estimate(&list[0], "ddp", "step", "s", &step, BETTER_LOWER, 1);
-    add(&list[0], "all_reduce float", "busbw", "B/s", 1073741824, 1.25e9);
-    add(&list[0], "all_reduce float", "busbw", "B/s", 64, 1e6);
-    figures_add_estimate(&list[1], "ddp", "step", "s", &step, BETTER_LOWER, 1);
-    figures_add_value(&list[1], "ddp", "tokens_per_second", "1/s", 800, 2, BETTER_HIGHER);
-    figures_add_value(&list[1], "ddp", "communication_ratio", "1", 1.0 / 3, 2, BETTER_LOWER);
-    print("a", "b");
+    figures_add_estimate(&list, "ddp", "step", "s", &step, BETTER_LOWER, 1);
+    add(&list, "all_reduce float", "busbw", "B/s", 1073741824, 1.25e9);
+    add(&list, "all_reduce float", "busbw", "B/s", 64, 1e6);
+    figures_add_estimate(&list, "ddp_flat", "step", "s", &step, BETTER_LOWER, 1);
+    figures_add_value(&list, "ddp", "tokens_per_second", "1/s", 800, 2, BETTER_HIGHER);
+    figures_add_value(&list, "ddp", "communication_ratio", "1", 1.0 / 3, 2, BETTER_LOWER);
+    print("a");
     ck_assert_str_eq(
         text,
         "# HELP ddpbench_result_busbw_bytes_per_second Value of the figure, in the unit that ends the name; without "
         "one, a ratio.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second gauge\n"
         "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
-        "float\",bytes=\"1073741824\"} "
-        "1250000000\n"
+        "float\",bytes=\"1073741824\"} 1250000000\n"
         "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"64\"} 1000000\n"
         "# HELP ddpbench_result_busbw_bytes_per_second_samples Number of samples of the figure.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second_samples gauge\n"
         "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
-        "float\",bytes=\"1073741824\"} "
-        "3\n"
+        "float\",bytes=\"1073741824\"} 3\n"
         "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"64\"} 3\n"
         "# HELP ddpbench_result_communication_ratio Value of the figure, in the unit that ends the name; without one, "
         "a ratio.\n"
         "# TYPE ddpbench_result_communication_ratio gauge\n"
-        "ddpbench_result_communication_ratio{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} "
+        "ddpbench_result_communication_ratio{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} "
         "0.333333333333333\n"
         "# HELP ddpbench_result_communication_ratio_samples Number of samples of the figure.\n"
         "# TYPE ddpbench_result_communication_ratio_samples gauge\n"
-        "ddpbench_result_communication_ratio_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
+        "ddpbench_result_communication_ratio_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 2\n"
         "# HELP ddpbench_result_step_seconds Value of the figure, in the unit that ends the name; without one, a "
         "ratio.\n"
         "# TYPE ddpbench_result_step_seconds gauge\n"
         "ddpbench_result_step_seconds{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.0025\n"
-        "ddpbench_result_step_seconds{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.0025\n"
+        "ddpbench_result_step_seconds{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp_flat\"} 0.0025\n"
         "# HELP ddpbench_result_step_seconds_high High end of the 95 % interval of the figure.\n"
         "# TYPE ddpbench_result_step_seconds_high gauge\n"
         "ddpbench_result_step_seconds_high{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.003\n"
-        "ddpbench_result_step_seconds_high{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.003\n"
+        "ddpbench_result_step_seconds_high{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp_flat\"} 0.003\n"
         "# HELP ddpbench_result_step_seconds_low Low end of the 95 % interval of the figure.\n"
         "# TYPE ddpbench_result_step_seconds_low gauge\n"
         "ddpbench_result_step_seconds_low{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.002\n"
-        "ddpbench_result_step_seconds_low{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.002\n"
+        "ddpbench_result_step_seconds_low{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp_flat\"} 0.002\n"
         "# HELP ddpbench_result_step_seconds_samples Number of samples of the figure.\n"
         "# TYPE ddpbench_result_step_seconds_samples gauge\n"
         "ddpbench_result_step_seconds_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 6\n"
-        "ddpbench_result_step_seconds_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 6\n"
+        "ddpbench_result_step_seconds_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp_flat\"} 6\n"
         "# HELP ddpbench_result_tokens_per_second Value of the figure, in the unit that ends the name; without one, a "
         "ratio.\n"
         "# TYPE ddpbench_result_tokens_per_second gauge\n"
-        "ddpbench_result_tokens_per_second{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 800\n"
+        "ddpbench_result_tokens_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 800\n"
         "# HELP ddpbench_result_tokens_per_second_samples Number of samples of the figure.\n"
         "# TYPE ddpbench_result_tokens_per_second_samples gauge\n"
-        "ddpbench_result_tokens_per_second_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
+        "ddpbench_result_tokens_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 2\n"
         "# HELP ddpbench_run_done Complete rounds or rows of the run.\n"
         "# TYPE ddpbench_run_done gauge\n"
         "ddpbench_run_done{run=\"a\",mode=\"tune\",directory=\"/1\"} 3\n"
-        "ddpbench_run_done{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
         "# HELP ddpbench_run_planned Planned rounds or rows of the run.\n"
         "# TYPE ddpbench_run_planned gauge\n"
-        "ddpbench_run_planned{run=\"a\",mode=\"tune\",directory=\"/1\"} 4\n"
-        "ddpbench_run_planned{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n");
-    ck_assert_int_eq(check_format(), 20);
+        "ddpbench_run_planned{run=\"a\",mode=\"tune\",directory=\"/1\"} 4\n");
+    ck_assert_int_eq(check_format(), 18);
 }
 
 TEST(names_cannot_break_the_format)
@@ -187,12 +182,12 @@ TEST(names_cannot_break_the_format)
                                         "\xe2\x82\xac <b> | `", "\xff \xc3", "",        "# HELP x",     "{}"};
     int n = 0;
     for (size_t i = 0; i < sizeof nasty / sizeof *nasty; i++, n += 3) {
-        add(&list[0], nasty[i], "step", "s", 0, 1);
-        add(&list[0], "x", nasty[i], "s", (double)i, 1);
-        add(&list[1], "x", "step", nasty[i], (double)i, 1);
+        add(&list, nasty[i], "step", "s", 0, 1);
+        add(&list, "x", nasty[i], "s", (double)i, 1);
+        add(&list, "y", "step", nasty[i], (double)i, 1);
     }
-    print(nasty[0], nasty[3]);
-    ck_assert_int_eq(check_format(), 4 + 2 * n); /* 4 samples of the runs, and 2 of each figure */
+    print(nasty[3]);
+    ck_assert_int_eq(check_format(), 2 + 2 * n); /* 2 samples of the run, and 2 of each figure */
 }
 
 TEST(label_values_are_escaped)
@@ -208,7 +203,7 @@ TEST(label_values_are_escaped)
                  {"\x1b[2J\x7f\xc2\x9b", "{run=\"?[2J???\","},
                  {"bad\xff\xc3", "{run=\"bad??\","}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        print(cases[i].value, "b");
+        print(cases[i].value);
         ck_assert_msg(strstr(text, cases[i].expected) != NULL, "%s: %s", cases[i].expected, text);
         free(text);
         text = NULL;
@@ -217,17 +212,8 @@ TEST(label_values_are_escaped)
 
 TEST(without_figures_there_is_the_progress)
 {
-    print("a", "b");
-    ck_assert_int_eq(check_format(), 4);
-}
-
-TEST(without_runs_there_is_nothing)
-{
-    size_t length = 0;
-    FILE *out = text_begin(&text, &length);
-    prometheus_print(out, NULL, 0);
-    text_end(out);
-    ck_assert_str_eq(text, "");
+    print("a");
+    ck_assert_int_eq(check_format(), 2);
 }
 
 SUITE("prometheus", NULL, destroy)
