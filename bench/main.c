@@ -23,17 +23,6 @@
 
 static enum exit_status training_main(const struct job *job, int argc, char *const argv[]);
 
-/* Run `report` and `predict` on rank 0 only: they start no MPI, so otherwise every process that a launcher started
- * would print the same. */
-static int report_once(int argc, char *argv[])
-{
-    return launcher_rank() ? STATUS_OK : run_report(argc, argv);
-}
-static int predict_once(int argc, char *argv[])
-{
-    return launcher_rank() ? STATUS_OK : run_predict(argc, argv);
-}
-
 /* The commands. launch/install.sh makes manual pages and shell completion from these rows. */
 static const struct command_row {
     const char *name, *synopsis, *summary;
@@ -44,8 +33,8 @@ static const struct command_row {
     {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL},
     {"isolate", ISOLATE_SYNOPSIS, "which host or link is slow", isolate_main, NULL},
     {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare},
-    {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, report_once},
-    {"predict", PREDICT_SYNOPSIS, "other buckets, ranks and links", NULL, predict_once},
+    {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, run_report},
+    {"predict", PREDICT_SYNOPSIS, "other buckets, ranks and links", NULL, run_predict},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -77,16 +66,11 @@ static int asks_for_text(int argc, char *const argv[])
 static void list_facts(struct facts *facts, int argc, char *const argv[])
 {
     const char *data = early_option(argc, argv, "data", 0), *digest = early_option(argc, argv, "data-digest", 0);
-    cJSON *environment = provenance_environment(VARIABLES_EQUAL), *variable;
     facts_add(facts, "the version of ddpbench", version_text());
     facts_add_words(facts, argc, argv);
     if (data && data_kind_of(data) != DATA_SYNTHETIC)
         facts_add_file(facts, data, digest && !strcmp(digest, "all"));
-    cJSON_ArrayForEach(variable, environment)
-    {
-        facts_add(facts, variable->string, variable->valuestring);
-    }
-    cJSON_Delete(environment);
+    provenance_add_variables(facts, VARIABLES_EQUAL);
 }
 
 /* Writes buffered standard output. Returns `status`, a command's exit status; or STATUS_FAILED, after an error message,
@@ -107,6 +91,8 @@ int main(int argc, char *argv[])
     const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     const struct command_row *command = name ? find_command(name) : NULL;
     exit_handlers_install((int)launcher_rank());
+    if (command && command->read && launcher_rank() && command->read != run_compare)
+        return STATUS_OK; /* without MPI, every process of a launcher would print the same page */
     if (command && command->read)
         return flush_output(command->read(argc - 1, argv + 1));
     blas_choose_kernels();

@@ -108,9 +108,6 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
     *list = (struct figure_list){0};
     if (!cJSON_IsArray(json))
         return error_report("%s: lacks the list \"figures\", so ddpbench did not write it", path);
-    if (cJSON_GetArraySize(json) > FIGURES_MOST)
-        return error_report("%s: \"figures\" has %d items; at most %d are read", path, cJSON_GetArraySize(json),
-                            FIGURES_MOST);
     cJSON_ArrayForEach(row, json)
     {
         const char *subject = json_string(row, "subject"), *name = json_string(row, "name");

@@ -24,8 +24,6 @@ struct figure {
     int judged; /* 1: `compare` judges the figure by default */
 };
 
-enum { FIGURES_MOST = 100000 }; /* most figures that figures_read accepts; `isolate` of 10,000 members writes 90,000 */
-
 struct figure_list {
     struct figure *item;
     size_t n;
@@ -49,9 +47,9 @@ const struct figure *figures_find(const struct figure_list *list, const char *su
 cJSON *figures_json(const struct figure_list *list);
 
 /* Reads the array of figures_json into *list, which need not be initialized. Returns 0; or -1, reported with the path,
- * if the JSON is not an array of that form or has more than FIGURES_MOST figures, or if a figure is a duplicate, is
- * incomplete, or has a name that is too long, a size that is not finite, or an interval whose ends are swapped. Release
- * with figures_destroy in either case. */
+ * if the JSON is not an array of that form, or if a figure is a duplicate, is incomplete, or has a name that is too
+ * long, a size that is not finite, or an interval whose ends are swapped. Release with figures_destroy in either case.
+ */
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 
 /* Prints a line of comma-separated values for each figure: the texts field[n], then FIGURES_CSV_COLUMNS. A number that

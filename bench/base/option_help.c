@@ -1,6 +1,8 @@
 /* option_help.c - prints the options of a table as help, or as fields for the scripts that make manual pages. */
 #include "base/option_table.h"
 
+#include "base/version.h"
+
 #include <string.h>
 
 /* Whether the options of a section need an option that is in another section. */
@@ -63,4 +65,18 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
     }
     fprintf(out, "\nHelp:\n  %-22s print the common options, or all, and stop\n  %-22s print the version and stop\n",
             "--help [all], -h", "--version");
+}
+
+int option_table_begin(struct option_table *table, const char *usage, const char *statuses, int argc,
+                       char *const argv[])
+{
+    if (option_table_parse(table, argc, argv))
+        return -1;
+    if (table->help) {
+        fputs(usage, stdout);
+        option_table_help(stdout, table, table->help);
+        fputs(statuses, stdout);
+    } else if (table->version)
+        printf("ddpbench %s\n", version_text());
+    return table->help || table->version;
 }

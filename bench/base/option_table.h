@@ -68,6 +68,9 @@ struct option_hint {
     const char *words, *instead;
 };
 
+/* Statuses above STATUS_USAGE are verdicts of a command that succeeded. */
+enum exit_status { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
+
 /* A command line: the options that it may contain and, once it is parsed, their values. */
 struct option_table {
     size_t sections, rows;
@@ -105,6 +108,14 @@ int option_was_given(const struct option_table *table, const char *name);
  * the scripts that make manual pages and completion (launch/), and no help text mentions it. It prints fields with a
  * tab before each: name, letter or -, name of the value (empty for a flag), default, choices separated by |, help. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
+
+/* Parses the command line of a command that only reads files. With --help prints `usage`, the options and `statuses`,
+ * what exit statuses mean; with --version the version. Returns 0 if the command shall run; 1 if a text was printed; or
+ * -1, reported. */
+int option_table_begin(struct option_table *table, const char *usage, const char *statuses, int argc,
+                       char *const argv[]);
+#define OPTION_STATUSES                                                                                                \
+    "\nExit status: 0 success, 1 something cannot be read or written, 2 the command line is wrong.\n"
 
 /* Returns all values, given or default, as a JSON object of numbers, booleans and strings, which the caller owns. */
 cJSON *option_table_json(const struct option_table *table);

@@ -20,12 +20,12 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
     json_add_text(json, "mpi_library", job_library());
 }
 
-/* Returns what kind of variable an entry of the environment is; VARIABLES_ALL: of no kind, it cannot affect a run. */
+/* Returns what kind of variable an entry of the environment is; VARIABLES_NONE: it cannot affect a run. */
 static enum variables variable_kind(const char *entry)
 {
     /* prefixes of names, the first that fits counts; SLURM_J would also match SLURM_JWT, a secret token */
     enum { MOST = 16 };
-    static const char *const prefix[VARIABLES_ALL][MOST] = {
+    static const char *const prefix[VARIABLES_KINDS][MOST] = {
         [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME",
                                "MPIR_CVAR_NEMESIS_TCP_", "MPIR_CVAR_CH4_OFI_PREF_NIC", "SLURM_JOB_ID", "SLURM_JOB_N",
                                "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP", "GOMP_SPINCOUNT",
@@ -34,24 +34,21 @@ static enum variables variable_kind(const char *entry)
                              "MKL_ENABLE_INSTRUCTIONS", "NCCL_ALGO", "NCCL_PROTO", "NVIDIA_TF32_OVERRIDE", "CUBLAS"},
         [VARIABLES_LIKELY_EQUAL] = {"OMP_", "GOMP_", "OPENBLAS_", "BLIS_", "MKL_", "KMP_", "UCX_", "FI_", "HYDRA_",
                                     "GLIBC_TUNABLES", "CUDA_", "NCCL_", "DDPBENCH_LINK"}};
-    for (int kind = 0; kind < VARIABLES_ALL; kind++)
+    for (int kind = 0; kind < VARIABLES_KINDS; kind++)
         for (int i = 0; i < MOST && prefix[kind][i]; i++)
             if (!strncmp(entry, prefix[kind][i], strlen(prefix[kind][i])) && strchr(entry, '='))
                 return (enum variables)kind;
-    return VARIABLES_ALL;
+    return VARIABLES_NONE;
 }
 
-cJSON *provenance_environment(enum variables which)
+void provenance_add_variables(struct facts *facts, enum variables kind)
 {
-    cJSON *environment = cJSON_CreateObject();
+    char name[FACTS_NAME];
     for (char **e = environ; *e; e++) {
-        char name[128];
-        enum variables kind = variable_kind(*e);
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-        if (kind != VARIABLES_ALL && (which == VARIABLES_ALL || which == kind))
-            json_add_text(environment, name, strchr(*e, '=') + 1);
+        snprintf(name, sizeof name, "$%.*s", (int)strcspn(*e, "="), *e);
+        if (variable_kind(*e) == kind)
+            facts_add(facts, name, strchr(*e, '=') + 1);
     }
-    return environment;
 }
 
 cJSON *provenance_create(const char *mode, const char *label, const struct command *command)
@@ -108,7 +105,13 @@ const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ra
 
 int provenance_write(const struct results *results, cJSON *json)
 {
-    cJSON_AddItemToObject(json, "environment", provenance_environment(VARIABLES_ALL));
+    cJSON *environment = cJSON_AddObjectToObject(json, "environment");
+    for (char **e = environ; *e; e++) {
+        char name[128];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
+        if (variable_kind(*e))
+            json_add_text(environment, name, strchr(*e, '=') + 1);
+    }
     char *text = json_print(json, 1);
     cJSON_Delete(json);
     watchdog_wait(results->watchdog, "writing run.json", 0, 0);

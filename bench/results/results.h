@@ -8,6 +8,7 @@
 #include "base/lines.h"
 #include "base/option_table.h"
 #include "ddp/comm.h"
+#include "ddp/facts.h"
 #include "ddp/job.h"
 #include "results/busy.h"
 #include "results/findings.h"
@@ -84,12 +85,11 @@ const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ra
 /* Adds to run.json: the communication backend, its version (NCCL) or kind of progress (MPI), and the MPI library. */
 void provenance_add_comm(cJSON *json, const struct comm *comm);
 
-/* Returns the environment variables of one kind as a JSON object, which the caller owns: those that launchers set for
- * each rank, or that name a host's network (VARIABLES_OF_RANK); those that change arithmetic, or that libraries need to
- * be equal on all ranks (VARIABLES_EQUAL); others that may affect a run, which are usually equal
- * (VARIABLES_LIKELY_EQUAL); or all of these. */
-enum variables { VARIABLES_OF_RANK, VARIABLES_EQUAL, VARIABLES_LIKELY_EQUAL, VARIABLES_ALL };
-cJSON *provenance_environment(enum variables which);
+/* Adds the environment variables of one kind, with a $ before the name: those that change arithmetic, or that libraries
+ * need to be equal on all ranks (VARIABLES_EQUAL); or others that may affect a run, which are usually equal. Variables
+ * that launchers set for each rank, or that name a host's network, belong to neither. */
+enum variables { VARIABLES_NONE, VARIABLES_OF_RANK, VARIABLES_EQUAL, VARIABLES_LIKELY_EQUAL, VARIABLES_KINDS };
+void provenance_add_variables(struct facts *facts, enum variables kind);
 
 /* Adds to the JSON the environment variables that may affect a run. Rank 0 writes the JSON as run.json. Deletes the
  * JSON on every rank. Returns 0; or -1, reported. */

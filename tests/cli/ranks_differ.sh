@@ -93,7 +93,7 @@ refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' 'unreadable \(
 # Some choose messages of MPI's collectives; those of a broadcast are left out, since MPICH 4.2 starts with one.
 for variable in MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=512 MPICH_ALLREDUCE_INTRA_ALGORITHM=reduce_scatter_allgather \
     MPIR_CVAR_BARRIER_INTRA_ALGORITHM=nb MPIR_CVAR_DEVICE_COLLECTIVES=none MKL_CBWR=COMPATIBLE NVIDIA_TF32_OVERRIDE=0 NCCL_ALGO=Ring; do
-    refused "${variable%=*}" 'not given' "${variable#*=}" "${benchmark[@]}" --output out -- env "$variable" "${benchmark[@]}" --output out
+    refused "[$]${variable%=*}" 'not given' "${variable#*=}" "${benchmark[@]}" --output out -- env "$variable" "${benchmark[@]}" --output out
 done
 
 # The launcher sets such a variable to the name of each rank's host.

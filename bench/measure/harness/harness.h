@@ -8,9 +8,6 @@
 
 /* ---- from the command line to the exit status ---- */
 
-/* Statuses above STATUS_USAGE are verdicts of a command whose run succeeded. */
-enum exit_status { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
-
 struct harness_options {
     struct device_options device;
     struct comm_options comm;

@@ -19,13 +19,12 @@ struct rank_place {
     int machine;
 };
 
-/* Lists what may differ between ranks. Variables of the environment are facts whose names begin with $. */
+/* Lists what may differ between ranks. */
 static void list_facts(struct facts *facts, const struct harness *h)
 {
     char text[160], directory[FILES_PATH];
     const double quota = control_group_cpus("");
     struct blas_facts blas;
-    cJSON *environment = provenance_environment(VARIABLES_LIKELY_EQUAL), *variable;
     blas_describe(&blas);
     facts_print(facts, "threads", "%d", h->threads);
     facts_print(facts, "logical CPUs of the rank", "%.4g", h->job->cores);
@@ -35,12 +34,7 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_print(facts, "logical CPUs of the host", "%d", h->host.pus);
     facts_add(facts, "GPU", *h->opened.gpu.name ? h->opened.gpu.name : "none");
     facts_add(facts, "working directory", getcwd(directory, sizeof directory) ? directory : "unknown");
-    cJSON_ArrayForEach(variable, environment)
-    {
-        snprintf(text, sizeof text, "$%s", variable->string);
-        facts_add(facts, text, variable->valuestring);
-    }
-    cJSON_Delete(environment);
+    provenance_add_variables(facts, VARIABLES_LIKELY_EQUAL);
 }
 
 /* Returns a list of the facts that differ, in words, and adds them to the "facts" of ranks; null: the rank lacks it. */

@@ -169,8 +169,6 @@ void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
     }
     tally->thermal_seconds += sample->thermal_throttles > 0 ? sample->length : 0;
     tally->thermal += fmax(sample->thermal_throttles, 0); /* NAN counts as 0 */
-    tally->quota_seconds += sample->quota_ms > 0 ? sample->length : 0;
-    tally->quota_ms += fmax(sample->quota_ms, 0);
 }
 
 void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings)
@@ -194,10 +192,6 @@ void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *fi
         monitor_findings_add(findings, "cpu_thermal_throttling",
                              "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
                              tally->thermal_seconds, tally->seconds, tally->thermal);
-    if (tally->quota_ms > 0)
-        monitor_findings_add(findings, "cpu_quota_throttling",
-                             "the control group's CPU quota stopped the job in %.0f of %.0f s (%.0f ms)",
-                             tally->quota_seconds, tally->seconds, tally->quota_ms);
 }
 
 /* ---- the file ---- */

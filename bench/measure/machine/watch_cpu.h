@@ -47,7 +47,6 @@ struct cpu_tally {
     double clock_most;                                    /* highest clock in MHz so far, while the machine was busy */
     double fall_from, fall_to;                            /* MHz before and after the clock's deepest fall; 0: none */
     double thermal_seconds, thermal;                      /* seconds with throttling; number of throttling events */
-    double quota_seconds, quota_ms;                       /* seconds with stops by a quota; total ms of these stops */
 };
 
 void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample); /* adds a sample to the totals */

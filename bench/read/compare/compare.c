@@ -321,15 +321,8 @@ static enum compare_status compare_and_print(const struct compare_options *o)
 int run_compare(int argc, char *argv[])
 {
     struct compare_options options;
-    enum compare_status status = COMPARE_OK;
-    if (compare_options_parse(&options, argc, argv))
-        status = COMPARE_USAGE;
-    else if (options.table.help)
-        compare_options_help(stdout, &options);
-    else if (options.table.version)
-        printf("ddpbench %s\n", version_text());
-    else
-        status = compare_and_print(&options);
+    int printed = compare_options_parse(&options, argc, argv);
+    enum compare_status status = printed < 0 ? COMPARE_USAGE : printed ? COMPARE_OK : compare_and_print(&options);
     if (status == COMPARE_FAILED || status == COMPARE_USAGE)
         error_print();
     compare_options_destroy(&options);

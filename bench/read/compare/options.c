@@ -71,15 +71,26 @@ static int take_names(struct compare_options *o)
     return 0;
 }
 
+static const char usage[] =
+    "Usage: " COMPARE_SYNOPSIS " [OPTION VALUE]...\n"
+    "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
+    "Judges whether runs of any mode got slower, from their result directories. Run baseline and\n"
+    "candidate in turn, 5 times or more each: a difference counts as a regression when it is\n"
+    "significant, given the variation from run to run, and a figure is ok only if a slowdown of more\n"
+    "than the tolerance would have been seen.\n";
+static const char statuses[] =
+    "\nExit status, the first that holds:\n"
+    "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
+    "  3 regressed    5 missing    4 ambiguous or unseen    0 ok\n";
+
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[])
 {
-    *options = (struct compare_options){.table = {.word = take_word, .context = options},
-                                        .directory = allocate((size_t)argc, sizeof *options->directory)};
-    option_table_add(&options->table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
-    if (option_table_parse(&options->table, argc, argv))
-        return -1;
-    if (options->table.help || options->table.version)
-        return 0;
+    struct option_table table = {.word = take_word, .context = options};
+    *options = (struct compare_options){.directory = allocate((size_t)argc, sizeof *options->directory)};
+    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
+    int printed = option_table_begin(&table, usage, statuses, argc, argv);
+    if (printed)
+        return printed;
     if (!options->candidates && options->baselines == 2) /* two directories, without --candidate */
         options->baselines = options->candidates = 1;
     if (!options->baselines)
@@ -93,18 +104,4 @@ void compare_options_destroy(struct compare_options *options)
 {
     free(options->directory);
     *options = (struct compare_options){0};
-}
-
-void compare_options_help(FILE *out, const struct compare_options *options)
-{
-    fprintf(out, "Usage: " COMPARE_SYNOPSIS " [OPTION VALUE]...\n"
-                 "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
-                 "Judges whether runs of any mode got slower, from their result directories. Run baseline and\n"
-                 "candidate in turn, 5 times or more each: a difference counts as a regression when it is\n"
-                 "significant, given the variation from run to run, and a figure is ok only if a slowdown of more\n"
-                 "than the tolerance would have been seen.\n");
-    option_table_help(out, &options->table, options->table.help);
-    fprintf(out, "\nExit status, the first that holds:\n"
-                 "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
-                 "  3 regressed    5 missing    4 ambiguous or unseen    0 ok\n");
 }

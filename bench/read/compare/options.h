@@ -5,12 +5,10 @@
 #include "base/option_table.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 enum { COMPARE_JSON, COMPARE_JUNIT, COMPARE_FORMS };
 
 struct compare_options {
-    struct option_table table;
     const char **directory;       /* [baselines + candidates]: paths in argv, baselines first */
     size_t baselines, candidates; /* numbers of directories */
     double tolerance, floor;      /* percent */
@@ -20,12 +18,9 @@ struct compare_options {
     int all;                         /* 1: show every size, also those that are ok or unseen */
 };
 
-/* Parses argv[1..]. A request for help or the version sets table.help or table.version. Returns 0; or -1, reported.
- * Release with compare_options_destroy in either case. */
+/* Parses argv[1..], and prints help or the version. Returns as option_table_begin does. Release with
+ * compare_options_destroy in any case. */
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
 void compare_options_destroy(struct compare_options *options);
-
-/* Prints the help: usage, options and exit statuses. */
-void compare_options_help(FILE *out, const struct compare_options *options);
 
 #endif

@@ -2,7 +2,6 @@
 #include "predict/predict.h"
 
 #include "base/option_table.h"
-#include "base/version.h"
 #include "document/document.h"
 #include "kernels/error.h"
 #include "predict/export.h"
@@ -13,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 0, FAILED = 1, USAGE = 2 };
 enum { MOST_RANKS = 1 << 20, MOST_FILES = 8192, MOST_LISTED = 64, MOST_STRATEGIES = 32 };
 enum { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
 
@@ -242,16 +240,16 @@ static int prediction_create(struct prediction *all, const struct predict_option
     struct points_model *m = &all->model;
     *all = (struct prediction){.model = {.ranks_per_host = o->ranks_per_host}};
     if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
-        return USAGE;
+        return STATUS_USAGE;
     if (trained_read(&m->trained, o->run, o->learn_from) || (*o->link && link_read(&m->link, "link", o->link)) ||
         (*o->link_intra && link_read(&m->intra, "link-intra", o->link_intra)))
-        return FAILED;
+        return STATUS_FAILED;
     if (choose_points(o, all))
-        return USAGE;
+        return STATUS_USAGE;
     points_replay(m);
     for (size_t g = 0; g < all->groups; g++)
         points_predict(m, all->point + g * all->n, all->n);
-    return OK;
+    return STATUS_OK;
 }
 
 static void prediction_destroy(struct prediction *all)
@@ -267,7 +265,7 @@ static int predict(const struct predict_options *o)
     struct prediction all = {0};
     char busy[BUSY_WORDS];
     const struct named_path chakra = {"export-chakra", o->chakra, NULL};
-    int status = forms_check(forms, o->form, FORMS, &chakra, 1) ? FAILED : prediction_create(&all, o);
+    int status = forms_check(forms, o->form, FORMS, &chakra, 1) ? STATUS_FAILED : prediction_create(&all, o);
     if (!status) {
         all.document = document_create(TITLE "%s", o->run);
         if (*busy_sentence(busy, all.model.trained.busy, " during the run"))
@@ -278,7 +276,7 @@ static int predict(const struct predict_options *o)
         prediction_add_bandwidths(&all);
         if ((*o->chakra && export_points(o, &all)) || forms_write(forms, o->form, FORMS, &all) ||
             forms_print(forms, o->form, FORMS, &all, print_text))
-            status = FAILED;
+            status = STATUS_FAILED;
         cJSON_Delete(all.document);
     }
     prediction_destroy(&all);
@@ -325,7 +323,8 @@ static int check_usage(const struct predict_options *o)
     return forms_check_printed(forms, o->form, FORMS);
 }
 
-static const char about[] =
+static const char usage[] =
+    "Usage: " PREDICT_SYNOPSIS " [OPTION VALUE]...\n\n"
     "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the\n"
     "benchmark with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times.\n"
     "Shows first how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them,\n"
@@ -335,18 +334,13 @@ int run_predict(int argc, char *argv[])
 {
     struct predict_options options = {0};
     struct option_table table = {.word = take_word, .context = &options};
-    int status = OK;
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
-    if (option_table_parse(&table, argc, argv) || (!table.help && !table.version && check_usage(&options)))
-        status = USAGE;
-    else if (table.help) {
-        printf("Usage: " PREDICT_SYNOPSIS " [OPTION VALUE]...\n\n%s", about);
-        option_table_help(stdout, &table, table.help);
-        printf("\nExit status: 0 success, 1 something cannot be read or written, 2 the command line is wrong.\n");
-    } else if (table.version)
-        printf("ddpbench %s\n", version_text());
-    else
+    int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv), status = STATUS_OK;
+    if (printed < 0 || (!printed && check_usage(&options)))
+        status = STATUS_USAGE;
+    else if (!printed)
         status = predict(&options);
-    error_print();
+    if (status)
+        error_print();
     return status;
 }

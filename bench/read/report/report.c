@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/option_table.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "document/document.h"
 #include "kernels/error.h"
 #include "predict/predict.h"
@@ -18,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 struct named_directory {
     char label[RUN_LABEL]; /* "": no label given */
@@ -327,7 +324,8 @@ static int check_usage(const struct report_options *o)
     return 0;
 }
 
-static const char about[] =
+static const char usage[] =
+    "Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n"
     "Reports where the time of runs goes, from their result directories. One run: bottlenecks, where the time of a "
     "step\n"
     "goes, and what the run printed. Several runs, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up "
@@ -340,21 +338,13 @@ int run_report(int argc, char *argv[])
 {
     struct report_options options = {.directory = allocate((size_t)argc, sizeof *options.directory)};
     struct option_table table = {.word = take_word, .context = &options};
-    int status = OK;
     option_table_add(&table, (struct option_section){
                                  .title = "Options", OPTION_ROWS(rows), .base = &options, .without = "metrics-csv"});
-    if (option_table_parse(&table, argc, argv))
-        status = USAGE;
-    else if (table.help) {
-        printf("Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n%s", about);
-        option_table_help(stdout, &table, table.help);
-        printf("\nExit status: 0 success, 1 something cannot be read or written, 2 the command line is wrong.\n");
-    } else if (table.version)
-        printf("ddpbench %s\n", version_text());
-    else if (check_usage(&options))
-        status = USAGE;
-    else
-        status = report_all(&options) ? FAILED : OK;
+    int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv), status = STATUS_OK;
+    if (printed < 0 || (!printed && check_usage(&options)))
+        status = STATUS_USAGE;
+    else if (!printed)
+        status = report_all(&options) ? STATUS_FAILED : STATUS_OK;
     if (status)
         error_print();
     free(options.directory);

@@ -198,7 +198,6 @@ static const struct limit {
     {"steal", FIELD(steal), 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
     {"cpu_clock", FIELD(now.mhz), 1801, 1799, 1500, {"more than 10 % below", "in 2 of 5 s", "2000 to 1500 MHz"}},
     {"cpu_thermal_throttling", FIELD(thermal_throttles), 0, 1, 3, {"temperature in 2 of 5 s (4 times)"}},
-    {"cpu_quota_throttling", FIELD(quota_ms), 0, 20, 30, {"stopped the job in 2 of 5 s (50 ms)"}},
 };
 
 /* Reports on five samples of 1 s each; the limit's field is `second` in the second sample and `third` in the third. */
