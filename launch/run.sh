@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run.sh - starts the ranks of an MPI program on this machine or on the hosts in a file, each with its own threads and cores
 #
-# A core is a physical core. Only its first hardware thread is used, so that two threads never share a core unnoticed.
+# A core is a physical core. Only its first hardware thread is used, so that two threads never share a core unnoticed. A CPU quota
+# of a control group, such as a container's, leaves a core for each whole CPU, at least one.
 # The program polls for communication if it has more cores than threads, so binding also determines whether it polls.
 #
 # Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
@@ -29,12 +30,19 @@ began=${EPOCHREALTIME:-$(date +%s.%N)} # bash 4 has no EPOCHREALTIME
 plural() { [ "$1" = 1 ] || echo s; }
 
 # ---- the machine ----
-# layout: a command that prints the cores that a process may use on the host where it runs.
+# layout: a command that prints the cores that a process may use on the host where it runs, and the CPU quotas of its control
+# groups, version 2 and 1, as lines "quota US PERIOD".
 # shellcheck disable=SC2016 # expanded by the shell on the host
-layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
+{
+    layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE; sed -nE '
+    layout+='"s#^0::#/sys/fs/cgroup#p; s#^[0-9]+:([a-z_,]*,)?cpu(,[a-z_,]*)?:#/sys/fs/cgroup/cpu#p" /proc/self/cgroup | '
+    layout+='while read -r at; do while [ -n "${at#/sys/fs}" ]; do '
+    layout+='echo quota $(cat "$at/cpu.max" "$at/cpu.cfs_quota_us" "$at/cpu.cfs_period_us" 2>/dev/null); at=${at%/*}; done; done'
+}
 
 # cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by NUMA node, socket and
-# core, separated by commas. If lscpu lists none, as in a container without /sys, each allowed CPU counts as a core.
+# core, separated by commas; only as many as a CPU quota allows, at least one. If lscpu lists none, as in a container
+# without /sys, each allowed CPU counts as a core.
 cores_in() {
     awk -F, '
         /affinity list: / {
@@ -50,14 +58,26 @@ cores_in() {
             if (!(core in seen)) print $2 + 0, $3 + 0, $4 + 0, $1
             seen[core] = found = 1
         }
+        /^quota [0-9]+ [0-9]/ {
+            split($0, of, " ")
+            if (quota == "" || of[2] / of[3] < quota) quota = of[2] / of[3]
+        }
         END {
+            if (quota != "") print -1, 0, 0, quota # sorted before the cores
             if (found) exit
             for (cpu in allowed) {
                 print 0, 0, 0, cpu
                 cpus++
             }
             if (cpus) print "run.sh: lscpu lists no core; each of the " cpus " CPUs that taskset allows counts as one" >"/dev/stderr"
-        }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '{ printf "%s%s", (NR > 1 ? "," : ""), $4 } END { if (NR) print "" }'
+        }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '
+        $1 == -1 { quota = $4; most = quota < 1 ? 1 : int(quota); next }
+        { n++ }
+        !most || n <= most { printf "%s%s", (n > 1 ? "," : ""), $4 }
+        END {
+            if (n) print ""
+            if (most && n > most) print "run.sh: a CPU quota of " quota " leaves " most " of " n " cores" >"/dev/stderr"
+        }'
 }
 
 # ---- hosts ----

@@ -15,14 +15,30 @@ tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --
 
 # ---- machine shapes ----
 
-# machine FOLDER ALLOWED ROWS...: makes an lscpu that reports these processors (CPU,NODE,SOCKET,CORE), and a taskset that allows ALLOWED.
+# machine FOLDER ALLOWED ROWS...: makes an lscpu that reports these processors (CPU,NODE,SOCKET,CORE), a taskset that allows ALLOWED,
+# and a sed that reads FOLDER/cgroup in place of /proc/self/cgroup and prints directories in FOLDER/groups.
+# shellcheck disable=SC2016 # expanded by the sed
 machine() {
     local folder=$1
     mkdir -p "$folder"
     echo "echo \"pid 1's current affinity list: $2\"" >"$folder/taskset"
     shift 2
     printf '%s\n' "cat <<'END'" '# CPU,Node,Socket,Core' "$@" END >"$folder/lscpu"
-    chmod +x "$folder/lscpu" "$folder/taskset"
+    mkdir -p "$folder/groups" && : >"$folder/cgroup"
+    printf '%s\n' 'real() { '"$(type -P sed)"' "$@"; }; [ "$3" = /proc/self/cgroup ] || exec '"$(type -P sed)"' "$@"' \
+        'real "$1" "$2" "${0%/*}/cgroup" | real "s#^/sys/fs/cgroup#${0%/*}/groups#"' >"$folder/sed"
+    chmod +x "$folder/lscpu" "$folder/taskset" "$folder/sed"
+}
+
+# quota FOLDER LINE FILE TEXT...: gives a machine of eight cores this line of /proc/self/cgroup, and these files of control groups.
+quota() {
+    local folder=$1
+    cp -r eight-cores "$folder" && echo "$2" >"$folder/cgroup"
+    shift 2
+    for (( ; $#; )); do
+        mkdir -p "$folder/groups/${1%/*}" && echo "$2" >"$folder/groups/$1"
+        shift 2
+    done
 }
 
 # A fake mpiexec, which records its arguments, and a fake openmpi, which also identifies itself as Open MPI.
@@ -82,6 +98,19 @@ plan hardware-threads 1 none -n 5
 plan sockets-take-turns 2 0+2,1+3 -n 2
 plan unknown-cores 1 0,1 -n 2
 OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
+quota group-above 0::/a/b ./cpu.max 'max 100000' a/cpu.max '250000 100000' a/b/cpu.max '600000 100000'
+plan group-above 2 0+1 -n 1
+succeeds "a CPU quota is named, with the cores that it leaves" grep -qx 'run.sh: a CPU quota of 2.5 leaves 2 of 8 cores' said
+plan group-above 4 none -n 1 --threads 4
+quota container 3:cpu,cpuacct:/docker/1 cpu/cpu.cfs_quota_us 600000 cpu/cpu.cfs_period_us 200000
+plan container 1 0,1,2 -n 3
+quota other-controller 3:cpuset:/docker/1 cpu/cpu.cfs_quota_us 600000 cpu/cpu.cfs_period_us 200000
+plan other-controller 8 0+1+2+3+4+5+6+7 -n 1 --comm-core no
+quota no-quota 3:cpu:/docker/1 cpu/cpu.cfs_quota_us -1 cpu/cpu.cfs_period_us 200000
+plan no-quota 8 0+1+2+3+4+5+6+7 -n 1 --comm-core no
+quota small 0::/ ./cpu.max '30000 100000'
+plan small 1 0 -n 1
+plan small 1 none -n 2
 # Tests OMP_NUM_THREADS by the table with which tests/unit/kernels/test_omp_threads.c tests the program: lines "NUMBER [VALUE]",
 # -1: refused, 0: not set.
 good='' differs=''
@@ -235,6 +264,8 @@ check 7 "run.sh returns the program's exit status" '2 ranks on this machine'
 cores=$({ taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{
     for (cpu = $1; cpu <= $NF; cpu++) print "/sys/devices/system/cpu/cpu" cpu "/topology/thread_siblings_list"
 }' | xargs cat | sort -u | wc -l; } 2>/dev/null) || true
+left=$("$run" -n 1 --dry-run -- true 2>&1 | sed -nE 's/^run.sh: a CPU quota of .* leaves ([0-9]+) of .*/\1/p')
+cores=${left:-$cores}
 # shellcheck disable=SC2016
 say_cores='taskset -cp $$ | sed "s/.*: //"'
 if [ "$cores" -ge 2 ]; then
