@@ -1,7 +1,6 @@
 /* results.c - the directory of a run, and the files written to it during the run. */
 #include "results/results.h"
 
-#include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"

@@ -135,6 +135,7 @@ noted() {
     result "$good" "run.json has $name of both ranks"
 }
 noted threads 1 2 OMP_NUM_THREADS=2
+[ "$(nice)" = 19 ] || noted 'nice value' "$(nice)" 19 nice -n 19
 noted '$OMP_SCHEDULE' 'not set' static OMP_SCHEDULE=static
 if "$program" "${tiny[@]}" --output alone >printed 2>&1 && ! grep -qF '"OPENBLAS_CORETYPE"' alone/run.json; then
     noted '$OPENBLAS_CORETYPE' 'not set' Prescott OPENBLAS_CORETYPE=Prescott

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "ddp/comm_create.h"
 #include "kernels/clock.h"
-#include "kernels/error.h"
 
 #include <errno.h>
 #include <math.h>

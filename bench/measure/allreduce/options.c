@@ -7,7 +7,6 @@
 #include "kernels/error.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MESSAGE_MOST_BYTES 1099511627776.0 /* 1 TiB */

@@ -7,7 +7,6 @@
 #include "results/results.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* A candidate that ran. */
 struct answer_row {

@@ -5,7 +5,6 @@
 #include "benchmark/ranking.h"
 #include "kernels/error.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 int benchmark_options_check(struct training_options *o, const struct option_table *table)

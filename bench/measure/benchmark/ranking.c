@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Returns the rate of `amount` in seconds that were estimated. */
 static struct estimate rate(double amount, const struct estimate *seconds)

@@ -1,10 +1,7 @@
 /* search.c - successive halving over candidates. */
 #include "benchmark/search.h"
 
-#include "kernels/error.h"
-
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     KEPT = 4,         /* at most this many candidates enter the final */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* What rank 0 gets from each rank, besides its facts. */
@@ -33,6 +33,7 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_add(facts, "CPU", h->host.cpu);
     facts_print(facts, "logical CPUs of the host", "%d", h->host.pus);
     facts_add(facts, "GPU", *h->opened.gpu.name ? h->opened.gpu.name : "none");
+    facts_print(facts, "nice value", "%d", getpriority(PRIO_PROCESS, 0));
     facts_add(facts, "working directory", getcwd(directory, sizeof directory) ? directory : "unknown");
     provenance_add_variables(facts, VARIABLES_LIKELY_EQUAL);
 }

@@ -4,7 +4,6 @@
 #include "base/table.h"
 #include "results/results.h"
 
-#include <math.h>
 #include <stdio.h>
 
 enum { NAMES = 2 * HOST_TEXT + 60 };

@@ -4,7 +4,6 @@
 #include "kernels/error.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the rows ---- */

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN_OPERATIONS = 15 }; /* rows that are printed without --verbose */

@@ -2,7 +2,6 @@
 #include "chart/frame.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { NAME_WIDTH = 200, TOP_WIDTH = 150, GAP = 8, WIDEST = 64, HIGHEST = 26, LOWEST = 15, LINE = 15 };
 

@@ -5,7 +5,6 @@
 #include "kernels/error.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define FIELD(field) offsetof(struct compare_options, field)
 

@@ -1,7 +1,6 @@
 /* bottlenecks.c - finds where runs lose time. */
 #include "report/bottlenecks.h"
 
-#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "results/results.h"

@@ -4,11 +4,9 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "chart/chart.h"
-#include "kernels/error.h"
 #include "results/results.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
