@@ -75,7 +75,7 @@ static int take_lines(cJSON *columns, FILE *in, const char *from, struct new_fil
 
 int results_write_metrics_csv(const char *directory)
 {
-    char from[FILES_PATH], to[FILES_PATH], why[FILES_WHY], mark[128];
+    char from[FILES_PATH], to[FILES_PATH], why[FILES_WHY], mark[128] = ""; /* mark: how the heading begins */
     struct new_file file = {0};
     if ((size_t)snprintf(from, sizeof from, "%s/rank_0_metrics.jsonl", directory) >= sizeof from)
         return error_report("%.60s...: the path is longer than %d characters", directory, FILES_PATH - 1);
@@ -87,7 +87,8 @@ int results_write_metrics_csv(const char *directory)
     if (!status && columns->child) {
         rewind(in);
         snprintf(to, sizeof to, "%.*s/metrics.csv", FILES_PATH - 13, directory);
-        snprintf(mark, sizeof mark, "%s,", columns->child->string); /* the first name in the heading */
+        for (const cJSON *column = columns->child; column && strlen(mark) < 60; column = column->next)
+            snprintf(mark + strlen(mark), sizeof mark - strlen(mark), "%s%s", *mark ? "," : "", column->string);
         status = files_check_replaced(&(struct named_path){"metrics-csv", to, mark});
         if (!status)
             status = new_file_end(&file, new_file_open(&file, to, 0) || write_row(&file, columns, NULL) ||

@@ -154,6 +154,7 @@ refuses 1 "a word to learn from that is empty" "--learn-from: known has no imple
     --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:3,,x
 refuses 1 "nothing to learn from" 'known: lacks .none., or has nothing beside it to learn from' known --link-model latency=1us,bandwidth=1GB/s --learn-from none
 refuses 2 "hosts without ranks" '--ranks-per-host' known --link sweep/all_reduce --link-intra sweep/all_reduce --ranks-per-host 0
+refuses 2 "a form that could be a trace" '--csv many/x.et: the files of --export-chakra end in .et' known --link-model latency=1us,bandwidth=1GB/s --export-chakra many --csv many/x.et
 refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
 write_run unfinished
 sed -i 's/"done": 6/"done": 4/' unfinished/summary.json

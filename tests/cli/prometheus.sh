@@ -136,6 +136,18 @@ for name in ddp_summary.txt ddp_rank_0_trace.json.gz; do
     launch "${tiny[@]}" --profile --profile-output-dir refused --prometheus "$name"
     check 1 "a file that a profile writes is refused: $name" "^ddpbench: --prometheus $name: runs write files of that name"
 done
+# in_way PATH OPTION...: checks that --prometheus PATH is refused before a profile measures, since the profile makes a directory there.
+in_way() {
+    rm -rf made && mkdir made
+    launch "${tiny[@]}" --profile --profile-output-dir made --prometheus "$@"
+    check 1 "a directory that a profile makes is refused: $1" "^ddpbench: --prometheus:? .*$1"
+    is "nothing was measured: $1" "$(find made -type f -size +0)" ''
+}
+in_way made/ddp_bucketed --profile-implementation ddp_bucketed
+in_way made/rank_0 --profile-implementation ddp_bucketed --trace-layout ranks
+in_way made/ddp/ddp --profile-implementation ddp,ddp_flat
+in_way made/ddp_flat/rank_1 --profile-implementation ddp,ddp_flat --trace-layout ranks
+rm -r made
 for option in prometheus output data; do
     launch "${tiny[@]}" "--$option" -
     check 2 "--$option does not print" "^ddpbench: --$option '-': expected a path; write ./- for a file of that name$"

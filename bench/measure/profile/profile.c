@@ -209,22 +209,26 @@ static int check_directories(const struct profiles *all, const char *top)
 }
 
 /* If there are several profiles, opens a result directory for each; a single profile uses the directory of the run.
- * Makes the directories of traces. Returns 0; or -1 on every rank, reported. */
+ * Makes the directories of traces, then checks that none has the path of --prometheus. Returns 0; or -1 on every rank,
+ * reported. */
 static int open_results(struct profiles *all)
 {
     struct training *t = &all->training;
+    const struct named_path prometheus = {"prometheus", t->harness.results.prometheus, RESULTS_PROMETHEUS_MARK};
     for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {
         char top[sizeof t->harness.results.top + IMPLEMENTATION_LABEL];
         snprintf(top, sizeof top, "%s/%s", t->harness.results.top, p->name);
         const struct results_target target = {"profile-output-dir", top, t->harness.results.label, p->name, "", {0}};
-        if (results_open(p->results, t->harness.job, &target) ||
-            training_write_run_json(t, "profile", all->command, p->results))
+        if (results_open(p->results, t->harness.job, &target))
             return -1;
     }
     int status = 0;
     for (const struct profile *p = all->of; p < all->of + all->n && !status; p++)
         status = trace_directory_make(all->options, p->results);
-    return job_agree(t->harness.job, status);
+    return job_agree(t->harness.job, status) ||
+                   job_agree(t->harness.job, t->harness.job->rank ? 0 : files_check_named(&prometheus, 1))
+               ? -1
+               : 0;
 }
 
 static void collect_facts(struct profile *p, const struct training *t, const struct command *command)
@@ -315,12 +319,14 @@ int profile_run(const struct job *job, const struct run_options *options, const 
     int status = job_agree(job, *given ? check_directories(&all, given) : 0);
     if (!status)
         status = training_plan(t, job, options, "profile-output-dir", given, below);
+    if (!status)
+        status = open_results(&all);
     if (!status) {
         print_heading(&all);
         status = training_set_up(t, "profile", command);
     }
-    if (!status)
-        status = open_results(&all);
+    for (struct profile *p = all.of; p < all.of + all.n && all.n > 1 && !status; p++)
+        status = training_write_run_json(t, "profile", command, p->results);
     if (!status) {
         all.attainable =
             attainable_create(t->engine.reducer, of->n, t->engine.model.tensors, (int)of->block_steps, of->rounds);

@@ -320,6 +320,12 @@ static int check_usage(const struct predict_options *o)
                             "--help");
     if (!*o->link && !*o->link_model)
         return error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or --link-model");
+    for (int i = 0; i < FORMS && *o->chakra; i++) {
+        const char *end = strrchr(o->form[i], '.');
+        if (end && !strcmp(end, ".et"))
+            return error_report("--%s %s: the files of --export-chakra end in .et; choose another name",
+                                forms[i].option, o->form[i]);
+    }
     return forms_check_printed(forms, o->form, FORMS);
 }
 
