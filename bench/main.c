@@ -66,10 +66,12 @@ static int asks_for_text(int argc, char *const argv[])
 static void list_facts(struct facts *facts, int argc, char *const argv[])
 {
     const char *data = early_option(argc, argv, "data", 0), *digest = early_option(argc, argv, "data-digest", 0);
+    char name[200];
     facts_add(facts, "the version of ddpbench", version_text());
     facts_add_words(facts, argc, argv);
+    snprintf(name, sizeof name, "the file %s", data ? data : "");
     if (data && data_kind_of(data) != DATA_SYNTHETIC)
-        facts_add_file(facts, data, digest && !strcmp(digest, "all"));
+        facts_add_file(facts, name, data, digest && !strcmp(digest, "all"));
     provenance_add_variables(facts, VARIABLES_EQUAL);
 }
 

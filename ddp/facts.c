@@ -63,24 +63,25 @@ void facts_print(struct facts *facts, const char *name, const char *format, ...)
 void facts_add_words(struct facts *facts, int argc, char *const argv[])
 {
     int first = argc > 1 && argv[1][0] != '-';
+    uint64_t order = 0;
     facts_add(facts, "the command", first ? argv[1] : "the benchmark");
     for (int i = 1 + first; i < argc; i++) {
         const char *word = argv[i], *value = "";
         size_t length = word[0] == '-' && word[1] != '-' ? 2 : strcspn(word, "=");
         char name[80];
-        if (*word != '-') {
-            facts_add(facts, "an argument", word);
-            continue;
-        }
-        if (strlen(word) > length)
+        snprintf(name, sizeof name, *word == '-' ? "%.*s" : "an argument", (int)length, word);
+        if (*word != '-')
+            value = word;
+        else if (strlen(word) > length)
             value = word + length + (word[length] == '=');
         else if (i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0) /* as option_table reads a value */
             value = argv[++i];
-        snprintf(name, sizeof name, "%.*s", (int)length, word);
         for (char *c = name; (c = strchr(c, '_'));)
             *c = '-';
         facts_add(facts, name, value);
+        order = add_bytes(add_bytes(order, name, strlen(name) + 1), value, strlen(value) + 1);
     }
+    facts->digest += order;
 }
 
 /* Adds bytes [at, at + n) of a file to a digest. Returns 0; or -1 with errno, which is 0 if the file is too short. */
@@ -98,10 +99,9 @@ static int add_range(uint64_t *digest, int file, size_t at, size_t n)
     return failed;
 }
 
-void facts_add_file(struct facts *facts, const char *path, int whole)
+void facts_add_file(struct facts *facts, const char *name, const char *path, int whole)
 {
     const size_t mib = (size_t)1 << 20, block = 4096, blocks = 64;
-    char name[200];
     struct stat about = {0};
     uint64_t digest = 0;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
@@ -116,7 +116,6 @@ void facts_add_file(struct facts *facts, const char *path, int whole)
     }
     if (file >= 0)
         close(file);
-    snprintf(name, sizeof name, "the file %s", path);
     if (failed)
         facts_print(facts, name, "unreadable (%s)", errno ? strerror(errno) : "it became shorter");
     else if (!is_file)
@@ -160,29 +159,46 @@ int facts_find(const struct facts *facts, const char *name, char value[FACTS_VAL
     return found != NULL;
 }
 
-static void find_words(const struct facts *facts, const char *name, char value[FACTS_VALUE])
+/* Whether two values are equal; NULL: there is none. */
+static int are_equal(const char *a, const char *b)
 {
-    const char *none = !facts_find(facts, name, value) ? "not set" : !*value ? "empty" : NULL;
-    if (none)
-        snprintf(value, FACTS_VALUE, "%s", none);
+    return a && b ? length(a, "\n") == length(b, "\n") && !memcmp(a, b, (size_t)length(a, "\n")) : a == b;
 }
 
-int facts_compare(const struct facts *of, int ranks, const char *name, char words[2 * FACTS_VALUE])
+/* Writes a value that differs from another, or `none` or `empty`. Of a long one, only the first characters, or those
+ * around the first that differs. */
+static const char *words_of(const char *value, const char *other, const char *none, const char *empty, char words[320])
 {
-    char first[FACTS_VALUE], other[FACTS_VALUE], value[FACTS_VALUE];
+    enum { BEFORE = 60, SHOWN = 150 };
+    int n = value ? length(value, "\n") : 0, m = other ? length(other, "\n") : 0, same = 0;
+    while (same < n && same < m && value[same] == other[same])
+        same++;
+    int from = same > SHOWN - BEFORE ? same - BEFORE : 0, shown = n - from < SHOWN ? n - from : SHOWN;
+    if (!n)
+        snprintf(words, 320, "%s", value ? empty : none);
+    else
+        snprintf(words, 320, "%s%.*s%s", from ? "..." : "", shown, value + from, from + shown < n ? "..." : "");
+    return words;
+}
+
+int facts_compare(const struct facts *of, int ranks, const char *name, char words[FACTS_DIFFERENCE])
+{
+    char line[FACTS_NAME + 1], a[320], b[320];
     int differ = 0, n = 0;
-    find_words(of, name, first);
+    snprintf(line, sizeof line, "%s\t", name);
+    const char *first = find(of->text, line, 0), *other = NULL;
     for (int r = 1; r < ranks; r++) {
-        find_words(&of[r], name, value);
-        if (strcmp(value, first) != 0 && !differ++) {
-            memcpy(other, value, sizeof other);
+        const char *value = find(of[r].text, line, 0);
+        if (!are_equal(value, first) && !differ++) {
+            other = value;
             n = r;
         }
     }
-    if (differ) /* a value of over 150 characters is cut */
-        n = snprintf(words, 2 * FACTS_VALUE, "%.80s: %.150s on rank 0, %.150s on rank %d", name, first, other, n);
+    if (differ)
+        n = snprintf(words, FACTS_DIFFERENCE, "%.80s: %s on rank 0, %s on rank %d", name,
+                     words_of(first, other, "not set", "empty", a), words_of(other, first, "not set", "empty", b), n);
     if (differ > 1)
-        snprintf(words + n, 2 * FACTS_VALUE - (size_t)n, " (%d ranks differ from rank 0)", differ);
+        snprintf(words + n, FACTS_DIFFERENCE - (size_t)n, " (%d ranks differ from rank 0)", differ);
     return differ;
 }
 
@@ -191,28 +207,15 @@ int facts_compare(const struct facts *of, int ranks, const char *name, char word
 static const char *find_difference(const char *of, const char *other, const char **value, const char **others)
 {
     for (const char *line = of; *line; line += length(line, "\n") + 1) {
-        int nth = 0, n;
+        int nth = 0;
         for (const char *before = of; before < line; before += length(before, "\n") + 1)
             nth += !strncmp(before, line, (size_t)length(line, "\t") + 1);
         *value = line + length(line, "\t") + 1;
         *others = find(other, line, nth);
-        n = length(*value, "\n");
-        if (!*others || n != length(*others, "\n") || memcmp(*value, *others, (size_t)n) != 0)
+        if (!are_equal(*value, *others))
             return line;
     }
     return NULL;
-}
-
-/* Returns a value in words; a long one is cut. */
-static const char *words_of(const char *value, char words[320])
-{
-    int n = value ? length(value, "\n") : 0;
-    snprintf(words, 320, "%s%.*s%s",
-             !value ? "not given"
-             : !n   ? "given"
-                    : "",
-             n < 300 ? n : 300, value ? value : "", n > 300 ? "..." : "");
-    return words;
 }
 
 int facts_check(const struct facts *first, const struct facts *mine)
@@ -223,10 +226,11 @@ int facts_check(const struct facts *first, const struct facts *mine)
         line = find_difference(mine->text, first->text, &here, &on_first);
     if (line)
         return error_report("%.*s is %s here and %s on rank 0; they must be equal on all ranks", length(line, "\t"),
-                            line, words_of(here, a), words_of(on_first, b));
+                            line, words_of(here, on_first, "not given", "given", a),
+                            words_of(on_first, here, "not given", "given", b));
     if (first->digest != mine->digest)
-        return error_report("command lines or environments differ from rank 0's, after the first %d bytes; they must "
-                            "be equal on all ranks",
+        return error_report("the command line or the environment differs from rank 0's in the order of options, in "
+                            "tabs or new lines, or after the first %d bytes; it must be equal on all ranks",
                             FACTS_TEXT);
     return 0;
 }

@@ -1,7 +1,5 @@
 /* loading.c - ends the process with a message if its limit of memory (ulimit -v) is too low for the libraries.
  * Otherwise OpenBLAS would retry allocations forever while it is loaded, and UCX would abort inside MPI_Init. */
-#include "kernels/launcher.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -19,13 +17,12 @@ static rlim_t limit_of_address_space(void)
     return getrlimit(RLIMIT_AS, &limit) ? RLIM_INFINITY : limit.rlim_cur;
 }
 
-/* Ends the process; the first rank of each machine prints the reason. Safe in a signal handler. */
+/* Ends the process with the reason. Safe in a signal handler. */
 static void exit_for_memory(void)
 {
     static const char words[] =
         "ddpbench: the limit of memory (ulimit -v) leaves less than 300 MB for MPI and BLAS to start\n";
-    if (launcher_rank_here() == 0)
-        (void)!write(STDERR_FILENO, words, sizeof words - 1);
+    (void)!write(STDERR_FILENO, words, sizeof words - 1);
     _exit(1);
 }
 

@@ -52,6 +52,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 void reexec_unbind(void)
 {
     static const char *const variables[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"};
+    char removed[300] = "";
     cpu_set_t now;
     if (!is_given || sched_getaffinity(0, sizeof now, &now) || CPU_EQUAL(&now, &given))
         return;
@@ -65,11 +66,15 @@ void reexec_unbind(void)
                     "threads of a rank to one CPU, the same one for all ranks that share their CPUs; bind ranks by "
                     "the launcher instead (mpirun -bind-to core, srun --cpu-bind=cores)\n",
                     variables[i], value);
+        snprintf(removed + strlen(removed), sizeof removed - strlen(removed), "%s%s=%s", *removed ? " " : "",
+                 variables[i], value);
         unsetenv(variables[i]);
         fewer = 1;
     }
-    if (fewer)
-        sched_setaffinity(0, sizeof given, &given);
+    if (!fewer)
+        return;
+    setenv("DDPBENCH_IGNORED", removed, 1); /* shows which ranks had them */
+    sched_setaffinity(0, sizeof given, &given);
 }
 
 /* ---- threads that wait for others ---- */

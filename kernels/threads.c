@@ -4,6 +4,7 @@
 #include "kernels/error.h"
 
 #include <errno.h>
+#include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static const char *advice(int error)
     }
 }
 
-/* Waits until the caller of threads_try has unlocked the gate. */
+/* Waits until the caller of threads_prepare has unlocked the gate. */
 static void *pass_gate(void *gate)
 {
     pthread_mutex_lock(gate);
@@ -30,21 +31,27 @@ static void *pass_gate(void *gate)
     return NULL;
 }
 
-int threads_try(int n)
+int threads_prepare(int n)
 {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    pthread_t *thread = allocate((size_t)n + 1, sizeof *thread); /* a zero size would be no memory */
-    int started = 0, error = 0;
+    int limit = omp_get_thread_limit(), started = 0, error = 0;
+    omp_set_dynamic(0);
+    omp_set_max_active_levels(omp_get_max_active_levels() > 1 ? omp_get_max_active_levels() : 1);
+    if (limit < n)
+        return error_report("OMP_THREAD_LIMIT allows a rank %d thread%s, and it needs %d for computation; unset it, or "
+                            "use fewer --threads",
+                            limit, limit == 1 ? "" : "s", n);
+    pthread_t *thread = allocate((size_t)n, sizeof *thread);
     pthread_mutex_lock(&gate);
-    while (started < n && !error)
+    while (started < n - 1 && !error)
         if (!(error = pthread_create(&thread[started], NULL, pass_gate, &gate)))
             started++;
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
     free(thread);
-    return error ? error_report("a rank can start %d of the %d threads that it needs for computation: %s%s", started, n,
-                                strerror(error), advice(error))
+    return error ? error_report("a rank can start %d of the %d threads that it needs for computation: %s%s", started,
+                                n - 1, strerror(error), advice(error))
                  : 0;
 }
 

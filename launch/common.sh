@@ -284,6 +284,13 @@ check_replaceable() {
         usage_error "$1 was not written by $script; choose another --output"
 }
 
+# check_run DIR FILE: ends the script if DIR exists, and is neither an empty directory nor one with FILE, which each run of the
+# script has: the script may replace it.
+check_run() {
+    if [ ! -e "$1" ] && [ ! -L "$1" ] || { [ -d "$1" ] && [ ! -L "$1" ] && { [ -f "$1/$2" ] || [ -z "$(ls -A -- "$1")" ]; }; }; then return; fi
+    usage_error "$1 is not a directory that $script made; remove it, or choose another --output"
+}
+
 # lock_directory DIR: locks the directory, for this process and its children. Fails if another process holds the lock for
 # 5 s, because children of a script that has just ended hold it a little longer. If the directory cannot be locked, prints
 # why and succeeds without the lock. flock without words means that the lock is held; busybox has no -w, which would wait.

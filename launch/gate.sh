@@ -20,23 +20,24 @@ cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
 
-mark='# written by gate.sh' is_taken=''
+mark='# written by gate.sh' is_taken='' said=$(mktemp)
 # shellcheck disable=SC2317 # called by the trap
 clean_up() {
     end_child
-    [ -z "$is_taken" ] || rm -rf "$output/.gate-part" "$output/.gate-said"
+    [ -z "$is_taken" ] || rm -rf "$output/.gate-part" "$said"
     lab_down
 }
 trap clean_up EXIT
 trap_signals
 claim_directory "$output" .gate "$mark"
+for file in "$output"/*.txt; do check_replaceable "$file" "$mark"; done
 
 # measure SET RUN: makes a run of a set over the current link, unless an earlier call completed it.
 measure() {
     [ ! -e "$output/$1/$2" ] || return 0
     rm -rf "$output/.gate-part"
     wait_child launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/.gate-part" \
-        >/dev/null 2>"$output/.gate-said" || { cat "$output/.gate-said" >&2; exit 1; }
+        >/dev/null 2>"$said" || { cat "$said" >&2; exit 1; }
     mkdir -p "$output/$1"
     mv "$output/.gate-part" "$output/$1/$2"
     say "$1: run $2 of $runs"
@@ -45,7 +46,9 @@ measure() {
 # judge BASELINE CANDIDATE: compares two sets of runs, saves the output of compare, and puts the result in `verdict`.
 judge() {
     verdict=0
-    wait_child build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
+    rm -f "$output/$1-$2.txt"
+    echo "$mark" >"$output/$1-$2.txt"
+    wait_child build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >>"$output/$1-$2.txt" 2>&1 || verdict=$?
     case $verdict in
     0) verdict=ok ;;
     3) verdict=regressed ;;

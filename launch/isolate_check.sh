@@ -75,7 +75,7 @@ plant() {
     esac
 }
 
-fault() { wait_child launch/netlab.sh fault "$@" >"$output/.said" 2>&1 || { cat "$output/.said" >&2; exit 1; }; }
+fault() { wait_child launch/netlab.sh fault "$@" >"$said" 2>&1 || { cat "$said" >&2; exit 1; }; }
 
 # Runs on each node: stops the program's process for all but SHARE % of the time if this is the node K, and then runs the program.
 # shellcheck disable=SC2016 # expanded by the shell on the node
@@ -119,13 +119,14 @@ found_in() {
 run_isolate() {
     local begin try
     for try in 1 2; do
+        check_run "$1" run.json
         rm -rf "$1"
         begin=${EPOCHREALTIME/./} status=0
         wait_child launch/netlab.sh run -- sh -c "$on_node" sh "$2" "$3" build/ddpbench isolate --resolve "$resolve" --output "$1" \
-            "${after_dashes[@]}" >"$output/.said" 2>&1 || status=$?
+            "${after_dashes[@]}" >"$said" 2>&1 || status=$?
         took=$((${EPOCHREALTIME/./} - begin))
         [[ $status != @(0|3|4) ]] || return 0
-        cp "$output/.said" "$1.failed.txt"
+        cp "$said" "$1.failed.txt"
         say "$1: isolate ended with status $status, try $try of 2: $(tail -n 1 "$1.failed.txt") (all of it: $1.failed.txt)"
     done
     exit 1
@@ -142,7 +143,7 @@ check() {
     start_loads
     run_isolate "$directory" "${busy[@]}"
     end_loads
-    mv "$output/.said" "$directory/log.txt"
+    cp "$said" "$directory/log.txt"
     [[ $1 == @(none|busy) ]] || wait_child launch/netlab.sh heal >/dev/null
     found=$(found_in "$directory/summary.json")
     expected=$(printf '%s\n' "${planted[@]}" | LC_ALL=C sort)
@@ -184,14 +185,16 @@ clean_up() {
     end_child
     end_loads
     printf '%s' "$clear_line" >&2
-    [ -z "$measuring" ] || { rm -f "$output/.said"; print_table >&3 || true; }
+    [ -z "$measuring" ] || print_table >&3 || true
+    rm -f "$said"
     lab_down
 }
-measuring='' next_words=0
+measuring='' next_words=0 said=$(mktemp)
 exec 3>&1 # a signal may arrive while stdout is redirected
 trap clean_up EXIT
 trap_signals
 open_series "$output"
+check_replaceable "$output/runs.csv" nodes,kind,seed,
 [ -e "$output/runs.csv" ] || echo nodes,kind,seed,planted,found,missed,false_alarms,status,seconds,rounds >"$output/runs.csv"
 IFS=, read -ra of_nodes <<<"$nodes"
 IFS=, read -ra of_kinds <<<"$kinds"

@@ -38,7 +38,7 @@ trap end_child EXIT
 trap_signals
 make_directory "$out"
 reports=("$out"/*.nsys-rep) stats=$out/summary_stats.csv
-[[ ! -e $stats || (-f $stats && (-n $overwrite || -e ${reports[0]})) ]] ||
+[[ (! -e $stats && ! -L $stats) || (-f $stats && ! -L $stats && -e ${reports[0]}) ]] ||
     usage_error "$stats was not written by $script; remove it, or choose another --output"
 wait_child "${command[@]}" "${program[@]}" && status=0 || status=$?
 first=$out/${report/%\%q*/0}.nsys-rep # without captured steps there is no report

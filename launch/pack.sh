@@ -23,6 +23,7 @@ shift
 programs=("$@")
 cd "$(dirname "$0")/.."
 output=build/ddpbench-pack.tar.xz most=$((30 << 20))
+[[ ! -d $output && ! -L $output ]] || die "$output is a directory or a link; remove it"
 
 need_tools binutils strip readelf nm
 need_tools libc-bin ldd
@@ -134,5 +135,5 @@ compress() {
 wait_child compress >"$work/pack.tar.xz"
 bytes=$(stat -c %s "$work/pack.tar.xz")
 [ "$bytes" -le "$most" ] || die "the archive has $bytes bytes, more than $most"
-mv "$work/pack.tar.xz" "$output"
+mv -T "$work/pack.tar.xz" "$output"
 echo "$output: $(awk -v b="$bytes" 'BEGIN { printf "%.1f", b / 1048576 }') MiB, unpacked $(du -sm "$pack" | cut -f 1) MiB"

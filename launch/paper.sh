@@ -128,12 +128,12 @@ run_all() {
     local name left='' made=0 missing=0 i=0
     for name in "${names[@]}"; do
         plan_run "$name"
-        [ -d "$output/$name" ] || missing=$((missing + weight))
+        has_run "$output/$name" || missing=$((missing + weight))
     done
     begin_runs
     for name in "${names[@]}"; do
         i=$((i + 1))
-        [ ! -d "$output/$name" ] || continue
+        ! has_run "$output/$name" || continue
         [ $made = 0 ] || left=$(((SECONDS - begin) * (missing - made) / made))
         show_progress $i ${#names[@]} "$left" "$name"
         plan_run "$name"
@@ -220,8 +220,8 @@ if [ -n "$dry_run" ]; then
 fi
 output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}")
 open_series "$output"
-check_replaceable "$output/paper.txt" 'The experiments of Li et al.'
-check_replaceable "$output/paper.csv" 'directory,label,state,'
+check_replaceable "$output/paper.txt" 'The experiments of Li et al., PyTorch Distributed: Experiences on Accelerating'
+check_replaceable "$output/paper.csv" 'directory,label,state,subject,name,'
 run_all
 write_report || failed=1
 [ "$failed" = 0 ]

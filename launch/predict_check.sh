@@ -53,11 +53,11 @@ measure() {
     [ ! -e "$place/$name/summary.json" ] || return 0
     for try in 1 2; do
         rm -rf "${place:?}/part"
-        ! wait_child launch/netlab.sh run -n "$n" -- build/ddpbench "$@" --timeout 60 --output "$place/part" >"$output/.said" 2>&1 || {
+        ! wait_child launch/netlab.sh run -n "$n" -- build/ddpbench "$@" --timeout 60 --output "$place/part" >"$said" 2>&1 || {
             mv "$place/part" "$place/$name"
             return 0
         }
-        say "$place/$name: failed, try $try of 2: $(tail -n 1 "$output/.said")"
+        say "$place/$name: failed, try $try of 2: $(tail -n 1 "$said")"
     done
     exit 1
 }
@@ -138,11 +138,13 @@ clean_up() {
     end_child
     printf '%s' "$clear_line" >&2
     lab_down
+    rm -f "$said"
 }
-next_words=0
+next_words=0 said=$(mktemp)
 trap clean_up EXIT
 trap_signals
 open_series "$output"
+check_replaceable "$output/predictions.csv" predictions,from,to,
 launch/corpus.sh build/corpus.txt >&2
 IFS=, read -ra of_links <<<"$links"
 IFS=, read -ra of_ranks <<<"$ranks"
@@ -155,6 +157,7 @@ for link in "${of_links[@]}"; do
     done
 done
 lab_down
+rm -f "$output/predictions.csv"
 echo "predictions,from,to,implementation,ranks,measured,predicted,low,high,attainable,sum" >"$output/predictions.csv"
 for to in "${of_links[@]//\//-}"; do
     for n in "${of_ranks[@]}"; do

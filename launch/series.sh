@@ -94,6 +94,13 @@ show_progress() {
     fi
 }
 
+# has_run DIRECTORY: tests whether an earlier call made the run; ends the script if something else is in the way of its files.
+has_run() {
+    local at
+    for at in "$1" "$1.part" "$1.failed"; do check_run "$at" log.txt; done
+    [ -e "$1/log.txt" ]
+}
+
 # begin_runs: starts the series; call run_one for each run, then end_runs. Until end_runs, a signal ends the current run
 # and removes its files.
 begin_runs() {
@@ -116,11 +123,11 @@ run_one() {
     # Checks the results, because launchers may return status 0 for an interrupted run; a profile writes its results one
     # directory deeper.
     if [ $status = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then
-        mv "$part" "$directory"
+        mv -T "$part" "$directory"
         part=''
         return
     fi
-    mv "$part" "$directory.failed"
+    mv -T "$part" "$directory.failed"
     part='' failed=$((failed + 1))
     why=$(grep -aE '^[a-z_]+(\.sh)?: ' "$directory.failed/log.txt" | tail -n 1 || true)
     why=${why:-$(tail -n 1 "$directory.failed/log.txt")}

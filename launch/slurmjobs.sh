@@ -20,6 +20,8 @@ find_submission() {
         exit
     }' <<<"${text:-0 none}")
     [ -z "$why" ] || usage_error "$submission/job_ids.txt, $why"
+    begins_with "$submission/slurm.conf" '# Settings of launch/slurm.sh' ||
+        usage_error "$submission is no submission of launch/slurm.sh: it has no slurm.conf of it"
     output=${submission%/*}
     mapfile -t jobs < <(grep . <<<"$text")
     [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/job_ids.txt lists no job"

@@ -116,7 +116,7 @@ list_missing() {
             read -r r model implementation bucket <<<"$point"
             directory="ranks=$r/model=${models[$model]%%:*}/${implementation%%=*}"
             [ "$bucket" = - ] || directory+="-$bucket"
-            [ -d "$output/$directory/repeat-$repeat" ] || queue+=("$repeat $point $directory")
+            has_run "$output/$directory/repeat-$repeat" || queue+=("$repeat $point $directory")
         done
     done
 }

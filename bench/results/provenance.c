@@ -28,12 +28,11 @@ static enum variables variable_kind(const char *entry)
     static const char *const prefix[VARIABLES_KINDS][MOST] = {
         [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME",
                                "MPIR_CVAR_NEMESIS_TCP_", "MPIR_CVAR_CH4_OFI_PREF_NIC", "SLURM_JOB_ID", "SLURM_JOB_N",
-                               "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP", "GOMP_SPINCOUNT",
-                               "OMP_WAIT_POLICY", "OPENBLAS_THREAD_TIMEOUT"}, /* the last three: set by reexec */
+                               "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP"},
         [VARIABLES_EQUAL] = {"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_", "OMPI_MCA_coll_", "I_MPI_ADJUST_", "MKL_CBWR",
                              "MKL_ENABLE_INSTRUCTIONS", "NCCL_ALGO", "NCCL_PROTO", "NVIDIA_TF32_OVERRIDE", "CUBLAS"},
         [VARIABLES_LIKELY_EQUAL] = {"OMP_", "GOMP_", "OPENBLAS_", "BLIS_", "MKL_", "KMP_", "UCX_", "FI_", "HYDRA_",
-                                    "GLIBC_TUNABLES", "LD_PRELOAD", "CUDA_", "NCCL_", "DDPBENCH_LINK"}};
+                                    "GLIBC_TUNABLES", "LD_PRELOAD", "CUDA_", "NCCL_", "DDPBENCH_"}};
     for (int kind = 0; kind < VARIABLES_KINDS; kind++)
         for (int i = 0; i < MOST && prefix[kind][i]; i++)
             if (!strncmp(entry, prefix[kind][i], strlen(prefix[kind][i])) && strchr(entry, '='))

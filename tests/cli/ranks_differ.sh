@@ -137,6 +137,29 @@ noted() {
 noted threads 1 2 OMP_NUM_THREADS=2
 [ "$(nice)" = 19 ] || noted 'nice value' "$(nice)" 19 nice -n 19
 noted '$OMP_SCHEDULE' 'not set' static OMP_SCHEDULE=static
+noted '$OMP_WAIT_POLICY' 'not set' active OMP_WAIT_POLICY=active
+cp "$program" changed && echo >>changed
+rm -rf out
+try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out : -n 1 ./changed "${tiny[@]}" --output out
+tr '\n' ' ' <printed | grep -qE 'Warning: ranks differ in program: ([0-9]+) bytes with the digest [0-9a-f]{16} on rank 0, [0-9]+ bytes with the digest [0-9a-f]{16} on rank 1[.]' &&
+    good=$status || good=1
+result "$good" "ranks with two builds of one version are measured and noted (status $status)"
+if [ "$(env -u OMP_NUM_THREADS nproc)" -gt 1 ]; then
+    rm -rf out
+    try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out : -n 1 env OMP_PROC_BIND=true "${benchmark[@]}" --output out
+    tr '\n' ' ' <printed | grep -qF 'Warning: ranks differ in $DDPBENCH_IGNORED: not set on rank 0, OMP_PROC_BIND=true on rank 1.' && good=$status || good=1
+    result "$good" "a rank whose OMP_PROC_BIND is ignored is noted (status $status)"
+else
+    echo "skip - a rank whose OMP_PROC_BIND is ignored: there is one CPU"
+fi
+for variable in OMP_DYNAMIC=true OMP_MAX_ACTIVE_LEVELS=0; do
+    rm -rf out
+    try env $variable "${mpirun[@]}" -n 2 "${benchmark[@]}" --output out --threads 2
+    is "two threads compute with $variable" "$status" 0
+done
+rm -rf out
+try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out --threads 2 : -n 1 env OMP_THREAD_LIMIT=1 "${benchmark[@]}" --output out --threads 2
+check 1 "a rank whose OMP_THREAD_LIMIT is too small is refused" '^ddpbench: (rank 1: )?OMP_THREAD_LIMIT allows a rank 1 thread, and it needs 2 for computation; unset it, or use fewer --threads$'
 if "$program" "${tiny[@]}" --output alone >printed 2>&1 && ! grep -qF '"OPENBLAS_CORETYPE"' alone/run.json; then
     noted '$OPENBLAS_CORETYPE' 'not set' Prescott OPENBLAS_CORETYPE=Prescott
 else

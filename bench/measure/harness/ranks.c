@@ -36,18 +36,19 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_print(facts, "nice value", "%d", getpriority(PRIO_PROCESS, 0));
     facts_add(facts, "working directory", getcwd(directory, sizeof directory) ? directory : "unknown");
     provenance_add_variables(facts, VARIABLES_LIKELY_EQUAL);
+    facts_add_file(facts, "program", "/proc/self/exe", 0);
 }
 
 /* Returns a list of the facts that differ, in words, and adds them to the "facts" of ranks; null: the rank lacks it. */
 static cJSON *find_differences(const struct facts *of, const cJSON *ranks)
 {
     int n = cJSON_GetArraySize(ranks);
-    char name[FACTS_NAME], value[FACTS_VALUE], words[2 * FACTS_VALUE];
+    char name[FACTS_NAME], value[FACTS_VALUE], words[FACTS_DIFFERENCE];
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(ranks->child, "facts");
     cJSON *list = cJSON_CreateArray();
     for (int r = 0; r < n; r++)
         for (size_t at = 0; facts_next(&of[r], &at, name);) {
-            int is_new = r == 0 || !(facts_find(of, name, value) || cJSON_HasObjectItem(found, name));
+            int is_new = r == 0 || !(facts_find(of, name, value) || cJSON_GetObjectItemCaseSensitive(found, name));
             if (!is_new || !facts_compare(of, n, name, words))
                 continue;
             cJSON_AddItemToArray(list, json_text(words));
@@ -59,8 +60,7 @@ static cJSON *find_differences(const struct facts *of, const cJSON *ranks)
         }
     for (int r = 1; r < n && !cJSON_GetArraySize(list); r++)
         if (of[r].digest != of[0].digest)
-            cJSON_AddItemToArray(list,
-                                 json_text("variables of the environment that are long or have control characters"));
+            cJSON_AddItemToArray(list, json_text("environments of over 16 KB, or in tabs or new lines"));
     return list;
 }
 

@@ -101,7 +101,7 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
 {
     if (o->precision != PRECISION_FP32)
         return error_report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
-    if (threads_try(threads - 1)) /* the training thread computes, too */
+    if (threads_prepare(threads))
         return -1;
     opened->device = device_cpu(threads);
     return 0;

@@ -34,7 +34,7 @@ static void differs(const char *message)
 TEST(a_command_line_may_be_written_in_many_ways)
 {
     facts_add_words(&first, WORDS("tune", "--lr", "0.1", "--max-norm=2", "-e", "8M", "--check", "--low", "-5"));
-    facts_add_words(&mine, WORDS("tune", "--check", "--low=-5", "-e8M", "--max_norm", "2", "--lr=0.1"));
+    facts_add_words(&mine, WORDS("tune", "--lr=0.1", "--max_norm", "2", "-e8M", "--check", "--low=-5"));
     ck_assert_str_eq(first.text, "the command\ttune\n--lr\t0.1\n--max-norm\t2\n-e\t8M\n--check\t\n--low\t-5\n");
     ck_assert_int_eq(facts_check(&first, &mine), 0);
 }
@@ -56,6 +56,33 @@ TEST(the_first_difference_is_named)
     differs("the command is isolate here and the benchmark on rank 0; they must be equal on all ranks");
 }
 
+#define UNNAMED                                                                                                        \
+    "the command line or the environment differs from rank 0's in the order of options, in tabs or new lines, or "     \
+    "after the first 16368 bytes; it must be equal on all ranks"
+
+/* The same words may be a flag and an option, or an option that takes the flag as its value. */
+TEST(the_order_of_words_is_compared)
+{
+    facts_add_words(&first, WORDS("--flag", "-n", "4", "--overlap", "-b", "16"));
+    facts_add_words(&mine, WORDS("--overlap", "-b", "4", "--flag", "-n", "16"));
+    differs(UNNAMED);
+}
+
+/* Of long values, the part is shown in which they differ. */
+TEST(long_values)
+{
+    char a[401], b[401];
+    memset(a, 'a', 400);
+    a[400] = 0;
+    memcpy(b, a, sizeof b);
+    b[390] = 'b';
+    facts_add(&first, "--x", a);
+    facts_add(&mine, "--x", b);
+    snprintf(a, sizeof a, "--x is ...%.60sbaaaaaaaaa here and ...%.70s on rank 0; they must be equal on all ranks", b,
+             b);
+    differs(a);
+}
+
 /* Facts that do not fit into the text are compared, too. */
 TEST(long_command_lines)
 {
@@ -69,8 +96,7 @@ TEST(long_command_lines)
     }
     ck_assert_uint_lt(first.bytes, FACTS_TEXT);
     ck_assert_int_eq(first.text[first.bytes], 0);
-    differs("command lines or environments differ from rank 0's, after the first 16368 bytes; they must be equal on "
-            "all ranks");
+    differs(UNNAMED);
     memset(&mine, 0, sizeof mine);
     facts_add(&mine, "a\tb", "c\nd");
     ck_assert_str_eq(mine.text, "a b\tc d\n");
@@ -79,7 +105,7 @@ TEST(long_command_lines)
 TEST(what_differs_is_found_by_name)
 {
     static struct facts of[4];
-    char name[FACTS_NAME], value[FACTS_VALUE], words[2 * FACTS_VALUE];
+    char name[FACTS_NAME], value[FACTS_VALUE], words[FACTS_DIFFERENCE];
     size_t at = 0;
     memset(of, 0, sizeof of);
     for (int r = 0; r < 4; r++) {
@@ -128,19 +154,19 @@ TEST(files)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         setup();
         write_file(path, row[i].bytes, SIZE_MAX);
-        facts_add_file(&first, path, row[i].whole);
+        facts_add_file(&first, "data", path, row[i].whole);
         write_file(path, row[i].bytes, row[i].changed);
-        facts_add_file(&mine, path, row[i].whole);
+        facts_add_file(&mine, "data", path, row[i].whole);
         ck_assert_msg(!strcmp(first.text, mine.text) == !row[i].seen, "row %zu: %s%s", i, first.text, mine.text);
     }
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     setup();
-    facts_add_file(&mine, path, 0); /* does not wait for a writer */
+    facts_add_file(&mine, "data", path, 0); /* does not wait for a writer */
     ck_assert_ptr_nonnull(strstr(mine.text, "\tnot a regular file\n"));
     unlink(path);
     setup();
-    facts_add_file(&mine, path, 0);
+    facts_add_file(&mine, "data", path, 0);
     ck_assert_ptr_nonnull(strstr(mine.text, "\tunreadable (No such file or directory)\n"));
 }
 
