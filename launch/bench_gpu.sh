@@ -48,6 +48,7 @@ done
 [ -z "$archive" ] || archive=$(realpath -m -- "$archive")
 [ -z "$output" ] || output=$(realpath -m -- "$output")
 [ -z "$reference" ] || reference=$(realpath -e -- "$reference")
+[[ -z $reference || $(realpath -m -- "$output") != "$reference" ]] || usage_error "--reference and --output are one directory, $reference"
 [ "${#parts[@]}" -gt 0 ] || parts=(step bench peer)
 [ -z "$first_contact" ] || parts=("smoke step" tests "torch peer" tools bench)
 [[ $python != */* ]] || python=$(realpath -ms -- "$python") # keeps the symbolic link of a virtual environment
@@ -125,6 +126,7 @@ measure() {
         return
     else
         say "$name: $*"
+        check_run "$to" output.txt
         rm -rf "$to"
         mkdir -p "$to"
         wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
@@ -146,7 +148,11 @@ measure() {
     [ "$status" -le "$worst" ] || worst=$status
 }
 
-# provenance: prints what is measured, and on what.
+# add_provenance: prints what earlier calls measured, what this one measures, and on what.
+add_provenance() {
+    [ ! -e "$output/provenance.txt" ] || cat "$output/provenance.txt"
+    provenance 2>&1 || true
+}
 provenance() {
     echo "# measured by bench_gpu.sh"
     date --iso-8601=seconds
@@ -182,7 +188,7 @@ if [ -z "$dry_run" ]; then
         [ -d "$output/${name%/status}" ] || usage_error "--archive $archive: has results that --output $output lacks, such as ${name%/status}; \
 give a new --output, into which the archive is unpacked, or another archive"
     done
-    provenance >>"$output/provenance.txt" 2>&1 || true
+    write_file "$output/provenance.txt" add_provenance
 fi
 
 # ---- what is measured ----

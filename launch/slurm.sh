@@ -259,6 +259,7 @@ submit() {
     check_nodes
     share_options "$@"
     check_parts
+    for n in "${of_nodes[@]}"; do make_directory "$output/${cpu:+cpu_}${n}node"; done # before a job is submitted
     submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
     until error=$(mkdir "$submission" 2>&1); do
         [ -d "$submission" ] || die "cannot make the directory $submission: ${error##*: }"
@@ -268,7 +269,6 @@ submit() {
     cp "$output/slurm.conf" "$submission/slurm.conf"
     for n in "${of_nodes[@]}"; do
         scenario=${cpu:+cpu_}${n}node
-        mkdir -p "$output/$scenario" || die "cannot make the directory $output/$scenario"
         write_script "$n" >"$submission/$scenario.sbatch" || die "cannot write $submission/$scenario.sbatch"
         if submit_job "$scenario"; then numbers+=:$job; else failed=1; fi
     done

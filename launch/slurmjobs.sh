@@ -20,11 +20,11 @@ find_submission() {
         exit
     }' <<<"${text:-0 none}")
     [ -z "$why" ] || usage_error "$submission/job_ids.txt, $why"
-    begins_with "$submission/slurm.conf" '# Settings of launch/slurm.sh' ||
-        usage_error "$submission is no submission of launch/slurm.sh: it has no slurm.conf of it"
     output=${submission%/*}
     mapfile -t jobs < <(grep . <<<"$text")
     [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/job_ids.txt lists no job"
+    grep -qs '^#SBATCH "--job-name=ddpb-' "$submission"/*.sbatch ||
+        usage_error "$submission is no submission of launch/slurm.sh: it has no batch script of a job"
 }
 
 # run_of JOB: prints the directory of the job's run.
@@ -224,6 +224,12 @@ write_tables() {
     done
 }
 
+# write_own FILE TEXT COMMAND...: writes the output of the command to FILE, unless FILE exists and does not begin with TEXT.
+write_own() {
+    check_replaceable "$1" "$2"
+    write_file "$1" "${@:3}"
+}
+
 # collect_jobs: writes the accounting of each job, the monitors' files, metrics.csv and the batch script to the job's directory.
 collect_jobs() {
     local job run name files
@@ -232,15 +238,15 @@ collect_jobs() {
         [ "${job#* }" != analyze ] || continue
         run=$(run_of "$job")
         mkdir -p "$run" || die "cannot make the directory $run"
-        write_file "$run/sacct_summary.txt" print_account "${job% *}" "$run"
+        write_own "$run/sacct_summary.txt" source= print_account "${job% *}" "$run"
         for name in cpu_monitor gpu_monitor; do
             mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) \
                 2>/dev/null | sort)
-            [ ${#files[@]} = 0 ] || write_file "$run/$name.csv" join_monitors "$run" "$name" "${files[@]}"
+            [ ${#files[@]} = 0 ] || write_own "$run/$name.csv" part,host, join_monitors "$run" "$name" "${files[@]}"
         done
         ! has_ended "${job% *}" "$run" || write_tables "$run"
-        [ ! -e "$run/benchmark/metrics.csv" ] || write_file "$run/metrics.csv" cat "$run/benchmark/metrics.csv"
-        [ ! -e "$submission/${job#* }.sbatch" ] || write_file "$run/job.sbatch" cat "$submission/${job#* }.sbatch" ||
+        [ ! -e "$run/benchmark/metrics.csv" ] || write_own "$run/metrics.csv" implementation,round, cat "$run/benchmark/metrics.csv"
+        [ ! -e "$submission/${job#* }.sbatch" ] || write_own "$run/job.sbatch" '#!/bin/bash' cat "$submission/${job#* }.sbatch" ||
             say "there is no $run/job.sbatch"
     done
     say "collected: $submission"
@@ -262,7 +268,7 @@ report_jobs() {
 }
 
 analyze_jobs() {
-    local job run runs=() state reason node_list elapsed
+    local job run runs=() state reason node_list elapsed why
     need_program "$program"
     collect_jobs
     for job in "${jobs[@]}"; do
@@ -271,7 +277,7 @@ analyze_jobs() {
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: the report contains the measurements so far"
-        report_jobs "$run/report" "$job" >/dev/null 2>&1 || true # if this report fails, the joint report prints the reason
+        why=$(report_jobs "$run/report" "$job" 2>&1 >/dev/null) || say "there is no whole report in $run/report: ${why##*ddpbench: }"
     done
     report_jobs "$submission" "${runs[@]}" ||
         die "some runs could not be reported (see above), or the report could not be written; the results are in $output/*/run_*"

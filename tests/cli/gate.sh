@@ -87,6 +87,9 @@ gate 1 "gate.sh fails while another user's lab is up" 20 0 0
 is "another user's lab is not removed" "$(cat tree/done)" ""
 mkdir -p elsewhere/theirs/.gate-part && rm elsewhere/theirs/.gate && echo '# written by gate.sh' >elsewhere/theirs/.gate
 try tree/launch/gate.sh --output elsewhere/theirs
+check 2 "a file of somebody else in an earlier results directory is refused" 'theirs/near-far.txt was not written by gate.sh'
+echo '# written by gate.sh' >elsewhere/theirs/near-far.txt
+try tree/launch/gate.sh --output elsewhere/theirs
 check 1 "gate.sh with an existing results directory fails while another user's lab is up" '^netlab.sh: refused'
 succeeds "a results directory is not changed if another user's lab is up" [ -d elsewhere/theirs/.gate-part ]
 exit "$failed"

@@ -263,6 +263,11 @@ succeeds "a cancelled job leaves valid files" valid "$run"/benchmark/{summary.js
 jobs collect ended
 is "collect makes metrics.csv of a cancelled job" "$status $(wc -l <"$run/metrics.csv")" \
     "0 $(($(wc -l <"$run/benchmark/rank_0_metrics.jsonl") + 1))"
+mv "$run/sacct_summary.txt" ours && echo mine >"$run/sacct_summary.txt"
+jobs collect ended
+check 2 "collect does not replace a file of somebody else" "sacct_summary.txt was not written by slurm.sh"
+is "a file of somebody else is kept" "$(<"$run/sacct_summary.txt")" mine
+mv ours "$run/sacct_summary.txt"
 mkdir -p noticed && cp conf noticed/slurm.conf
 jobs submit noticed --nodes 1 --no-analyze -- "${endless[@]}"
 wait_until measures noticed 1node || true

@@ -166,6 +166,24 @@ settings='. "$root/launch/common.sh"; shopt; set -o; [ -z "${POSIXLY_CORRECT+set
 bash -c "$settings" >plain 2>said || true
 is "scripts leave POSIX mode completely" "$(bash --posix -c "$settings" 2>&1 | diff - plain) $(grep -c posix plain)" " 1"
 
+# ---- what is in the way ----
+
+# in_way DIRECTORY COMMAND...: checks that a sweep is refused before it measures if the command has made a DIRECTORY of its runs.
+in_way() {
+    local at=way/ranks=1/model=tiny/ddp
+    mkdir -p $at
+    cp settings way/sweep.txt
+    (cd $at && "${@:2}")
+    try "$sweep" --program "$program" --implementations ddp --ranks 1 --model "tiny:$sizes" --repeats 2 --rounds 2 --output way
+    check 2 "refused: $1, ${*:2}" "^sweep.sh: $at/$1 is not a directory that sweep.sh made; remove it"
+    rm -r way
+}
+try "$sweep" --program "$program" --implementations ddp --ranks 1 --model "tiny:$sizes" --repeats 1 --rounds 2 --output way
+cp way/sweep.txt settings && rm -r way
+in_way repeat-2 touch repeat-2
+in_way repeat-1.failed mkdir -p repeat-1.failed/notes
+in_way repeat-1.part ln -s nowhere repeat-1.part
+
 # ---- failed runs ----
 
 try "$sweep" --program "$program" --implementations ddp --ranks 1,3 --model "tiny:$sizes" --repeats 1 --rounds 2 --output part -- --steps-per-block 1
