@@ -28,13 +28,15 @@ static const struct command_row {
     const char *name, *synopsis, *summary;
     enum exit_status (*measure)(const struct job *job, int argc, char *const argv[]);
     int (*read)(int argc, char *argv[]); /* set for a command that only reads files, without MPI; else NULL */
+    int alone; /* 1: only the first process of a launcher runs it, since all would print the same page; 0: each does,
+                  and its exit status is an answer */
 } commands[] = {
-    {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL},
-    {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL},
-    {"isolate", ISOLATE_SYNOPSIS, "which host or link is slow", isolate_main, NULL},
-    {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare},
-    {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, run_report},
-    {"predict", PREDICT_SYNOPSIS, "other buckets, ranks and links", NULL, run_predict},
+    {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL, 0},
+    {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL, 0},
+    {"isolate", ISOLATE_SYNOPSIS, "which host or link is slow", isolate_main, NULL, 0},
+    {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare, 0},
+    {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, run_report, 1},
+    {"predict", PREDICT_SYNOPSIS, "other buckets, ranks and links", NULL, run_predict, 1},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -93,8 +95,8 @@ int main(int argc, char *argv[])
     const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     const struct command_row *command = name ? find_command(name) : NULL;
     exit_handlers_install((int)launcher_rank());
-    if (command && command->read && launcher_rank() && command->read != run_compare)
-        return STATUS_OK; /* without MPI, every process of a launcher would print the same page */
+    if (command && command->alone && launcher_rank())
+        return STATUS_OK;
     if (command && command->read)
         return flush_output(command->read(argc - 1, argv + 1));
     blas_choose_kernels();

@@ -41,7 +41,7 @@ int facts_find(const struct facts *facts, const char *name, char value[FACTS_VAL
 int facts_compare(const struct facts *of, int ranks, const char *name, char words[FACTS_DIFFERENCE]);
 
 /* Compares the facts of a rank with rank 0's. Returns 0 if they are equal; or -1, reported with the first fact that
- * differs and both values. */
+ * differs and both values; or, if only the digests differ, with what that can mean. */
 int facts_check(const struct facts *first, const struct facts *mine);
 
 #endif

@@ -51,13 +51,14 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 
 void reexec_unbind(void)
 {
-    static const char *const variables[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"};
-    char removed[300] = "";
+    static const char *const variables[][2] = {{"OMP_PROC_BIND", "DDPBENCH_IGNORED_OMP_PROC_BIND"},
+                                               {"OMP_PLACES", "DDPBENCH_IGNORED_OMP_PLACES"},
+                                               {"GOMP_CPU_AFFINITY", "DDPBENCH_IGNORED_GOMP_CPU_AFFINITY"}};
     cpu_set_t now;
     if (!is_given || sched_getaffinity(0, sizeof now, &now) || CPU_EQUAL(&now, &given))
         return;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
+        const char *value = getenv(variables[i][0]);
         if (!value)
             continue;
         if (!launcher_rank_here())
@@ -65,16 +66,13 @@ void reexec_unbind(void)
                     "ddpbench: %s=%s in the environment is ignored: OpenMP would bind the training and communication "
                     "threads of a rank to one CPU, the same one for all ranks that share their CPUs; bind ranks by "
                     "the launcher instead (mpirun -bind-to core, srun --cpu-bind=cores)\n",
-                    variables[i], value);
-        snprintf(removed + strlen(removed), sizeof removed - strlen(removed), "%s%s=%s", *removed ? " " : "",
-                 variables[i], value);
-        unsetenv(variables[i]);
+                    variables[i][0], value);
+        setenv(variables[i][1], value, 1); /* shows which ranks had it */
+        unsetenv(variables[i][0]);
         fewer = 1;
     }
-    if (!fewer)
-        return;
-    setenv("DDPBENCH_IGNORED", removed, 1); /* shows which ranks had them */
-    sched_setaffinity(0, sizeof given, &given);
+    if (fewer)
+        sched_setaffinity(0, sizeof given, &given);
 }
 
 /* ---- threads that wait for others ---- */

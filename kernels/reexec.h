@@ -14,9 +14,9 @@ void reexec_set_waiting(int argc, char *const argv[]);
 
 /* Undoes what a library that binds the first thread to CPUs did when it was loaded, as OpenMP does for OMP_PROC_BIND,
  * OMP_PLACES and GOMP_CPU_AFFINITY: every rank of a host would bind its first thread, and all threads that this one
- * starts later, to the same CPU. Restores the CPUs that the launcher gave, and requests an environment without these
- * variables. The first rank of a host names them on stderr. Does nothing if the thread's CPUs are unchanged. Call it
- * before reexec_set_waiting. */
+ * starts later, to the same CPU. Restores the CPUs that the launcher gave, and requests an environment with
+ * these variables under other names, DDPBENCH_IGNORED_*. The first rank of a host names them on stderr. Does nothing if
+ * the thread's CPUs are unchanged. Call it before reexec_set_waiting. */
 void reexec_unbind(void);
 
 /* Executes the program again if a change of the environment was requested. Returns if none was, or if the execution

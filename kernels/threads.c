@@ -1,4 +1,4 @@
-/* threads.c - starts threads that serve the training thread, and tries whether threads can start. */
+/* threads.c - starts threads that serve the training thread, and prepares the threads that compute. */
 #include "kernels/threads.h"
 
 #include "kernels/error.h"

@@ -48,7 +48,7 @@ done
 [ -z "$archive" ] || archive=$(realpath -m -- "$archive")
 [ -z "$output" ] || output=$(realpath -m -- "$output")
 [ -z "$reference" ] || reference=$(realpath -e -- "$reference")
-[[ -z $reference || $(realpath -m -- "$output") != "$reference" ]] || usage_error "--reference and --output are one directory, $reference"
+[[ -z $reference || $output != "$reference" ]] || usage_error "--reference and --output are one directory, $reference"
 [ "${#parts[@]}" -gt 0 ] || parts=(step bench peer)
 [ -z "$first_contact" ] || parts=("smoke step" tests "torch peer" tools bench)
 [[ $python != */* ]] || python=$(realpath -ms -- "$python") # keeps the symbolic link of a virtual environment

@@ -281,13 +281,17 @@ begins_with() {
 # check_replaceable FILE TEXT: ends the script if FILE exists and does not begin with TEXT.
 check_replaceable() {
     [ ! -e "$1" ] && [ ! -L "$1" ] || begins_with "$1" "$2" ||
-        usage_error "$1 was not written by $script; choose another --output"
+        usage_error "$1 was not written by $script; remove it, or choose another --output"
 }
 
 # check_run DIR FILE: ends the script if DIR exists, and is neither an empty directory nor one with FILE, which each run of the
 # script has: the script may replace it.
 check_run() {
-    if [ ! -e "$1" ] && [ ! -L "$1" ] || { [ -d "$1" ] && [ ! -L "$1" ] && { [ -f "$1/$2" ] || [ -z "$(ls -A -- "$1")" ]; }; }; then return; fi
+    local inside
+    [ -e "$1" ] || [ -L "$1" ] || return 0
+    if [ -d "$1" ] && [ ! -L "$1" ] && inside=$(ls -A -- "$1" 2>/dev/null); then
+        [ -n "$inside" ] && [ ! -f "$1/$2" ] || return 0
+    fi
     usage_error "$1 is not a directory that $script made; remove it, or choose another --output"
 }
 

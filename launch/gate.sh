@@ -24,13 +24,14 @@ mark='# written by gate.sh' is_taken='' said=$(mktemp)
 # shellcheck disable=SC2317 # called by the trap
 clean_up() {
     end_child
-    [ -z "$is_taken" ] || rm -rf "$output/.gate-part" "$said"
+    rm -f "$said"
+    [ -z "$is_taken" ] || rm -rf "$output/.gate-part"
     lab_down
 }
 trap clean_up EXIT
 trap_signals
 claim_directory "$output" .gate "$mark"
-for file in "$output"/*.txt; do check_replaceable "$file" "$mark"; done
+for file in "$output"/{near-far,same-*}.txt; do check_replaceable "$file" "$mark"; done
 
 # measure SET RUN: makes a run of a set over the current link, unless an earlier call completed it.
 measure() {
@@ -39,7 +40,7 @@ measure() {
     wait_child launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/.gate-part" \
         >/dev/null 2>"$said" || { cat "$said" >&2; exit 1; }
     mkdir -p "$output/$1"
-    mv "$output/.gate-part" "$output/$1/$2"
+    mv -T "$output/.gate-part" "$output/$1/$2"
     say "$1: run $2 of $runs"
 }
 

@@ -119,14 +119,14 @@ found_in() {
 run_isolate() {
     local begin try
     for try in 1 2; do
-        check_run "$1" run.json
+        check_run "$1" rank_0_metrics.jsonl
         rm -rf "$1"
         begin=${EPOCHREALTIME/./} status=0
         wait_child launch/netlab.sh run -- sh -c "$on_node" sh "$2" "$3" build/ddpbench isolate --resolve "$resolve" --output "$1" \
             "${after_dashes[@]}" >"$said" 2>&1 || status=$?
         took=$((${EPOCHREALTIME/./} - begin))
         [[ $status != @(0|3|4) ]] || return 0
-        cp "$said" "$1.failed.txt"
+        write_file "$1.failed.txt" cat "$said"
         say "$1: isolate ended with status $status, try $try of 2: $(tail -n 1 "$1.failed.txt") (all of it: $1.failed.txt)"
     done
     exit 1

@@ -42,10 +42,10 @@ ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
 
 # choose_ranks: sets ranks and launcher unless given as options, and most, the largest number of ranks.
 choose_ranks() {
-    local cores cpus gpus places r
-    cores=$(lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
-    cpus=$(count_cpus)
-    [ "$cores" -le "$cpus" ] || cores=$cpus
+    local cores gpus places r
+    # the threads of one rank
+    cores=$(env -u OMP_NUM_THREADS "$here/run.sh" -n 1 --comm-core no --dry-run -- true 2>/dev/null | sed -nE 's/.*OMP_NUM_THREADS[ =]([0-9]+) .*/\1/p')
+    cores=${cores:-$(count_cpus)}
     if [ -z "$ranks" ]; then
         gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
         places=$((gpus > 0 ? gpus : cores)) ranks=1,2

@@ -48,13 +48,14 @@ strategies=ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded
 # measure NAME COMMAND...: runs a command of ddpbench in the lab, unless $place/NAME holds its results; retries once, because MPI
 # may hang with many ranks on few cores.
 measure() {
-    local name=$1 try
+    local name=$1 try of
     shift
     [ ! -e "$place/$name/summary.json" ] || return 0
     for try in 1 2; do
-        rm -rf "${place:?}/part"
+        for of in part "$name"; do check_run "$place/$of" rank_0_metrics.jsonl; done
+        rm -rf "${place:?}/part" "${place:?}/$name"
         ! wait_child launch/netlab.sh run -n "$n" -- build/ddpbench "$@" --timeout 60 --output "$place/part" >"$said" 2>&1 || {
-            mv "$place/part" "$place/$name"
+            mv -T "$place/part" "$place/$name"
             return 0
         }
         say "$place/$name: failed, try $try of 2: $(tail -n 1 "$said")"

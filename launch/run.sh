@@ -2,7 +2,7 @@
 # run.sh - starts the ranks of an MPI program on this machine or on the hosts in a file, each with its own threads and cores
 #
 # A core is a physical core. Only its first hardware thread is used, so that two threads never share a core unnoticed. A CPU quota
-# of a control group, such as a container's, leaves a core for each whole CPU, at least one.
+# of a control group, such as a container's, leaves a core for each whole CPU, at least one; as it does not say which, ranks are not bound.
 # The program polls for communication if it has more cores than threads, so binding also determines whether it polls.
 #
 # Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
@@ -41,8 +41,7 @@ plural() { [ "$1" = 1 ] || echo s; }
 }
 
 # cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by NUMA node, socket and
-# core, separated by commas; only as many as a CPU quota allows, at least one. If lscpu lists none, as in a container
-# without /sys, each allowed CPU counts as a core.
+# core, separated by commas. If lscpu lists none, as in a container without /sys, each allowed CPU counts as a core.
 cores_in() {
     awk -F, '
         /affinity list: / {
@@ -58,26 +57,36 @@ cores_in() {
             if (!(core in seen)) print $2 + 0, $3 + 0, $4 + 0, $1
             seen[core] = found = 1
         }
-        /^quota [0-9]+ [0-9]/ {
-            split($0, of, " ")
-            if (quota == "" || of[2] / of[3] < quota) quota = of[2] / of[3]
-        }
         END {
-            if (quota != "") print -1, 0, 0, quota # sorted before the cores
             if (found) exit
             for (cpu in allowed) {
                 print 0, 0, 0, cpu
                 cpus++
             }
             if (cpus) print "run.sh: lscpu lists no core; each of the " cpus " CPUs that taskset allows counts as one" >"/dev/stderr"
-        }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '
-        $1 == -1 { quota = $4; most = quota < 1 ? 1 : int(quota); next }
-        { n++ }
-        !most || n <= most { printf "%s%s", (n > 1 ? "," : ""), $4 }
-        END {
-            if (n) print ""
-            if (most && n > most) print "run.sh: a CPU quota of " quota " leaves " most " of " n " cores" >"/dev/stderr"
-        }'
+        }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '{ printf "%s%s", (NR > 1 ? "," : ""), $4 } END { if (NR) print "" }'
+}
+
+# quota_in: reads the output of layout; prints the number of whole CPUs in the smallest CPU quota, at least 1; nothing without one.
+quota_in() {
+    awk '
+        /^quota [0-9]+ [0-9]/ { n = $2 < $3 ? 1 : int($2 / $3); if (!least || n < least) least = n }
+        END { if (least) print least }'
+}
+
+# take_cores RANKS WHERE: reads the output of layout; sets their, the cores, lowers share to the cores of each of RANKS, and sets
+# limited, a text, if a CPU quota leaves fewer than there are.
+take_cores() {
+    local layout_there allowed
+    layout_there=$(cat)
+    IFS=, read -ra their <<<"$(cores_in <<<"$layout_there")"
+    allowed=$(quota_in <<<"$layout_there")
+    if [ "${allowed:-9999}" -lt ${#their[@]} ]; then
+        limited="a CPU quota leaves $allowed of ${#their[@]} cores$2, but does not say which"
+    else
+        allowed=${#their[@]}
+    fi
+    [ $((allowed / $1)) -ge $share ] || share=$((allowed / $1))
 }
 
 # ---- hosts ----
@@ -135,7 +144,7 @@ ask_host() {
 }
 
 # ask_hosts: queries in parallel all hosts that have ranks; sets cores (of the last host), share (the smallest number of
-# cores per rank), and uneven, a text, if the cores of the hosts differ.
+# cores per rank), uneven, a text, if the cores of the hosts differ, and limited.
 ask_hosts() {
     local host why their
     answers=$(mktemp -d) && mkdir "$answers/.why"
@@ -147,7 +156,7 @@ ask_hosts() {
     done
     wait
     for host in "${!ranks_on[@]}"; do
-        IFS=, read -ra their <<<"$(cores_in <"$answers/$host")"
+        take_cores "${ranks_on[$host]}" " of $host" <"$answers/$host"
         if [ ${#their[@]} = 0 ]; then
             why=$(tr -d '\r' <"$answers/.why/$host" | sed -n '/^Warning: /d; /./ { p; q }') # skips the warning of ssh about new hosts
             die "host $host cannot be used: ${why:-no answer within 20 s};" \
@@ -157,7 +166,6 @@ ask_hosts() {
             uneven="the hosts have different cores"
         fi
         cores=("${their[@]}")
-        [ $((${#cores[@]} / ranks_on[$host])) -ge $share ] || share=$((${#cores[@]} / ranks_on[$host]))
     done
     rm -rf "$answers"
     trap - EXIT "${ending_signals[@]}"
@@ -184,9 +192,11 @@ place_on_hosts() {
 }
 
 place_here() {
-    IFS=, read -ra cores <<<"$(sh -c "$layout" 2>/dev/null | cores_in)"
+    local their=()
+    most=$ranks share=9999
+    take_cores "$ranks" '' <<<"$(sh -c "$layout" 2>/dev/null)"
+    cores=("${their[@]}")
     [ ${#cores[@]} -gt 0 ] || die "taskset does not list the CPUs that may be used here"
-    most=$ranks share=$((${#cores[@]} / ranks))
 }
 
 # ---- shares ----
@@ -203,7 +213,7 @@ threads_of_list() {
 # share_cores: sets threads, bound (the number of cores that a rank is bound to, 0 for none) and loose (why ranks are not bound).
 share_cores() {
     local need=$((${threads:-1} + 1))
-    loose=$uneven bound=0
+    loose=${uneven:-$limited} bound=0
     if [ "$comm_core" = yes ] && [ "$share" -lt $need ]; then
         usage_error "--comm-core yes: a rank's share is $share core$(plural "$share");" \
             "${threads:-1} thread$(plural "${threads:-1}") and communication need $need"
@@ -215,7 +225,7 @@ share_cores() {
         fi
     fi
     if [ "$share" = 0 ]; then
-        loose="there are more ranks than cores"
+        loose=${limited:-there are more ranks than cores}
     elif [ "$threads" -gt "$share" ]; then
         loose="a rank's share is $share core$(plural "$share"), less than its threads"
     fi
@@ -361,7 +371,7 @@ need_tools mawk awk
 find_mpirun
 
 declare -A ranks_on=() # ranks_on[HOST]: number of ranks
-cores=() share=0 most=1 uneven='' list=''
+cores=() share=0 most=1 uneven='' limited='' list=''
 if [ -n "$hosts" ]; then
     place_on_hosts
 else

@@ -23,8 +23,6 @@ find_submission() {
     output=${submission%/*}
     mapfile -t jobs < <(grep . <<<"$text")
     [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/job_ids.txt lists no job"
-    grep -qs '^#SBATCH "--job-name=ddpb-' "$submission"/*.sbatch ||
-        usage_error "$submission is no submission of launch/slurm.sh: it has no batch script of a job"
 }
 
 # run_of JOB: prints the directory of the job's run.
@@ -224,29 +222,39 @@ write_tables() {
     done
 }
 
-# write_own FILE TEXT COMMAND...: writes the output of the command to FILE, unless FILE exists and does not begin with TEXT.
-write_own() {
-    check_replaceable "$1" "$2"
-    write_file "$1" "${@:3}"
+# check_records: ends the script if the jobs are not of slurm.sh, or a file that collect_jobs writes is not of an earlier call.
+check_records() {
+    local job run
+    grep -qs '^#SBATCH "--job-name=ddpb-' "$submission"/*.sbatch ||
+        usage_error "$submission is no submission of launch/slurm.sh: it has no batch script of a job"
+    for job in "${jobs[@]}"; do
+        run=$(run_of "$job")
+        check_replaceable "$run/sacct_summary.txt" source=
+        check_replaceable "$run/cpu_monitor.csv" part,host,
+        check_replaceable "$run/gpu_monitor.csv" part,host,
+        check_replaceable "$run/metrics.csv" implementation,round,
+        check_replaceable "$run/job.sbatch" '#!/bin/bash'
+    done
 }
 
 # collect_jobs: writes the accounting of each job, the monitors' files, metrics.csv and the batch script to the job's directory.
 collect_jobs() {
     local job run name files
+    check_records
     read_queue || true
     for job in "${jobs[@]}"; do
         [ "${job#* }" != analyze ] || continue
         run=$(run_of "$job")
         mkdir -p "$run" || die "cannot make the directory $run"
-        write_own "$run/sacct_summary.txt" source= print_account "${job% *}" "$run"
+        write_file "$run/sacct_summary.txt" print_account "${job% *}" "$run"
         for name in cpu_monitor gpu_monitor; do
             mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) \
                 2>/dev/null | sort)
-            [ ${#files[@]} = 0 ] || write_own "$run/$name.csv" part,host, join_monitors "$run" "$name" "${files[@]}"
+            [ ${#files[@]} = 0 ] || write_file "$run/$name.csv" join_monitors "$run" "$name" "${files[@]}"
         done
         ! has_ended "${job% *}" "$run" || write_tables "$run"
-        [ ! -e "$run/benchmark/metrics.csv" ] || write_own "$run/metrics.csv" implementation,round, cat "$run/benchmark/metrics.csv"
-        [ ! -e "$submission/${job#* }.sbatch" ] || write_own "$run/job.sbatch" '#!/bin/bash' cat "$submission/${job#* }.sbatch" ||
+        [ ! -e "$run/benchmark/metrics.csv" ] || write_file "$run/metrics.csv" cat "$run/benchmark/metrics.csv"
+        [ ! -e "$submission/${job#* }.sbatch" ] || write_file "$run/job.sbatch" cat "$submission/${job#* }.sbatch" ||
             say "there is no $run/job.sbatch"
     done
     say "collected: $submission"

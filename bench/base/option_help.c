@@ -1,4 +1,5 @@
-/* option_help.c - prints the options of a table as help, or as fields for the scripts that make manual pages. */
+/* option_help.c - prints the options of a table as help, or as fields for the scripts that make manual pages, and
+ * begins the commands that only read files. */
 #include "base/option_table.h"
 
 #include "base/version.h"

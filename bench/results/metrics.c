@@ -88,7 +88,8 @@ int results_write_metrics_csv(const char *directory)
         rewind(in);
         snprintf(to, sizeof to, "%.*s/metrics.csv", FILES_PATH - 13, directory);
         for (const cJSON *column = columns->child; column && strlen(mark) < 60; column = column->next)
-            snprintf(mark + strlen(mark), sizeof mark - strlen(mark), "%s%s", *mark ? "," : "", column->string);
+            snprintf(mark + strlen(mark), sizeof mark - strlen(mark), "%s%c", column->string,
+                     column->next ? ',' : '\n');
         status = files_check_replaced(&(struct named_path){"metrics-csv", to, mark});
         if (!status)
             status = new_file_end(&file, new_file_open(&file, to, 0) || write_row(&file, columns, NULL) ||

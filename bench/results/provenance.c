@@ -32,7 +32,8 @@ static enum variables variable_kind(const char *entry)
         [VARIABLES_EQUAL] = {"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_", "OMPI_MCA_coll_", "I_MPI_ADJUST_", "MKL_CBWR",
                              "MKL_ENABLE_INSTRUCTIONS", "NCCL_ALGO", "NCCL_PROTO", "NVIDIA_TF32_OVERRIDE", "CUBLAS"},
         [VARIABLES_LIKELY_EQUAL] = {"OMP_", "GOMP_", "OPENBLAS_", "BLIS_", "MKL_", "KMP_", "UCX_", "FI_", "HYDRA_",
-                                    "GLIBC_TUNABLES", "LD_PRELOAD", "CUDA_", "NCCL_", "DDPBENCH_"}};
+                                    "GLIBC_TUNABLES", "LD_PRELOAD", "CUDA_", "NCCL_", "DDPBENCH_LINK",
+                                    "DDPBENCH_IGNORED"}};
     for (int kind = 0; kind < VARIABLES_KINDS; kind++)
         for (int i = 0; i < MOST && prefix[kind][i]; i++)
             if (!strncmp(entry, prefix[kind][i], strlen(prefix[kind][i])) && strchr(entry, '='))

@@ -53,9 +53,18 @@ rm second/tools/ncu/status # as if the call that repeats it had been killed; the
 try "${contact[@]}" --output second --seconds 1
 check 7 "an interrupted repetition does not make the directory poorer than the archive" 'LEFT: tools/ncu'
 mkdir third
+ln second/provenance.txt before
 try "${contact[@]}" --output third
 check 0 "what failed is repeated, into an empty directory from the archive" 'tools/ncu: .*ncu --target-processes'
 is "nothing else is repeated" "$(grep -c 'ended earlier' said)" 16
+is "what earlier calls wrote is kept, and no other name of it changes" "$(grep -c '^# measured' third/provenance.txt) $(grep -c '^# measured' before)" \
+    "$(($(grep -c '^# measured' before) + 1)) $(grep -c '^# measured' second/provenance.txt)"
+try "${contact[@]}" --output third --reference third
+check 2 "the reference is another directory" '--reference and --output are one directory'
+cp -r third fifth && rm -r fifth/tools/ncu/* && echo mine >fifth/tools/ncu/notes
+try "${contact[@]}" --output fifth
+check 2 "a directory of somebody else is not replaced" 'fifth/tools/ncu is not a directory that bench_gpu.sh made'
+is "a directory of somebody else is kept" "$(<fifth/tools/ncu/notes)" mine
 mkdir fourth && cp -r third/provenance.txt third/smoke fourth
 try "${contact[@]}" --output fourth
 check 2 "an archive is not replaced by one with fewer results" '--archive .*first.tgz: has results that --output .* lacks'

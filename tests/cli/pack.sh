@@ -6,6 +6,10 @@ set -euo pipefail
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
+mkdir -p tree/build/ddpbench-pack.tar.xz && cp -r "$root/launch" tree
+try tree/launch/pack.sh tree/build ddpbench
+check 1 "a directory in the place of the archive is refused" '^pack.sh: build/ddpbench-pack.tar.xz is a directory or a link; remove it$'
+
 bare=$temporary/root
 inside=(unshare --mount --pid --fork --kill-child)
 [ "$(id -u)" = 0 ] || inside+=(--user --map-root-user)

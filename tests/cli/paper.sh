@@ -89,6 +89,14 @@ try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
 check 2 "a paper.csv that paper.sh did not write is refused" '^paper.sh: .*/out/paper[.]csv was not written by paper.sh'
 is "a paper.csv that paper.sh did not write is not changed" "$(readlink out/paper.csv) $(<mine)" "../mine mine"
 mv ours out/paper.csv
+mv out/paper.txt ours && echo 'The experiments of Li et al. do not convince me.' >out/paper.txt
+try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
+check 2 "a paper.txt that paper.sh did not write is refused" '^paper.sh: .*/out/paper[.]txt was not written by paper.sh'
+mv ours out/paper.txt
+touch out/latency.failed
+try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
+check 2 "a file in the place of a run is refused" '^paper.sh: .*/out/latency[.]failed is not a directory that paper.sh made'
+rm out/latency.failed
 exec 7<out
 flock 7
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"

@@ -67,6 +67,12 @@ is "nsys.sh, statistics of rank 0" "$(cat nsys/summary_stats.csv) $(cd nsys && e
 runs "nsys.sh, --one-report" "$as_usual --output=nsys/all_ranks $root/launch/run.sh -n 2 -- measured x" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 --one-report -- measured x
 is "nsys.sh, statistics of all ranks" "$(cat nsys/summary_stats.csv)" "$summary nsys/all_ranks.nsys-rep"
+mkdir theirs && ln -s nowhere theirs/summary_stats.csv
+try "$nsys" -o theirs -- measured x
+check 2 "nsys.sh replaces no link" 'theirs/summary_stats.csv was not written by nsys.sh'
+rm theirs/summary_stats.csv && echo mine >theirs/summary_stats.csv
+try "$nsys" -o theirs --overwrite -- measured x
+check 2 "nsys.sh --overwrite replaces no file without reports" 'theirs/summary_stats.csv was not written by nsys.sh'
 runs "nsys.sh, --trace osrt" "nsys: profile --trace=cuda,nvtx,osrt $plain --force-overwrite=false --output=nsys/rank_0 measured x" \
     'rank none: [x]' env STATS_STATUS=1 "$nsys" --trace cuda,nvtx,osrt -- measured x
 is "nsys.sh reports that nsys stats failed" "$(cat said)" 'nsys.sh: nsys stats failed: there is no nsys/summary_stats.csv of this run'

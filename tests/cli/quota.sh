@@ -38,6 +38,6 @@ succeeds "a warning has the stops" grep -qE 'Warning: the CPU quota stopped .* i
 stops=$(grep -ohE '"quota_throttled_periods": [0-9]+' run/rank_*_metrics.jsonl | sort -u | grep -vc ' 0$' || true)
 succeeds "blocks have the number of periods in which the quota stopped them" test "$stops" -ge 1
 # shellcheck disable=SC2016 # expanded by sh
-try sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$root/launch/run.sh" -n 1 -- sh -c 'echo "$OMP_NUM_THREADS"'
+try sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" env -u OMP_NUM_THREADS "$root/launch/run.sh" -n 1 -- sh -c 'echo "$OMP_NUM_THREADS"'
 is "launch/run.sh gives a rank one thread within a quota of 0.3 CPUs" "$status $(cat printed)" "0 1"
 exit "$failed"

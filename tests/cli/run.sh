@@ -99,18 +99,21 @@ plan sockets-take-turns 2 0+2,1+3 -n 2
 plan unknown-cores 1 0,1 -n 2
 OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
 quota group-above 0::/a/b ./cpu.max 'max 100000' a/cpu.max '250000 100000' a/b/cpu.max '600000 100000'
-plan group-above 2 0+1 -n 1
-succeeds "a CPU quota is named, with the cores that it leaves" grep -qx 'run.sh: a CPU quota of 2.5 leaves 2 of 8 cores' said
+plan group-above 2 none -n 1
+is "a CPU quota is named, with the cores that it leaves" "$(<said)" \
+    "run.sh: 1 rank on this machine, 2 threads each, not pinned: a CPU quota leaves 2 of 8 cores, but does not say which"
 plan group-above 4 none -n 1 --threads 4
+plan group-above 1 none -n 4
 quota container 3:cpu,cpuacct:/docker/1 cpu/cpu.cfs_quota_us 600000 cpu/cpu.cfs_period_us 200000
-plan container 1 0,1,2 -n 3
+plan container 1 none -n 3
 quota other-controller 3:cpuset:/docker/1 cpu/cpu.cfs_quota_us 600000 cpu/cpu.cfs_period_us 200000
 plan other-controller 8 0+1+2+3+4+5+6+7 -n 1 --comm-core no
 quota no-quota 3:cpu:/docker/1 cpu/cpu.cfs_quota_us -1 cpu/cpu.cfs_period_us 200000
 plan no-quota 8 0+1+2+3+4+5+6+7 -n 1 --comm-core no
 quota small 0::/ ./cpu.max '30000 100000'
-plan small 1 0 -n 1
 plan small 1 none -n 2
+quota whole 0::/ ./cpu.max '800000 100000'
+plan whole 8 0+1+2+3+4+5+6+7 -n 1 --comm-core no
 # Tests OMP_NUM_THREADS by the table with which tests/unit/kernels/test_omp_threads.c tests the program: lines "NUMBER [VALUE]",
 # -1: refused, 0: not set.
 good='' differs=''
@@ -137,6 +140,7 @@ cat >ssh <<END
 case \$2 in
 small*) PATH="\$temporary/two-cores:\$PATH" ;;
 large*) PATH="\$temporary/eight-cores:\$PATH" ;;
+quota*) PATH="\$temporary/group-above:\$PATH" ;;
 *) echo "ssh: connect to host \$2 port 22: No route to host" >&2; exit 255 ;;
 esac
 shift 2
@@ -169,6 +173,8 @@ on_hosts "fewer ranks than slots" 'large1 slots = 2\nlarge2 slots=8\nabsent slot
     'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3' -n 3
 on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
     'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
+on_hosts "a host with a CPU quota" 'large1\nquota1\n' 'large1:1,quota1:1 -n 2 -genv OMP_NUM_THREADS 2'
+succeeds "a CPU quota is named with its host" grep -q ' not pinned: a CPU quota leaves 2 of 8 cores of quota1, but does not say which$' said
 for shell in tcsh fish; do
     if login_shell=$(command -v $shell); then
         export login_shell
@@ -264,8 +270,7 @@ check 7 "run.sh returns the program's exit status" '2 ranks on this machine'
 cores=$({ taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{
     for (cpu = $1; cpu <= $NF; cpu++) print "/sys/devices/system/cpu/cpu" cpu "/topology/thread_siblings_list"
 }' | xargs cat | sort -u | wc -l; } 2>/dev/null) || true
-left=$("$run" -n 1 --dry-run -- true 2>&1 | sed -nE 's/^run.sh: a CPU quota of .* leaves ([0-9]+) of .*/\1/p')
-cores=${left:-$cores}
+! "$run" -n 1 --dry-run -- true 2>&1 | grep -q 'a CPU quota leaves' || cores=1 # ranks are not bound here
 # shellcheck disable=SC2016
 say_cores='taskset -cp $$ | sed "s/.*: //"'
 if [ "$cores" -ge 2 ]; then

@@ -35,8 +35,8 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_add(facts, "GPU", *h->opened.gpu.name ? h->opened.gpu.name : "none");
     facts_print(facts, "nice value", "%d", getpriority(PRIO_PROCESS, 0));
     facts_add(facts, "working directory", getcwd(directory, sizeof directory) ? directory : "unknown");
-    provenance_add_variables(facts, VARIABLES_LIKELY_EQUAL);
     facts_add_file(facts, "program", "/proc/self/exe", 0);
+    provenance_add_variables(facts, VARIABLES_LIKELY_EQUAL); /* last, as they may be too long to be kept */
 }
 
 /* Returns a list of the facts that differ, in words, and adds them to the "facts" of ranks; null: the rank lacks it. */
@@ -60,7 +60,9 @@ static cJSON *find_differences(const struct facts *of, const cJSON *ranks)
         }
     for (int r = 1; r < n && !cJSON_GetArraySize(list); r++)
         if (of[r].digest != of[0].digest)
-            cJSON_AddItemToArray(list, json_text("environments of over 16 KB, or in tabs or new lines"));
+            cJSON_AddItemToArray(
+                list,
+                json_text("variables of the environment that are too long to show, or only in tabs or new lines"));
     return list;
 }
 

@@ -225,10 +225,8 @@ static int open_results(struct profiles *all)
     int status = 0;
     for (const struct profile *p = all->of; p < all->of + all->n && !status; p++)
         status = trace_directory_make(all->options, p->results);
-    return job_agree(t->harness.job, status) ||
-                   job_agree(t->harness.job, t->harness.job->rank ? 0 : files_check_named(&prometheus, 1))
-               ? -1
-               : 0;
+    status = job_agree(t->harness.job, status); /* all directories exist */
+    return job_agree(t->harness.job, status || t->harness.job->rank ? status : files_check_named(&prometheus, 1));
 }
 
 static void collect_facts(struct profile *p, const struct training *t, const struct command *command)

@@ -68,19 +68,34 @@ TEST(the_order_of_words_is_compared)
     differs(UNNAMED);
 }
 
-/* Of long values, the part is shown in which they differ. */
+/* Of values of 400 characters, 150 are shown: the first, or 60 before the first that differs and those after it. */
 TEST(long_values)
 {
-    char a[401], b[401];
-    memset(a, 'a', 400);
-    a[400] = 0;
-    memcpy(b, a, sizeof b);
-    b[390] = 'b';
-    facts_add(&first, "--x", a);
-    facts_add(&mine, "--x", b);
-    snprintf(a, sizeof a, "--x is ...%.60sbaaaaaaaaa here and ...%.70s on rank 0; they must be equal on all ranks", b,
-             b);
-    differs(a);
+    static const struct {
+        int at, from, shown;
+    } row[] = {{10, 0, 150}, {90, 0, 150}, {91, 31, 150}, {200, 140, 150}, {390, 330, 70}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        static struct facts of[2];
+        char a[401], b[401], expected[800], words[FACTS_DIFFERENCE];
+        const char *before = row[i].from ? "..." : "", *after = row[i].shown == 150 ? "..." : "";
+        memset(of, 0, sizeof of);
+        for (size_t c = 0; c < 400; c++)
+            a[c] = b[c] = (char)('a' + c % 26);
+        a[400] = b[400] = 0;
+        b[row[i].at] = '!';
+        facts_add(&of[0], "--x", a);
+        facts_add(&of[1], "--x", b);
+        snprintf(expected, sizeof expected, "--x: %s%.*s%s on rank 0, %s%.*s%s on rank 1", before, row[i].shown,
+                 a + row[i].from, after, before, row[i].shown, b + row[i].from, after);
+        ck_assert_int_eq(facts_compare(of, 2, "--x", words), 1);
+        ck_assert_str_eq(words, expected);
+        first = of[0];
+        mine = of[1];
+        snprintf(expected, sizeof expected,
+                 "--x is %s%.*s%s here and %s%.*s%s on rank 0; they must be equal on all ranks", before, row[i].shown,
+                 b + row[i].from, after, before, row[i].shown, a + row[i].from, after);
+        differs(expected);
+    }
 }
 
 /* Facts that do not fit into the text are compared, too. */
