@@ -463,12 +463,13 @@ def check_controls(run):
 
 
 def check_findings(run, mean):
-    """Each number of a finding against the tables and lines; the costliest first; on a busy machine all are notes."""
+    """Each number of a finding against the tables and lines; the significant ones first, notes last, the costliest first; on a busy machine
+    all are notes."""
     kind, findings, late, ranks = "findings", run.summary["findings"], {r["rank"]: r for r in run.tables.get("stragglers", {"rows": []})["rows"]}, range(run.ranks)
     steps, busy = [median(run.of_captured("step_ms", r)) for r in ranks], (run.summary["other_processes"]["share"] or 0) > 0.1
     exposed, compute = ([a / b for a, b in zip(mean[k], mean["step"])] for k in ("exposed", "compute"))
-    losses = [-math.inf if f["loss"] is None else f["loss"] for f in findings]
-    claim(kind, "the costliest first", losses == sorted(losses, reverse=True))
+    ranking = [(f["loss_low"] is None or f["loss_low"] > 0, f["level"] != "note", f["loss"]) for f in findings if f["loss"] is not None]
+    claim(kind, "the costliest first", ranking == sorted(ranking, reverse=True) and all(f["loss"] is None for f in findings[len(ranking):]))
     cost, ends, _ = run.excess(run.summary["implementation"], "none", False) if run.rounds else (None, None, None)
     controls = {r["name"]: r["value"] for r in run.tables.get("controls", {"rows": []})["rows"]}
     backward = typical(run.samples("none", "backward_pass_ms"), False) if run.rounds else None
