@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 #include "kernels/random.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -60,6 +61,12 @@ void facts_print(struct facts *facts, const char *name, const char *format, ...)
     facts_add(facts, name, value);
 }
 
+/* Whether a word is taken for an option and not for the value of the one before: --lr, -n, but neither -5 nor -c1. */
+static int begins_option(const char *word)
+{
+    return word[0] == '-' && (word[1] == '-' || (isalpha((unsigned char)word[1]) && !word[2]));
+}
+
 void facts_add_words(struct facts *facts, int argc, char *const argv[])
 {
     int first = argc > 1 && argv[1][0] != '-';
@@ -74,7 +81,7 @@ void facts_add_words(struct facts *facts, int argc, char *const argv[])
             value = word;
         else if (strlen(word) > length)
             value = word + length + (word[length] == '=');
-        else if (i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0) /* as option_table reads a value */
+        else if (i + 1 < argc && !begins_option(argv[i + 1]))
             value = argv[++i];
         for (char *c = name; (c = strchr(c, '_'));)
             *c = '-';

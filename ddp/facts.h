@@ -22,8 +22,8 @@ void facts_add(struct facts *facts, const char *name, const char *value);
 __attribute__((format(printf, 3, 4))) void facts_print(struct facts *facts, const char *name, const char *format, ...);
 
 /* Adds the first word as "the command", "the benchmark" if it is an option, and each option under its name, --lr=1 as
- * --lr 1, --max_norm as --max-norm. The word after an option is its value, unless it begins with --; a flag's value is
- * "". Adds other words as "an argument", and the order of all to the digest. */
+ * --lr 1, --max_norm as --max-norm. The word after an option is its value, unless it begins with -- or is one letter
+ * after a -; a flag's value is "". Adds other words as "an argument", and the order of all to the digest. */
 void facts_add_words(struct facts *facts, int argc, char *const argv[]);
 
 /* Adds under a name the size and the digest of a file: of all bytes if `whole` is 1; else of its first and last MiB and
