@@ -207,6 +207,15 @@ split_command() {
     fi
 }
 
+# find_compiler: sets compiler to the words of CC, such as ccache cc, by default cc.
+# shellcheck disable=SC2034 # callers use compiler
+find_compiler() {
+    local command_words
+    split_command "${CC:-cc}"
+    compiler=("${command_words[@]}")
+    [ ${#compiler[@]} -gt 0 ] || compiler=("$CC")
+}
+
 # quote_words WORD...: prints the words quoted so that split_command and a shell read them back.
 quote_words() {
     local word quote="'\\''" line=''

@@ -25,7 +25,8 @@ export LC_ALL=C
 most=$((8 << 20)) least=$((1 << 20))
 
 # Lists the directories that the compiler searches for headers, leaving out subdirectories of listed ones.
-search=$("${CC:-cc}" -E -Wp,-v - </dev/null 2>&1 >/dev/null) || die "cannot run ${CC:-cc}, which comes with gcc: ${search##*: }"
+find_compiler
+search=$("${compiler[@]}" -E -Wp,-v - </dev/null 2>&1 >/dev/null) || die "cannot run ${CC:-cc}, which comes with gcc: ${search##*: }"
 directories=()
 while read -r directory; do
     for known in "${directories[@]}"; do

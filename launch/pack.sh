@@ -27,7 +27,8 @@ output=build/ddpbench-pack.tar.xz most=$((30 << 20))
 
 need_tools binutils strip readelf nm
 need_tools libc-bin ldd
-need_tools gcc "${CC:=cc}"
+find_compiler
+need_tools gcc "${compiler[0]}"
 need_tools mpich mpiexec.hydra hydra_pmi_proxy
 need_tools mawk awk
 [ -n "$pack" ] || need_tools xz-utils xz
@@ -110,7 +111,7 @@ for library in $absent; do
     } >"$work/absent.c"
     sed -E 's/^[^@]*@*(.*)/\1 { *; };/' <<<"$symbols" | sort -u >"$work/versions" # symbols of NCCL have no version
     mkdir -p "$pack/lib/absent"
-    "$CC" -O2 -s -fPIC -shared -Wl,-soname,"$library" -Wl,--version-script="$work/versions" \
+    "${compiler[@]}" -O2 -s -fPIC -shared -Wl,-soname,"$library" -Wl,--version-script="$work/versions" \
         -o "$pack/lib/absent/$library" "$work/absent.c"
 done
 

@@ -492,6 +492,9 @@ ln -sf directory/nothing texts/corpus
 bad 1 "$launch/corpus.sh" 'is a symbolic link' ../texts/corpus
 rm texts/corpus
 CC=/absent bad 1 "$launch/corpus.sh" '/absent' corpus
+CC='env cc' try "$launch/corpus.sh" corpus
+check 0 "corpus.sh takes a compiler of two words" '^corpus.sh: corpus: [0-9]+ header files'
+rm corpus
 CC=true bad 1 "$launch/corpus.sh" 'no directory of headers' corpus
 CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
 for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown part .*expected smoke' "$word"; done

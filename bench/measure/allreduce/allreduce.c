@@ -136,7 +136,7 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
     const char *unused = nominal_unused(nominal, a->harness.job->hosts, a->endpoint.comm->on_device);
     results_add_sentence(summary, "notes", "%s", nominal_describe(words, nominal));
     if (unused)
-        results_add_sentence(summary, "notes", "But %s, so a share of its rate is meaningless.", unused);
+        results_add_sentence(summary, "notes", "But %s: a share of its rate is meaningless.", unused);
     for (const struct fitted_link *l = link; l < link + links && !unused; l++) {
         const struct collective_timing *t = l->largest;
         double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* of the regime with the largest size */
