@@ -97,6 +97,10 @@ result "$good" "a profile with a straggler is made"
 sed -i '/"name":[[:space:]]*"straggler"/,/"level"/ s/\("level":[[:space:]]*\)"note"/\1"high"/' late/profile/ddp/summary.json
 "${mpirun[@]}" -n 1 "$program" "${tiny[@]}" --implementations none,ddp --output alone >said 2>&1 && good=0 || good=1
 result "$good" "a benchmark on one rank is made"
+"${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none,ddp --output single >said 2>&1 && good=0 || good=1
+result "$good" "a benchmark of one strategy is made"
+try "$program" report single
+is "where nothing can be chosen, the report advises nothing" "$status $(grep -c 'What to use' printed)" "0 0"
 try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole
 is "--output writes all forms" "$status $(cd whole && echo *)" \
     "0 BOTTLENECK_ANALYSIS.md pictures report.csv report.html report.json"

@@ -120,7 +120,8 @@ void section_add_choices(cJSON *document, const struct report_runs *runs)
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
         const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
         char tie[200], undecided[200];
-        if (!*verdict_best(verdict) || run->ranks < 2)
+        if (!*verdict_best(verdict) || run->ranks < 2 ||
+            !cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(verdict, "others")))
             continue;
         if (!choices++)
             document_add_heading(document, "What to use");
