@@ -81,7 +81,7 @@ static int compare(int argc, char *argv[])
     struct compare_options options;
     int status = compare_options_parse(&options, argc, argv);
     compare_options_destroy(&options);
-    return status;
+    return status < 0; /* 1: help is printed */
 }
 
 /* Runs `report` with / and . in the directories' names replaced by _, so that it finds no run and writes nothing. */
