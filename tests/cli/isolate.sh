@@ -87,8 +87,9 @@ try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower
 is "--all shows all figures" "$(grep -c ' unseen ' printed)" "$others"
 try "$program" report out --output report
 is "report reads a run" "$status" 0
-is "report draws a run's messages, with a number in each cell" "$(grep -cE '>[0-9]+([.][0-9]+)?</text>' report/pictures/messages.svg)" 8
-is "report has a table of a run's messages" "$(grep -cE '^\| rank [0-3] on [^|]* \| rank [0-3] on ' report/BOTTLENECK_ANALYSIS.md)" 8
+messages=$(sed 1d out/matrix.csv | wc -l) # 8 of the ring; under load a search may try more
+is "report draws a run's messages, with a number in each cell" "$((messages >= 8)) $(grep -cE '>[0-9]+([.][0-9]+)?</text>' report/pictures/messages.svg)" "1 $messages"
+is "report has a table of a run's messages" "$(grep -cE '^\| rank [0-3] on [^|]* \| rank [0-3] on ' report/BOTTLENECK_ANALYSIS.md)" "$messages"
 isolate 5 --max-minutes 0.05
 is "an odd number of ranks: the exit status is that of the answer" "$status" "$(verdict)"
 
