@@ -71,9 +71,10 @@ static void list_facts(struct facts *facts, int argc, char *const argv[])
     char name[200];
     facts_add(facts, "the version of ddpbench", version_text());
     facts_add_words(facts, argc, argv);
-    snprintf(name, sizeof name, "the file %s", data ? data : "");
-    if (data && data_kind_of(data) != DATA_SYNTHETIC)
+    if (data && data_kind_of(data) != DATA_SYNTHETIC) {
+        snprintf(name, sizeof name, "the file %s", data);
         facts_add_file(facts, name, data, digest && !strcmp(digest, "all"));
+    }
     provenance_add_variables(facts, VARIABLES_EQUAL);
 }
 

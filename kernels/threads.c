@@ -36,7 +36,8 @@ int threads_prepare(int n)
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     int limit = omp_get_thread_limit(), started = 0, error = 0;
     omp_set_dynamic(0);
-    omp_set_max_active_levels(omp_get_max_active_levels() > 1 ? omp_get_max_active_levels() : 1);
+    if (omp_get_max_active_levels() < 1)
+        omp_set_max_active_levels(1);
     if (limit < n)
         return error_report("OMP_THREAD_LIMIT allows a rank %d thread%s, and it needs %d for computation; unset it, or "
                             "use fewer --threads",

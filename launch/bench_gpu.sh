@@ -148,21 +148,20 @@ measure() {
     [ "$status" -le "$worst" ] || worst=$status
 }
 
-# add_provenance: prints what earlier calls measured, what this one measures, and on what.
-add_provenance() {
-    [ ! -e "$output/provenance.txt" ] || cat "$output/provenance.txt"
-    provenance 2>&1 || true
-}
+# provenance: prints what earlier calls wrote to provenance.txt, and then what this one measures, and on what.
 provenance() {
-    echo "# measured by bench_gpu.sh"
-    date --iso-8601=seconds
-    build/ddpbench --version
-    uname -srm
-    lscpu | grep -E '^(Model name|CPU\(s\))'
-    "${NVCC:-nvcc}" --version || "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" --version
-    "$python" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda)'
-    nvidia-smi
-    nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
+    [ ! -e "$output/provenance.txt" ] || cat "$output/provenance.txt"
+    {
+        echo "# measured by bench_gpu.sh"
+        date --iso-8601=seconds
+        build/ddpbench --version
+        uname -srm
+        lscpu | grep -E '^(Model name|CPU\(s\))'
+        "${NVCC:-nvcc}" --version || "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" --version
+        "$python" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda)'
+        nvidia-smi
+        nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
+    } 2>&1 || true
 }
 
 trap end_child EXIT
@@ -188,7 +187,7 @@ if [ -z "$dry_run" ]; then
         [ -d "$output/${name%/status}" ] || usage_error "--archive $archive: has results that --output $output lacks, such as ${name%/status}; \
 give a new --output, into which the archive is unpacked, or another archive"
     done
-    write_file "$output/provenance.txt" add_provenance
+    write_file "$output/provenance.txt" provenance
 fi
 
 # ---- what is measured ----

@@ -43,7 +43,7 @@ ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
 # choose_ranks: sets ranks and launcher unless given as options, and most, the largest number of ranks.
 choose_ranks() {
     local cores gpus places r
-    # the threads of one rank
+    # run.sh gives a single rank a thread for each core
     cores=$(env -u OMP_NUM_THREADS "$here/run.sh" -n 1 --comm-core no --dry-run -- true 2>/dev/null | sed -nE 's/.*OMP_NUM_THREADS[ =]([0-9]+) .*/\1/p') || true
     cores=${cores:-$(count_cpus)}
     if [ -z "$ranks" ]; then

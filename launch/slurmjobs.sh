@@ -226,7 +226,7 @@ write_tables() {
 check_records() {
     local job run
     grep -qs '^#SBATCH "--job-name=ddpb-' "$submission"/*.sbatch ||
-        usage_error "$submission is no submission of launch/slurm.sh: it has no batch script of a job"
+        usage_error "$submission is no submission of launch/slurm.sh: none of its batch scripts is from there"
     for job in "${jobs[@]}"; do
         run=$(run_of "$job")
         check_replaceable "$run/sacct_summary.txt" source=
@@ -285,7 +285,7 @@ analyze_jobs() {
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: the report contains the measurements so far"
-        why=$(report_jobs "$run/report" "$job" 2>&1 >/dev/null) || say "there is no whole report in $run/report: ${why##*ddpbench: }"
+        why=$(report_jobs "$run/report" "$job" 2>&1 >/dev/null) || say "the report in $run/report is missing or incomplete: ${why##*ddpbench: }"
     done
     report_jobs "$submission" "${runs[@]}" ||
         die "some runs could not be reported (see above), or the report could not be written; the results are in $output/*/run_*"

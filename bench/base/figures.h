@@ -47,9 +47,8 @@ const struct figure *figures_find(const struct figure_list *list, const char *su
 cJSON *figures_json(const struct figure_list *list);
 
 /* Reads the array of figures_json into *list, which need not be initialized. Returns 0; or -1, reported with the path,
- * if the JSON is not an array of that form, or if a figure is a duplicate, is incomplete, or has a name that is too
- * long, a size that is not finite, or an interval whose ends are swapped. Release with figures_destroy in either case.
- */
+ * if the JSON is not an array of that form, or if a figure occurs twice, is incomplete, or has a name that is too long,
+ * a size that is not finite, or an interval whose ends are swapped. Release with figures_destroy in either case. */
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 
 /* Prints a line of comma-separated values for each figure: the texts field[n], then FIGURES_CSV_COLUMNS. A number that

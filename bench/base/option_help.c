@@ -79,5 +79,7 @@ int option_table_begin(struct option_table *table, const char *usage, const char
         fputs(statuses, stdout);
     } else if (table->version)
         printf("ddpbench %s\n", version_text());
-    return table->help || table->version;
+    else
+        return table->check ? table->check(table->context) : 0;
+    return 1;
 }

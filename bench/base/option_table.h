@@ -84,6 +84,8 @@ struct option_table {
     const struct option_hint *hints; /* ended by a row of NULL; or NULL */
     /* Called for each word that is not an option. Returns 0; or -1, reported. NULL: only options are allowed. */
     int (*word)(void *context, const char *word);
+    /* Checks in option_table_begin what the table cannot check. Returns 0; or -1, reported. NULL: nothing. */
+    int (*check)(void *context);
     void *context;
     enum option_help { HELP_NONE, HELP_COMMON, HELP_ALL, HELP_ROWS } help; /* set by --help, --help all, --help rows */
     int version;                                                           /* set by --version */
@@ -109,9 +111,9 @@ int option_was_given(const struct option_table *table, const char *name);
  * tab before each: name, letter or -, name of the value (empty for a flag), default, choices separated by |, help. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 
-/* Parses the command line of a command that only reads files. With --help prints `usage`, the options and `statuses`,
- * what exit statuses mean; with --version the version. Returns 0 if the command shall run; 1 if a text was printed; or
- * -1, reported. */
+/* Parses and checks the command line of a command that only reads files. With --help prints `usage`, the options and
+ * `statuses`, what exit statuses mean; with --version the version. Returns 0 if the command shall run; 1 if a text was
+ * printed; or -1, reported. */
 int option_table_begin(struct option_table *table, const char *usage, const char *statuses, int argc,
                        char *const argv[]);
 #define OPTION_STATUSES                                                                                                \

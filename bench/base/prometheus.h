@@ -24,8 +24,7 @@ struct prometheus_run {
     double done, planned; /* numbers of rounds or rows */
 };
 
-/* Prints the progress and all figures, sorted by metric name. Control characters and invalid UTF-8 in labels become ?.
- */
+/* Prints the progress and all figures, sorted by metric name. In labels, ? replaces control and invalid characters. */
 void prometheus_print(FILE *out, const struct prometheus_run *run);
 
 #endif

@@ -82,14 +82,9 @@ static const char statuses[] =
     "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
     "  3 regressed    5 missing    4 ambiguous or unseen    0 ok\n";
 
-int compare_options_parse(struct compare_options *options, int argc, char *const argv[])
+static int check(void *context)
 {
-    struct option_table table = {.word = take_word, .context = options};
-    *options = (struct compare_options){.directory = allocate((size_t)argc, sizeof *options->directory)};
-    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
-    int printed = option_table_begin(&table, usage, statuses, argc, argv);
-    if (printed)
-        return printed;
+    struct compare_options *options = context;
     if (!options->candidates && options->baselines == 2) /* two directories, without --candidate */
         options->baselines = options->candidates = 1;
     if (!options->baselines)
@@ -97,6 +92,14 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
     if (!options->candidates)
         return error_report("no candidate: name the result directories to judge after --candidate; see --help");
     return take_names(options);
+}
+
+int compare_options_parse(struct compare_options *options, int argc, char *const argv[])
+{
+    struct option_table table = {.word = take_word, .check = check, .context = options};
+    *options = (struct compare_options){.directory = allocate((size_t)argc, sizeof *options->directory)};
+    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
+    return option_table_begin(&table, usage, statuses, argc, argv);
 }
 
 void compare_options_destroy(struct compare_options *options)

@@ -312,9 +312,9 @@ void predict_add_link_section(cJSON *document, const char *run, size_t ranks, co
 
 /* ---- the command ---- */
 
-/* Checks what the option table cannot check. Returns 0; or -1, reported. */
-static int check_usage(const struct predict_options *o)
+static int check_usage(void *context)
 {
+    const struct predict_options *o = context;
     if (!o->run)
         return error_report("no run: name the result directory of a run of the benchmark with --attainable; see "
                             "--help");
@@ -339,13 +339,10 @@ static const char usage[] =
 int run_predict(int argc, char *argv[])
 {
     struct predict_options options = {0};
-    struct option_table table = {.word = take_word, .context = &options};
+    struct option_table table = {.word = take_word, .check = check_usage, .context = &options};
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
-    int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv), status = STATUS_OK;
-    if (printed < 0 || (!printed && check_usage(&options)))
-        status = STATUS_USAGE;
-    else if (!printed)
-        status = predict(&options);
+    int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv);
+    int status = printed < 0 ? STATUS_USAGE : printed ? STATUS_OK : predict(&options);
     if (status)
         error_print();
     return status;

@@ -312,9 +312,9 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
-/* Checks what the option table cannot check. Returns 0; or -1, reported. */
-static int check_usage(const struct report_options *o)
+static int check_usage(void *context)
 {
+    const struct report_options *o = context;
     if (!o->directories)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
     if (forms_check_printed(report_forms, o->form, FORMS))
@@ -337,14 +337,11 @@ static const char usage[] =
 int run_report(int argc, char *argv[])
 {
     struct report_options options = {.directory = allocate((size_t)argc, sizeof *options.directory)};
-    struct option_table table = {.word = take_word, .context = &options};
+    struct option_table table = {.word = take_word, .check = check_usage, .context = &options};
     option_table_add(&table, (struct option_section){
                                  .title = "Options", OPTION_ROWS(rows), .base = &options, .without = "metrics-csv"});
-    int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv), status = STATUS_OK;
-    if (printed < 0 || (!printed && check_usage(&options)))
-        status = STATUS_USAGE;
-    else if (!printed)
-        status = report_all(&options) ? STATUS_FAILED : STATUS_OK;
+    int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv);
+    int status = printed < 0 ? STATUS_USAGE : !printed && report_all(&options) ? STATUS_FAILED : STATUS_OK;
     if (status)
         error_print();
     free(options.directory);

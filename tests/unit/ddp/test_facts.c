@@ -1,11 +1,10 @@
-/* test_facts.c - facts of a rank are listed whatever their order, and the first that differs is reported with both
- * values. */
+/* test_facts.c - facts of a rank are listed, and the first that differs is reported with both values. */
 #include "ddp/facts.h"
 #include "kernels/error.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,7 +69,7 @@ TEST(an_option_of_one_letter_is_not_the_value_of_a_flag)
     differs("-T is not given here and 50 on rank 0; they must be equal on all ranks");
 }
 
-/* The order is compared, since what is a flag and what takes the next word as its value is not known here. */
+/* The order is compared because facts_add_words does not know which options are flags. */
 TEST(the_order_of_words_is_compared)
 {
     facts_add_words(&first, WORDS("--flag", "--seed", "1"));
@@ -174,8 +173,8 @@ TEST(files)
         int whole, seen;
     } row[] = {
         {1000, 999, 0, 1}, {large, 0, 0, 1}, {large, large - 1, 0, 1}, {large, middle, 0, 0}, {large, middle, 1, 1}};
-    char path[] = "/tmp/factsXXXXXX";
-    close(mkstemp(path));
+    char path[200];
+    snprintf(path, sizeof path, "%s/data", scratch_make());
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         setup();
         write_file(path, row[i].bytes, SIZE_MAX);
@@ -195,4 +194,4 @@ TEST(files)
     ck_assert_ptr_nonnull(strstr(mine.text, "\tunreadable (No such file or directory)\n"));
 }
 
-SUITE("facts", setup, NULL)
+SUITE("facts", setup, scratch_remove_all)
