@@ -21,7 +21,7 @@ find_tool() {
 # marks its captured steps for profilers), and mpi (see find_mpirun; with --slurm the kind of MPI follows from MPIRUN).
 mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured='' launcher=() report=rank_0
 read_profiler_options() {
-    local command_words
+    local command_words old
     mapfile -t option_rows
     option_rows+=("-n,--ranks ranks check_integer 1 9999" "--slurm slurm flag" "-o,--output out check_path"
         "--overwrite overwrite flag" "--dry-run dry_run flag")
@@ -41,6 +41,9 @@ read_profiler_options() {
     elif [ -n "$ranks" ]; then
         launcher=("$here/run.sh" -n "$ranks" --) report="rank_%q{$rank_variable}"
     fi
+    for old in "$out"/*.n{sys,cu}-rep; do
+        [ ! -L "$old" ] || usage_error "$old is a symbolic link; remove it, or choose another --output"
+    done
 }
 
 # run_or_print COMMAND...: prints the command if --dry-run is set, otherwise replaces this process by the command.

@@ -70,7 +70,11 @@ is "nsys.sh, statistics of all ranks" "$(cat nsys/summary_stats.csv)" "$summary 
 mkdir theirs && ln -s nowhere theirs/summary_stats.csv
 try "$nsys" -o theirs -- measured x
 check 2 "nsys.sh replaces no link" 'theirs/summary_stats.csv was not written by nsys.sh'
-rm theirs/summary_stats.csv && echo mine >theirs/summary_stats.csv
+ln -s mine theirs/rank_0.nsys-rep
+try "$nsys" -o theirs --overwrite -- measured x
+check 2 "nsys.sh --overwrite writes through no link" 'theirs/rank_0.nsys-rep is a symbolic link'
+rm theirs/*
+echo mine >theirs/summary_stats.csv
 try "$nsys" -o theirs --overwrite -- measured x
 check 2 "nsys.sh --overwrite replaces no file without reports" 'theirs/summary_stats.csv was not written by nsys.sh'
 runs "nsys.sh, --trace osrt" "nsys: profile --trace=cuda,nvtx,osrt $plain --force-overwrite=false --output=nsys/rank_0 measured x" \
