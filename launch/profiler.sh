@@ -15,10 +15,10 @@ find_tool() {
         die "there is no $1; it comes with $2: install that of your CUDA toolkit, or add its folder to PATH"
 }
 
-# read_profiler_options ARGUMENT... <ROWS: parses the options that both scripts have and those of ROWS (see
-# read_options). Sets program (with its arguments), launcher (the command that starts the ranks, empty for a single
-# process), report (file name of a report; both tools expand %q{VARIABLE} on each rank), captured (1 if the program
-# marks its captured steps for profilers), and mpi (see find_mpirun; with --slurm the kind of MPI follows from MPIRUN).
+# read_profiler_options ARGUMENT... <ROWS: parses the options of both scripts and those of ROWS (see read_options). Sets
+# program (with its arguments), launcher (the command that starts the ranks, empty for a single process), report (file
+# name of a report; both tools expand %q{VARIABLE} on each rank), captured (1 if the program marks its captured steps),
+# and mpi (see find_mpirun; with --slurm that of MPIRUN). Ends the script if a report is a link, which tools write through.
 mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured='' launcher=() report=rank_0
 read_profiler_options() {
     local command_words old

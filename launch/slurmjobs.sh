@@ -226,7 +226,7 @@ write_tables() {
 check_records() {
     local job run
     grep -qs '^#SBATCH "--job-name=ddpb-' "$submission"/*.sbatch ||
-        usage_error "$submission is no submission of launch/slurm.sh: none of its batch scripts is from there"
+        usage_error "$submission is no submission of launch/slurm.sh: it has no batch script that slurm.sh wrote"
     for job in "${jobs[@]}"; do
         run=$(run_of "$job")
         check_replaceable "$run/sacct_summary.txt" source=

@@ -110,8 +110,8 @@ for kind in all_reduce reduce_scatter all_gather; do
     try "${mpirun[@]}" -n 2 "$program" allreduce --collective $kind -b 256 -e 512K -f 4 --iters 5 --output sweep/$kind
     is "a sweep of $kind succeeds" "$status" 0
 done
-link=$root/results/reference/allreduce-100mbit links=$link,sweep/reduce_scatter,sweep/all_gather # on a busy machine all sizes may take as long
-try "$program" predict run --link $links --ranks 2,4,8 --implementations ddp,ddp_bucketed,ddp_sharded
+link=$root/results/reference/allreduce-100mbit links=$link,sweep/reduce_scatter,sweep/all_gather # a stored sweep, since here all sizes may take equally long
+try "$program" predict run --link "$links" --ranks 2,4,8 --implementations ddp,ddp_bucketed,ddp_sharded
 is "a real run is predicted" "$status" 0
 succeeds "predictions of 8 ranks are extrapolated" grep -qE '^ddp_sharded.* 8 .*extrapolated' printed
 is "a real run is replayed, without rows in bf16" "$(sed -n '/^Replay error/,/^Predicted/p' printed | grep -cE '^ddp.* -?[0-9.]+$')" 6

@@ -82,7 +82,7 @@ static const char statuses[] =
     "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
     "  3 regressed    5 missing    4 ambiguous or unseen    0 ok\n";
 
-static int check(void *context)
+static int check_usage(void *context)
 {
     struct compare_options *options = context;
     if (!options->candidates && options->baselines == 2) /* two directories, without --candidate */
@@ -96,7 +96,7 @@ static int check(void *context)
 
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[])
 {
-    struct option_table table = {.word = take_word, .check = check, .context = options};
+    struct option_table table = {.word = take_word, .check = check_usage, .context = options};
     *options = (struct compare_options){.directory = allocate((size_t)argc, sizeof *options->directory)};
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
     return option_table_begin(&table, usage, statuses, argc, argv);
