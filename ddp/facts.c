@@ -41,7 +41,12 @@ void facts_add(struct facts *facts, const char *name, const char *value)
 {
     size_t names = strlen(name), values = strlen(value);
     char *line = facts->text + facts->bytes, *end = line;
-    facts->digest += add_bytes(add_bytes(0, name, names + 1), value, values + 1); /* in any order */
+    const uint64_t digest = add_bytes(0, value, values + 1);
+    if (values > FACTS_LONG) {
+        facts_print(facts, name, "%zu characters with the digest %016" PRIx64, values, digest);
+        return;
+    }
+    facts->digest += add_bytes(digest, name, names + 1); /* in any order */
     if (facts->bytes + names + values + sizeof "\t\n" > FACTS_TEXT)
         return;
     end = put(end, name);
@@ -181,10 +186,12 @@ static const char *words_of(const char *value, const char *other, const char *no
     while (same < n && same < m && value[same] == other[same])
         same++;
     int from = same > SHOWN - BEFORE ? same - BEFORE : 0, shown = n - from < SHOWN ? n - from : SHOWN;
+    const char *quote = n && (value[0] == ' ' || value[n - 1] == ' ') ? "'" : ""; /* a space would not be seen */
     if (!n)
         snprintf(words, 320, "%s", value ? empty : none);
     else
-        snprintf(words, 320, "%s%.*s%s", from ? "..." : "", shown, value + from, from + shown < n ? "..." : "");
+        snprintf(words, 320, "%s%s%.*s%s%s", quote, from ? "..." : "", shown, value + from,
+                 from + shown < n ? "..." : "", quote);
     return words;
 }
 

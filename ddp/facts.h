@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FACTS_TEXT = 16368, FACTS_NAME = 160, FACTS_VALUE = 256, FACTS_DIFFERENCE = 800 };
+enum { FACTS_TEXT = 16368, FACTS_NAME = 160, FACTS_VALUE = 256, FACTS_LONG = 4096, FACTS_DIFFERENCE = 800 };
 
 struct facts {
     uint64_t digest;       /* of all facts, those included that do not fit into the text */
@@ -16,8 +16,9 @@ struct facts {
     char text[FACTS_TEXT]; /* as many whole lines as fit */
 };
 
-/* Adds a fact to a zeroed structure or after other facts. A tab or a new line in a text becomes a space. facts_print
- * makes the value by the format of printf, with at most FACTS_VALUE - 1 characters. */
+/* Adds a fact to a zeroed structure or after other facts. A tab or a new line in a text becomes a space; of a value of
+ * more than FACTS_LONG characters, their number and their digest are added. facts_print makes the value by the format
+ * of printf, with at most FACTS_VALUE - 1 characters. */
 void facts_add(struct facts *facts, const char *name, const char *value);
 __attribute__((format(printf, 3, 4))) void facts_print(struct facts *facts, const char *name, const char *format, ...);
 

@@ -276,7 +276,7 @@ report_jobs() {
 }
 
 analyze_jobs() {
-    local job run runs=() state reason node_list elapsed why
+    local job run runs=() state reason node_list elapsed why failed=0
     need_program "$program"
     collect_jobs
     for job in "${jobs[@]}"; do
@@ -285,9 +285,12 @@ analyze_jobs() {
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: the report contains the measurements so far"
-        why=$(report_jobs "$run/report" "$job" 2>&1 >/dev/null) || say "the report in $run/report is missing or incomplete: ${why##*ddpbench: }"
+        why=$(report_jobs "$run/report" "$job" 2>&1 >/dev/null) && continue
+        say "the report in $run/report is missing or incomplete: ${why##*ddpbench: }"
+        failed=1
     done
     report_jobs "$submission" "${runs[@]}" ||
         die "some runs could not be reported (see above), or the report could not be written; the results are in $output/*/run_*"
     say "analyzed: $submission"
+    return $failed
 }

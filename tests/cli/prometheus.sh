@@ -132,6 +132,14 @@ same ./filed.prom --data filed.prom --vocab-size 256
 : >made_empty
 launch "${tiny[@]}" "${two[@]}" --prometheus made_empty --output refused
 check 1 "an empty file is refused" '^ddpbench: --prometheus made_empty: exists, and is not '
+cp filed.prom immutable.prom
+if chattr +i immutable.prom 2>/dev/null; then
+    launch "${tiny[@]}" "${two[@]}" --prometheus immutable.prom --output refused
+    check 1 "an immutable file is refused" '^ddpbench: --prometheus immutable.prom: cannot be replaced: Operation not permitted; '
+    chattr -i immutable.prom
+else
+    echo "skip - an immutable file is refused: this user or file system makes none"
+fi
 for name in ddp_summary.txt ddp_rank_0_trace.json.gz; do
     launch "${tiny[@]}" --profile --profile-output-dir refused --prometheus "$name"
     check 1 "a file that a profile writes is refused: $name" "^ddpbench: --prometheus $name: runs write files of that name"

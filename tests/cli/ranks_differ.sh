@@ -136,14 +136,26 @@ noted() {
 }
 noted threads 1 2 OMP_NUM_THREADS=2
 [ "$(nice)" = 19 ] || noted 'nice value' "$(nice)" 19 nice -n 19
+[ "$(chrt -p $$ | sed -n 's/.*policy: //p')" != SCHED_OTHER ] || noted 'scheduling policy' other batch chrt -b 0
 noted '$OMP_SCHEDULE' 'not set' static OMP_SCHEDULE=static
+noted '$MALLOC_ARENA_MAX' 'not set' "'1 '" 'MALLOC_ARENA_MAX=1 '
 noted '$OMP_WAIT_POLICY' 'not set' active OMP_WAIT_POLICY=active
+# digests NAME: the run notes that its two ranks have files of that name with different contents.
+digests() {
+    tr '\n' ' ' <printed | grep -qE "Warning: ranks differ in $1: [0-9]+ bytes with the digest [0-9a-f]{16} on rank 0, [0-9]+ bytes with the digest [0-9a-f]{16} on rank 1[.]" &&
+        good=$status || good=1
+}
 cp "$program" changed && echo >>changed
 rm -rf out
 try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out : -n 1 ./changed "${tiny[@]}" --output out
-tr '\n' ' ' <printed | grep -qE 'Warning: ranks differ in program: ([0-9]+) bytes with the digest [0-9a-f]{16} on rank 0, [0-9]+ bytes with the digest [0-9a-f]{16} on rank 1[.]' &&
-    good=$status || good=1
+digests program
 result "$good" "ranks with two builds of one version are measured and noted (status $status)"
+library=$(ldd "$program" | sed -nE 's/.* => (.*\/libhwloc[^ ]*) .*/\1/p')
+mkdir other && cp "$library" other/ && echo >>"other/${library##*/}"
+rm -rf out
+try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out : -n 1 env "LD_LIBRARY_PATH=$PWD/other:$LD_LIBRARY_PATH" "${benchmark[@]}" --output out
+digests "${library##*/}"
+result "$good" "ranks with two versions of a library are measured and noted (status $status)"
 if [ "$(env -u OMP_NUM_THREADS nproc)" -gt 1 ]; then
     rm -rf out
     try "${mpirun[@]}" -n 1 "${benchmark[@]}" --output out : -n 1 env OMP_PROC_BIND=true "${benchmark[@]}" --output out

@@ -42,8 +42,9 @@ succeeds "report marks the best size in the picture, unless it is undecided" gre
 limit=400 try "${run[@]}" "$delayed" 3000 0.25 3 "${tiny[@]}" --steps-per-block 1 --output plan # takes 10 s on idle cores
 check 0 "a search finds the best plan" 'Searching among 16 candidates for 5 min 00 s at most'
 plan=$(sed -nE 's/^Options: --implementations (.*) --bucket-size-mb ([0-9.]+\+last[0-9.]+)$/\1:\2/p' printed)
-succeeds "buckets of several sizes gain over equal ones" grep -qE \
-    "^Buckets of several sizes gain: with ${plan%%:*}:[0-9.]+ a step is [+].*[]] longer than with ${plan/+/[+]}[.]" <(texts plan/summary.json)
+# On busy cores the rounds that both ran may not decide it.
+succeeds "buckets of several sizes gain over equal ones, unless it is undecided" grep -qE \
+    "^Buckets of several sizes (gain|are not significantly different from equal buckets): with ${plan%%:*}:[0-9.]+ a step is [+].*[]] longer than with ${plan/+/[+]}[.]" <(texts plan/summary.json)
 # buckets DIRECTORY: prints the collectives of the plan from run.json.
 buckets() { sed -n "/\"name\":	\"$plan\"/,/]$/p" "$1/run.json"; }
 "${run[@]}" "$program" "${tiny[@]}" --implementations "$plan" --rounds 1 --steps-per-block 1 --output again >printed 2>&1

@@ -7,9 +7,12 @@
 #include "ddp/facts.h"
 #include "kernels/error.h"
 
+#include <link.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -19,9 +22,20 @@ struct rank_place {
     int machine;
 };
 
+/* Adds the program, whose path is "", or a library that it has loaded, under its name without the directory. */
+static int add_loaded(struct dl_phdr_info *loaded, size_t size, void *facts)
+{
+    const char *path = loaded->dlpi_name, *slash = strrchr(path, '/');
+    (void)size;
+    if (slash || !*path) /* the kernel's own, such as linux-vdso.so.1, has no file */
+        facts_add_file(facts, slash ? slash + 1 : "program", slash ? path : "/proc/self/exe", 0);
+    return 0;
+}
+
 /* Lists what may differ between ranks. */
 static void list_facts(struct facts *facts, const struct harness *h)
 {
+    static const char *const policies[8] = {"other", "fifo", "rr", "batch", "iso", "idle", "deadline", "ext"};
     char text[160], directory[FILES_PATH];
     const double quota = control_group_cpus("");
     struct blas_facts blas;
@@ -35,7 +49,8 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_add(facts, "GPU", *h->opened.gpu.name ? h->opened.gpu.name : "none");
     facts_print(facts, "nice value", "%d", getpriority(PRIO_PROCESS, 0));
     facts_add(facts, "working directory", getcwd(directory, sizeof directory) ? directory : "unknown");
-    facts_add_file(facts, "program", "/proc/self/exe", 0);
+    facts_add(facts, "scheduling policy", policies[sched_getscheduler(0) & 7]); /* as chrt names it */
+    dl_iterate_phdr(add_loaded, facts);
     provenance_add_variables(facts, VARIABLES_LIKELY_EQUAL); /* last, as they may be too long to be kept */
 }
 

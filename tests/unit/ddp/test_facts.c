@@ -107,6 +107,19 @@ TEST(long_values)
     }
 }
 
+/* A value that would take much of the text is named all the same. */
+TEST(very_long_values_are_named)
+{
+    static char value[120001];
+    memset(value, 'a', sizeof value - 1);
+    facts_add(&first, "--x", value);
+    value[60000] = '!';
+    facts_add(&mine, "--x", value);
+    ck_assert_int_eq(facts_check(&first, &mine), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "--x is 120000 characters with the digest "));
+    error_clear();
+}
+
 /* Facts that do not fit into the text are compared, too. */
 TEST(long_command_lines)
 {
