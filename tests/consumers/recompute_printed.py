@@ -490,7 +490,7 @@ def check_findings(run, mean):
                 ("straggler", r"it works " + NUMBER, of["late"], 1e3), ("straggler", r"no core for " + NUMBER, of["core_wait"] - least, 1e3),
                 ("straggler", r"a step would be " + NUMBER, of["saves"], 1e3), ("exposed communication", r"takes " + NUMBER + " % of the step", max(exposed), 100),
                 ("exposed communication", r"a step is " + NUMBER, cost, 1e3), ("exposed communication", r"alone take " + NUMBER, controls.get("comm alone"), 1e3),
-                ("exposed communication", r"of `none` " + NUMBER, backward, 1e3), ("exposed communication", r"a ratio of " + NUMBER, backward and controls.get("comm alone", 0) / backward, 100)):
+                ("exposed communication", r"of `none` " + NUMBER, backward, 1e3), ("exposed communication", r"of `none` [\d.]+ ms: a ratio of " + NUMBER, backward and controls.get("comm alone", 0) / backward, 100)):
             if name == f["name"] and (number := re.search(pattern, text)):
                 shows(kind, f"{name}, {pattern}", number[1], value, scale)
         if f["name"] == "straggler":
