@@ -135,8 +135,8 @@ check 1 "an empty file is refused" '^ddpbench: --prometheus made_empty: exists, 
 cp filed.prom immutable.prom
 if chattr +i immutable.prom 2>/dev/null; then
     launch "${tiny[@]}" "${two[@]}" --prometheus immutable.prom --output refused
-    check 1 "an immutable file is refused" '^ddpbench: --prometheus immutable.prom: cannot be replaced: Operation not permitted; '
     chattr -i immutable.prom
+    check 1 "an immutable file is refused" '^ddpbench: --prometheus immutable.prom: cannot be replaced: Operation not permitted; '
 else
     echo "skip - an immutable file is refused: this user or file system makes none"
 fi

@@ -37,6 +37,7 @@ static void list_facts(struct facts *facts, const struct harness *h)
 {
     static const char *const policies[8] = {"other", "fifo", "rr", "batch", "iso", "idle", "deadline", "ext"};
     char text[160], directory[FILES_PATH];
+    const int policy = sched_getscheduler(0);
     const double quota = control_group_cpus("");
     struct blas_facts blas;
     blas_describe(&blas);
@@ -49,7 +50,7 @@ static void list_facts(struct facts *facts, const struct harness *h)
     facts_add(facts, "GPU", *h->opened.gpu.name ? h->opened.gpu.name : "none");
     facts_print(facts, "nice value", "%d", getpriority(PRIO_PROCESS, 0));
     facts_add(facts, "working directory", getcwd(directory, sizeof directory) ? directory : "unknown");
-    facts_add(facts, "scheduling policy", policies[sched_getscheduler(0) & 7]); /* as chrt names it */
+    facts_add(facts, "scheduling policy", policy < 0 ? "unknown" : policies[policy & 7]); /* as chrt names it */
     dl_iterate_phdr(add_loaded, facts);
     provenance_add_variables(facts, VARIABLES_LIKELY_EQUAL); /* last, as they may be too long to be kept */
 }
