@@ -34,13 +34,25 @@ cases() { grep -c "$1" junit.xml || true; }
 
 isolate 4 --max-minutes 0.05 --junit junit.xml
 is "the exit status is that of the printed answer" "$status" "$(verdict)"
-is "a search writes the expected files" "$(cd out && echo *)" "bad.txt good.txt matrix.csv rank_0_metrics.jsonl \
+is "a search writes the expected files" "$(cd out && echo *)" "bad.txt good.txt matrix.csv metrics.csv rank_0_metrics.jsonl \
 rank_1_metrics.jsonl rank_2_metrics.jsonl rank_3_metrics.jsonl run.json summary.csv summary.json summary.prom summary.txt"
 succeeds "a search writes valid files" valid out/*.json
 succeeds "summary.txt equals the printed result" cmp printed out/summary.txt
 is "the table has a row for each rank" "$(grep -cE '^rank [0-3] on .* (healthy|slow|undecided)' printed)" 4
 is "the matrix begins with the messages of the ring, in both directions" "$(sed -E '1d; s/rank ([0-9]) on [^,]*/\1/g; s/^(.),(.),.*/\1\2/; 9q' out/matrix.csv | tr '\n' ' ')" \
     "01 10 23 32 03 12 21 30 "
+# typical RANK PARTNER N: prints the median of `send` over the first N repetitions of the search, from the lines of the rank.
+typical() {
+    sed -nE "/\"part\":\"search\",.*\"partner\":$2,/s/.*\"send\":([0-9.e-]+).*/\1/p" "out/rank_$1_metrics.jsonl" | head -n "$3" | sort -g |
+        awk '{ x[NR] = $1 } END { printf "%.9g", (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'
+}
+# A search that the time limit ends may have begun a repetition, which the matrix lacks.
+for row in 0,1 1,0; do
+    IFS=, read -ra cell < <(grep "^rank ${row%,*} on [^,]*,rank ${row#*,} on " out/matrix.csv)
+    succeeds "the seconds of the matrix follow from the lines of each repetition: $row" \
+        awk -v a="${cell[2]}" -v b="$(typical "${row%,*}" "${row#*,}" "${cell[7]}")" 'BEGIN { exit !(a / b < 1.01 && b / a < 1.01) }'
+done
+is "each repetition of groups has a line" "$(grep -c '"part":"all-reduces among groups of 2".*"all_reduce":' out/rank_3_metrics.jsonl | awk '{ print ($1 >= 13) }')" 1
 is "the table of groups begins with two groups of 2" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, ($6 >= 12) }' printed)" "2 2 1"
 is "summary.csv has the figures of groups of 2, of which compare judges the time" \
     "$(awk -F, '$2 == "groups of 2" { print $3, $5, $11 }' out/summary.csv | tr '\n' ' ')" "all_reduce s 1 all_reduce_to_expected 1 0 "

@@ -155,6 +155,8 @@ static int set_up_measure(struct isolate *a, const struct job *job)
     a->measure = (struct measure){.job = job,
                                   .device = h->opened.device,
                                   .bytes = a->options->bytes,
+                                  .part = "search",
+                                  .results = &h->results,
                                   .members = per_rank ? job->size : job->hosts,
                                   .member = per_rank               ? job->rank
                                             : job->local_rank == 0 ? job->host
@@ -289,7 +291,7 @@ static int run(struct isolate *a)
     load_measure(&a->load, &a->measure, a->diagnosis, o->resolve / 100, &a->harness.comm,
                  load_share * 60 * o->max_minutes);
     a->complete = 1;
-    int status = harness_stop_monitors(&a->harness);
+    int status = harness_stop_monitors(&a->harness) || a->measure.status ? -1 : 0;
     return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);
 }
 

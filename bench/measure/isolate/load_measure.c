@@ -82,7 +82,7 @@ static void measure_across(struct course *c)
             alone[k] = k == member || k == other ? all[k] : -1;
         ratio[i] = time_pair(m, all, member, times);
         ratio[i] /= time_pair(m, alone, member, times);
-        show_progress(c, "messages across the middle");
+        show_progress(c, m->part);
     }
     c->load->across = stats_estimate(ratio + 1, i > 0 ? (size_t)i - 1 : 0); /* the first messages connect the ranks */
     free(all);
@@ -142,21 +142,21 @@ static size_t add_repetition(const struct course *c, struct load_level *level)
  * connect the ranks. What it does is up to rank 0. */
 static void measure_level(struct course *c, struct load_level *level, size_t least, double share)
 {
-    const struct measure *m = c->measure;
+    struct measure *m = c->measure;
     int place = 0, group = m->member < 0 ? -1 : load_group(level, m->member, &place);
     size_t done = 0, undecided = 1;
-    char words[80];
-    snprintf(words, sizeof words, "all-reduces among groups of %d", level->size);
-    watchdog_doing(m->job->watchdog, "%s", words);
+    snprintf(m->part, sizeof m->part, "all-reduces among %sgroups of %d", level->mixed ? "mixed " : "", level->size);
+    watchdog_doing(m->job->watchdog, "%s", m->part);
     struct comm *comm = create_comm(c, level, group, place);
     void *buffer = comm->allocate(comm, m->bytes);
     while (job_from_first(m->job, done <= least || (undecided && done <= MOST_REPEATS && in_time(c, share)), 0)) {
         job_barrier(m->job);
         double seconds = group < 0 ? NAN : time_group(c, comm, buffer);
+        measure_write(m, "group", group, &(struct measure_time){"all_reduce", seconds}, 1);
         job_gather_first(m->job, &seconds, sizeof seconds, c->seconds);
         if (m->job->rank == 0 && done)
             undecided = add_repetition(c, level);
-        show_progress(c, words);
+        show_progress(c, m->part);
         done++;
     }
     comm->release(comm, buffer);
@@ -189,7 +189,8 @@ void load_measure(struct load *load, struct measure *m, const struct diagnosis *
 {
     struct course c = {.measure = m, .options = options, .load = load, .begin_ns = clock_now_ns(), .limit_s = limit_s};
     load_create(load, m->members, resolve);
-    watchdog_doing(m->job->watchdog, "messages across the middle");
+    snprintf(m->part, sizeof m->part, "messages across the middle");
+    watchdog_doing(m->job->watchdog, "%s", m->part);
     if (diagnosis) {
         set_found(load, diagnosis);
         c.seconds = allocate((size_t)m->job->size, sizeof *c.seconds);

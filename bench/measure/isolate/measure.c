@@ -2,6 +2,7 @@
  * same copy in memory. Members that have less than a core each take turns with these, so that each has a core. */
 #include "isolate/measure.h"
 
+#include "base/text.h"
 #include "ddp/links.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -122,6 +123,21 @@ static int find_partner(struct measure *m, const int *partner)
     return mine;
 }
 
+void measure_write(struct measure *m, const char *name, int value, const struct measure_time *time, int times)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    fprintf(out, "{\"rank\":%d,\"part\":\"%s\",\"round\":%zu,\"%s\":%d", m->job->rank, m->part, m->rounds++, name,
+            value);
+    for (int i = 0; i < times; i++)
+        if (isfinite(time[i].seconds))
+            fprintf(out, ",\"%s\":%.9g", time[i].name, time[i].seconds);
+    fputs("}\n", out);
+    text_end(out);
+    m->status |= results_append(m->results, text, length);
+}
+
 int measure_round(struct measure *m, const int *partner, struct member_times *times)
 {
     struct link_times link;
@@ -133,6 +149,9 @@ int measure_round(struct measure *m, const int *partner, struct member_times *ti
     mine.send = (float)link.send;
     mine.round_trip = (float)link.round_trip;
     time_in_turn(m, &mine);
+    const struct measure_time of_rank[] = {
+        {"send", mine.send}, {"round_trip", mine.round_trip}, {"product", mine.product}, {"copy", mine.copy}};
+    measure_write(m, "partner", with, of_rank, 4);
     job_gather_first(m->job, &mine, sizeof mine, m->times);
     for (int i = 0; i < m->members && m->job->rank == 0; i++)
         times[i] = m->times[m->rank[i]];

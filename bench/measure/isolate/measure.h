@@ -7,6 +7,7 @@
 #include "ddp/job.h"
 #include "isolate/diagnosis.h"
 #include "kernels/device.h"
+#include "results/results.h"
 
 enum { MEASURE_COPY_BYTES = 1 << 24 };
 
@@ -18,12 +19,16 @@ struct measure {
     size_t bytes;      /* of a message */
     int members;       /* of the job */
     int member;        /* this rank's number of them; -1: it is none */
+    char part[80];     /* of the run, for the lines of the metrics */
+    struct results *results;
     /* set by measure_create */
     void *message;           /* [bytes], memory of the comm */
     void *matrix[3];         /* y, x and w of the product y = x w^T, in the device's compute type */
     float *from, *to;        /* [MEASURE_COPY_BYTES] each */
     size_t products, copies; /* that are timed together */
     int turns;               /* in which members time these, since some have less than a core */
+    size_t rounds;           /* measured so far */
+    int status;              /* -1: a line could not be written, reported */
     /* on rank 0 only */
     int *rank;                  /* [members] rank of each member, set by the caller after measure_create */
     int *sent;                  /* [ranks] room for what each rank is sent */
@@ -37,5 +42,13 @@ void measure_destroy(struct measure *measure); /* a zeroed one is fine */
 /* Measures a round in which partner[members] are paired, and fills times[members], both on rank 0. partner NULL: there
  * is no further round. Returns 1 if a round was measured, 0 if there is none, on every rank. */
 int measure_round(struct measure *measure, const int *partner, struct member_times *times);
+
+/* Appends a round's line to this rank's metrics: rank, part, round, and `name`, an integer, and the times that are not
+ * NAN. Counts the round. */
+struct measure_time {
+    const char *name;
+    double seconds;
+};
+void measure_write(struct measure *measure, const char *name, int value, const struct measure_time *time, int times);
 
 #endif
