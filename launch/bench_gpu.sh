@@ -7,7 +7,7 @@
 #   step   a step against its matrix products, also of GPT-2 with a vocabulary of 50257 and of 50304; each operation
 #   tests  tests/run.sh --gpu, group by group, and racecheck of attention
 #   torch  PyTorch's kernels
-#   peer   the strategies in PyTorch, alternating with ours; with a residual stream in fp32, as ours, and in bf16
+#   peer   the strategies in PyTorch, alternating with ours; with a residual stream in fp32, and in bf16, as ours
 #   tools  compute-sanitizer and Nsight Compute, where they are installed
 #   bench  the strategies, a profile, and NCCL where there are several GPUs; each operation in fp32, and a step of a larger model
 # Options:
