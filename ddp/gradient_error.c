@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PIECE = 1 << 18, PIECES = 4 }; /* numbers that are compared at a time; how many times, if the gradient is long */
+/* Numbers compared at a time; about how many in all, if the gradient is long; in how many parts of a tensor. */
+enum { PIECE = 1 << 18, MOST = 4 * PIECE, PARTS = 4 };
 
 /* Adds the squares of r - s and of s over an owned range, as far as it lies in floats [from, to) of the arena, whose
  * sums are s[to - from]. */
@@ -27,18 +28,24 @@ static void add_squares(const struct device *device, const struct owned_range *o
 
 double gradient_error(const struct reducer *reducer, const struct job *job, const float *local)
 {
-    const struct device *device = reducer->model->device;
-    size_t arena = reducer->model->arena, stride = arena / PIECES > PIECE ? arena / PIECES : PIECE;
+    const struct model *model = reducer->model;
+    double share = fmin(1, MOST / (double)model->parameters);
     float *piece = allocate(PIECE, sizeof *piece);
     double *sum = allocate(PIECE, sizeof *sum), square[2] = {0, 0};
-    for (size_t from = 0; from < arena; from += stride) {
-        size_t to = arena - from < PIECE ? arena : from + PIECE;
-        device->download(piece, local + from, (to - from) * sizeof *piece);
-        for (size_t i = 0; i < to - from; i++)
-            sum[i] = (double)piece[i];
-        job_sum(job, sum, to - from);
-        for (int i = 0; i < reducer->ranges; i++)
-            add_squares(device, &reducer->owned[i], from, to, sum, piece, square);
+    for (int i = 0; i < PARTS * model->tensors; i++) {
+        const struct tensor *t = &model->tensor[i / PARTS];
+        size_t k = (size_t)i % PARTS, from = t->offset + t->count * k / PARTS,
+               next = t->offset + t->count * (k + 1) / PARTS;
+        size_t end = from + (size_t)ceil(share * (double)(next - from));
+        for (size_t to; from < end; from = to) {
+            to = end - from < PIECE ? end : from + PIECE;
+            model->device->download(piece, local + from, (to - from) * sizeof *piece);
+            for (size_t n = 0; n < to - from; n++)
+                sum[n] = (double)piece[n];
+            job_sum(job, sum, to - from);
+            for (int r = 0; r < reducer->ranges; r++)
+                add_squares(model->device, &reducer->owned[r], from, to, sum, piece, square);
+        }
     }
     job_sum(job, square, 2);
     free(piece);

@@ -66,10 +66,15 @@ is "gradients sent in bf16 are rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1
 result "$good" "gradient errors are printed, N/A for the control"
 launch 2 --implementations none,ddp,ddp_flat,ddp_powersgd:1,ddp_local:2 --bucket-size-mb 0.01 --attainable
 is "low-rank gradients err; local training has no gradient error ($status)" "$(errors 1e-12 1e-6) $(errors 1e-2 1.5) $(errors 0 9)" "2 1 3"
+is "the error of low-rank gradients in a block's last step is measured, too" \
+    "$(awk -F, '/,gradient_error_last,/ && $6 > 1e-2 { print $2 }' "$out/summary.csv")" ddp_powersgd:1
 [ "$(grep -cE '^ddp_(powersgd:1|local:2) .* [0-9.]+ +[0-9.]+ +[0-9.]+$' printed) $(grep -c '"approximates":.true' "$out/run.json")" = "2 2" ] && good=$status || good=1
 result "$good" "rows with other arithmetic have a loss, and are marked in run.json"
 ! texts "$out/summary.json" | grep -E '^(Use|Shortest|Tie|Slower|Undecided|Options).*ddp_(powersgd|local)' && good=0 || good=1
 result "$good" "rows with other arithmetic are not in the verdict"
+launch 2 --rounds 1 --implementations none,ddp_powersgd:32 # no matrix has more rows or columns than 32
+is "gradients of full rank have no error, in a block's first step and last" \
+    "$(errors 1e-12 1e-4) $(awk -F, '/,gradient_error_last,/ && $6 > 1e-12 && $6 < 1e-4' "$out/summary.csv" | wc -l)" "1 1"
 launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --bucket-size-mb 0.001
 is "the gradient error is measured without an implementation that has all moments or gradients" "$(errors 1e-12 1e-6)" 1
 launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --checkpoint-every 2

@@ -5,6 +5,7 @@
 #include "benchmark/ranking.h"
 #include "kernels/error.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int benchmark_options_check(struct training_options *o, const struct option_table *table)
@@ -35,7 +36,7 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
 struct benchmark {
     struct training training;
     struct attainable *attainable; /* NULL without --attainable, and before the first block */
-    double gradient_error[MAX_IMPLEMENTATIONS];
+    struct gradient_errors error[MAX_IMPLEMENTATIONS];
 };
 
 /* Returns the attainable step times [n, rounds] in seconds, filled for the implementations that reduce; the caller
@@ -65,6 +66,7 @@ static int write_summary(void *context)
     const struct training_options *o = run->options;
     const struct block_counts *counts = &run->counts;
     int ranks = t->harness.job->size;
+    double least = 1; /* step / attainable */
     struct ranking ranking;
     struct figure_list figures = {0};
     if (!run->measurements.rounds)
@@ -78,8 +80,10 @@ static int write_summary(void *context)
                    (double)(o->batch_size * o->workload.context_length), attainable, o->resolve / 100);
     free(attainable);
     for (int i = 0; i < o->n; i++) {
-        ranking.row[i].gradient_error = benchmark->gradient_error[i];
+        ranking.row[i].error = benchmark->error[i];
         ranking.row[i].final_loss = run->final_loss[i];
+        if (ranking.row[i].step_to_attainable.n)
+            least = fmin(least, ranking.row[i].step_to_attainable.median);
     }
     cJSON *summary = training_create_summary(t, "benchmark", NULL);
     ranking_add_figures(&ranking, &figures);
@@ -87,6 +91,9 @@ static int write_summary(void *context)
     ranking_add_verdict(&ranking, ranks, run->planned, run->seconds / (double)run->measurements.rounds,
                         busy_is(harness_busy(&t->harness)), summary);
     training_add_notes(t, summary);
+    const char *note = attainable_note(ranks, t->engine.comm->on_device, least);
+    if (benchmark->attainable && note)
+        results_add_sentence(summary, "notes", "%s", note);
     json_add_text(summary, "sample",
                   "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
     json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
@@ -97,7 +104,7 @@ static void measure_errors(void *context)
 {
     struct benchmark *benchmark = context;
     struct training *t = &benchmark->training;
-    block_gradient_errors(&t->run, t->harness.job, &t->engine, benchmark->gradient_error);
+    block_gradient_errors(&t->run, t->harness.job, &t->engine, benchmark->error);
 }
 
 static int take_block(void *context, const struct block *b)

@@ -65,7 +65,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
                                          .implementation = of,
                                          .reduces = of->strategy->reduces,
                                          .compared = implementation_is_compared(of),
-                                         .gradient_error = NAN,
+                                         .error = {NAN, NAN},
                                          .mark = ""};
         if (!c->row[i].compared)
             continue;

@@ -24,7 +24,7 @@ struct ranking_row {
     struct estimate attainable; /* attainable step in seconds; n is 0 if not measured */
     struct estimate step_to_attainable; /* step(this) / attainable, paired by round */
     struct against_best to_fastest;     /* step(this) / step(fastest); paired.n is 0 if the row is not compared */
-    double gradient_error;              /* set by the caller; NAN: not measured, or the row does not reduce */
+    struct gradient_errors error;       /* set by the caller */
     double final_loss;                  /* set by the caller: of the last step of a block, mean over ranks */
     const char *mark;                   /* "*": the fastest; "=": a tie with the fastest; or "" */
 };

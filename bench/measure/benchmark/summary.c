@@ -29,7 +29,8 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "step_to_ddp", "1", &row->to_ddp, BETTER_NONE, 0);
         if (row->to_fastest.paired.n)
             figures_add_estimate(figures, label, "step_to_shortest", "1", &to_fastest, BETTER_NONE, 0);
-        figures_add_value(figures, label, "gradient_error", "1", row->gradient_error, 1, BETTER_LOWER);
+        figures_add_value(figures, label, "gradient_error", "1", row->error.first, 1, BETTER_LOWER);
+        figures_add_value(figures, label, "gradient_error_last", "1", row->error.last, 1, BETTER_LOWER);
         figures_add_estimate(figures, label, "attainable", "s", &row->attainable, BETTER_NONE, 0);
         figures_add_estimate(figures, label, "step_to_attainable", "1", &row->step_to_attainable, BETTER_LOWER, 0);
     }
@@ -63,7 +64,8 @@ static const struct row_column {
     {{"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0}, ALWAYS},
     {{"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2}, ALWAYS},
     {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct ranking_row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, ALWAYS},
-    {{"gradient_error", "gradient\nerror", COLUMN_ERROR, FIELD(gradient_error), "1", 1, 8, 1}, POSITIVE},
+    {{"gradient_error", "gradient\nerror", COLUMN_ERROR, FIELD(error.first), "1", 1, 8, 1}, POSITIVE},
+    {{"gradient_error_last", "in last\nstep", COLUMN_ERROR, FIELD(error.last), "1", 1, 8, 1}, POSITIVE},
     {{"final_loss", "loss", COLUMN_REAL, FIELD(final_loss), "1", 1, 7, 3}, OTHER_ARITHMETIC},
     {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, POSITIVE},
     {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, POSITIVE},
@@ -96,7 +98,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         to_none |= c->row[i].sync_cost.n > 0;
         gathers |= c->row[i].implementation->strategy->shards;
         releases |= c->row[i].implementation->strategy->releases;
-        errors |= c->row[i].gradient_error > 0;
+        errors |= c->row[i].error.first > 0;
         other |= c->row[i].implementation->strategy->approximates;
     }
     for (size_t i = 0; i < COLUMNS; i++)
@@ -123,7 +125,9 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         to_none ? " sync cost: (step / step of `none` in the same round - 1) x step of `none`; the interval is that of "
                   "the ratio, at this step of `none`."
                 : "",
-        errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum." : "",
+        errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum, in the first step "
+                 "of a block; in last step: in its last step, of those that approximate."
+               : "",
         other ? " loss: in the last step of a block; ddp_powersgd and ddp_local train with other arithmetic, so they "
                 "are controls, not compared with the others."
               : "");

@@ -187,10 +187,7 @@ static void add_all_controls(const struct profile *p, cJSON *summary)
              rounds, text_plural(rounds), steps, text_plural(steps));
     add_controls(p, summary, "controls", title, "ms a step", "s", 1e3, NULL);
     add_controls(p, summary, "control_ratios", NULL, "ratio", "1", 1,
-                 p->controls.step_to_attainable.median < 0.95
-                     ? "step / attainable below 1: several collectives in flight hide each other's latency, or the "
-                       "machine was less busy then."
-                     : NULL);
+                 attainable_note(p->facts.ranks, p->facts.comm_on_device, p->controls.step_to_attainable.median));
 }
 
 void profile_add_tables(const struct profile *p, cJSON *summary)

@@ -264,3 +264,13 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
     free(alone);
     free(within);
 }
+
+const char *attainable_note(int ranks, int on_device, double ratio)
+{
+    if (!isnan(ratio) && !on_device && (ranks & (ranks - 1)))
+        return "attainable: n/a as a bound, since with a number of ranks that is no power of two MPICH's reductions "
+               "use each link in one direction only for a part of their time, and the next one can use the other.";
+    return ratio < 0.95 ? "step / attainable below 1: several collectives in flight hide each other's latency, or the "
+                          "machine was less busy then."
+                        : NULL;
+}

@@ -60,4 +60,8 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
 void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
                        double *seconds);
 
+/* Returns why steps are shorter than attainable, or can be, if `ratio`, of step / attainable, is below 0.95 or MPI
+ * folds the number of ranks; else NULL. on_device: as in struct comm. */
+const char *attainable_note(int ranks, int on_device, double ratio);
+
 #endif

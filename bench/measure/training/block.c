@@ -107,20 +107,44 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
 
 /* ---- gradient errors ---- */
 
-/* Computes the gradient of a block's first step, and lets a reducer reduce it. */
-static void reduce_gradient(struct run *run, struct engine *engine, struct reducer *reducer)
+/* Computes the gradient of a step of a block from the present weights, and lets a reducer reduce it; in the first step,
+ * afresh. */
+static void reduce_gradient(struct run *run, struct engine *engine, struct reducer *reducer, int slot)
 {
     struct trainer *t = &engine->trainer;
     trainer_use(t, engine->recorder.device, reducer);
-    reducer_restart(reducer);
-    trainer_set_step(t, run->options->block_start, 1);
+    if (!slot)
+        reducer_restart(reducer);
+    trainer_set_step(t, run->options->block_start + slot, slot + 1);
     timeline_clear(&engine->recorder.timeline);
     engine->recorder.device->stamps_begin();
     run->steps_run++;
-    step_run(t, 0);
+    t->gradient_only = 1;
+    step_run(t, slot);
+    t->gradient_only = 0;
 }
 
-void block_gradient_errors(struct run *run, const struct job *job, struct engine *engine, double *error)
+/* Returns the gradient error of an implementation in the last step of a block. */
+static double error_of_last_step(struct run *run, const struct job *job, struct engine *engine, struct reducer *none,
+                                 int implementation)
+{
+    struct model *model = &engine->model;
+    float *gradient = model->gradient, *local = engine->trainer.optimizer.m; /* the next block resets the moments */
+    const int last = DISCARDED_STEPS + (int)run->block_steps - 1;
+    watchdog_doing(job->watchdog, "step # before the gradient error of %s",
+                   run->options->implementation[implementation].label);
+    block_start(run, engine, implementation, run->options->block_start);
+    run_steps(&engine->trainer, job->watchdog, 0, last);
+    settle(&engine->trainer);
+    run->steps_run += last;
+    model->gradient = local;
+    reduce_gradient(run, engine, none, last);
+    model->gradient = gradient;
+    reduce_gradient(run, engine, &engine->reducer[implementation], last);
+    return gradient_error(&engine->reducer[implementation], job, local);
+}
+
+void block_gradient_errors(struct run *run, const struct job *job, struct engine *engine, struct gradient_errors *error)
 {
     const struct training_options *o = run->options;
     struct trainer *t = &engine->trainer;
@@ -129,30 +153,31 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     float *gradient = model->gradient;
     int reduce = 0;
     for (int i = 0; i < o->n; i++) {
-        error[i] = NAN;
+        error[i] = (struct gradient_errors){NAN, NAN};
         reduce |= o->implementation[i].strategy->reduces;
     }
     if (!reduce)
         return;
     reducer_create(&none, &strategy_none, model, engine->comm, NULL, 0);
     block_start(run, engine, 0, o->block_start);
-    t->gradient_only = 1;
     /* Reductions overwrite this rank's own gradient, so it is kept in place of the starting weights, which are the
      * weights in these steps. */
     model->gradient = t->start;
     watchdog_doing(job->watchdog, "a step without reduction");
-    reduce_gradient(run, engine, &none);
+    reduce_gradient(run, engine, &none, 0);
     model->gradient = gradient;
     for (int i = 0; i < o->n; i++) {
         const struct strategy *strategy = o->implementation[i].strategy;
         if (!strategy->reduces || strategy->averages)
             continue;
         watchdog_doing(job->watchdog, "the gradient error of %s", o->implementation[i].label);
-        reduce_gradient(run, engine, &engine->reducer[i]);
-        error[i] = gradient_error(&engine->reducer[i], job, t->start);
+        reduce_gradient(run, engine, &engine->reducer[i], 0);
+        error[i].first = gradient_error(&engine->reducer[i], job, t->start);
     }
-    t->gradient_only = 0;
     t->device->copy(t->start, model->weight, model->arena);
+    for (int i = 0; i < o->n; i++)
+        if (isfinite(error[i].first) && o->implementation[i].strategy->approximates)
+            error[i].last = error_of_last_step(run, job, engine, &none, i);
     reducer_destroy(&none);
 }
 

@@ -49,10 +49,14 @@ double block_step_seconds(struct run *run, const struct job *job, struct engine 
 double block_try_steps(struct run *run, const struct job *job, struct engine *engine, int implementation,
                        double *first);
 
-/* Sets error[implementations] to the gradient_error of each implementation, in one step from the starting weights and
- * data of a block; NAN for implementations that do not reduce gradients. Trains steps that update nothing, so call it
- * before the first block. All ranks call it, and get the same errors. */
-void block_gradient_errors(struct run *run, const struct job *job, struct engine *engine, double *error);
+/* Sets error[implementations] to the gradient_error of each implementation in the first step of a block, and of those
+ * that approximate gradients also in the last; NAN: it does not reduce gradients, or not measured. Call it before the
+ * first block. All ranks call it, and get the same errors. */
+struct gradient_errors {
+    double first, last;
+};
+void block_gradient_errors(struct run *run, const struct job *job, struct engine *engine,
+                           struct gradient_errors *error);
 
 /* Returns the most bytes in use on this rank so far (open_device_memory). */
 size_t block_peak_memory(const struct block_counts *counts, const struct open_device *opened);

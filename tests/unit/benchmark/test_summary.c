@@ -268,8 +268,8 @@ TEST(a_missing_interval_is_reported)
 
 TEST(gradient_errors_are_shown_where_they_were_measured)
 {
-    ranking.row[1].gradient_error = 2.7123e-8;
-    ranking.row[2].gradient_error = 0;
+    ranking.row[1].error.first = 2.7123e-8;
+    ranking.row[2].error.first = 0;
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);
     char *text = printed();
