@@ -15,10 +15,12 @@
 #   same link    of the same run; with --apart, of the run before
 #   other link   of the run on another link
 #   more ranks   of the run on the first number of ranks, with the sweeps there
+# and once more with --calibrate and the run whose steps are predicted, of which only `none` is then known.
 # Prints a table of errors, beside those of attainable steps (perfect overlap) and of sums (no overlap), of the coverage of the 90 %
-# intervals, and of the regret: how much longer the step predicted to be the shortest takes than the step measured as the shortest.
-# Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), the coverage of all is not from 80 to 97 %, or
-# the mean regret is above 2 %.
+# intervals, with how many pairs of runs it comes from and the least of a pair, since all errors of a pair have a part in common, and of
+# the regret: how much longer the step predicted to be the shortest takes than the step measured as the shortest.
+# Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), or with --calibrate not below that of attainable
+# steps, the coverage of all is not from 80 to 97 %, or the mean regret is above 2 %.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -70,10 +72,10 @@ measure_link() {
     mkdir -p "$place"
     [[ $1 != */* ]] || delay=(--delay "${1#*/}")
     lab_up "$2" --rate "${1%/*}" "${delay[@]}"
-    for kind in all_reduce reduce_scatter all_gather; do measure $kind allreduce --collective $kind -b 512 -e 8M -f 2; done
+    for kind in all_reduce reduce_scatter all_gather; do measure $kind allreduce --collective $kind --blocking yield -b 512 -e 8M -f 2; done
     if [ -n "$apart" ]; then
         measure learn "${small[@]}" --rounds "$rounds" --attainable --implementations "none,$learn" "${after_dashes[@]}"
-        measure run "${small[@]}" --rounds "$rounds" --implementations $strategies --bucket-size-mb "$sizes" "${after_dashes[@]}"
+        measure run "${small[@]}" --rounds "$rounds" --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
     else
         measure run "${small[@]}" --rounds "$rounds" --attainable --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
     fi
@@ -81,16 +83,18 @@ measure_link() {
 
 # predict KIND FROM LINK TARGET RANKS: predicts the steps of the run in TARGET, and appends rows to predictions.csv.
 predict() {
-    local from=$2/run link=$3
+    local from=$2/run link=$3 calibrate
     [ -z "$apart" ] || from=$2/learn
-    build/ddpbench predict "$from" --learn-from "none,$learn" --link "$link/all_reduce,$link/reduce_scatter,$link/all_gather" --ranks "$5" \
-        --implementations $strategies --bucket-size-mb "$sizes" --csv - | awk -F, -v OFS=, -v kind="$1" -v from="${2#"$output/"}" \
-        -v to="${4#"$output/"}" -v learn="$learn" '
+    for calibrate in '' "$4/run"; do
+        build/ddpbench predict "$from" --learn-from "none,$learn" --link "$link/all_reduce,$link/reduce_scatter,$link/all_gather" --ranks "$5" \
+            --implementations $strategies --bucket-size-mb "$sizes" ${calibrate:+--calibrate "$calibrate"} --csv - | awk -F, -v OFS=, \
+            -v kind="$1${calibrate:+ calibrated}" -v from="${2#"$output/"}" -v to="${4#"$output/"}" -v learn="$learn" '
             FNR == NR { if ($3 == "step") measured[$2] = $6; next }
             FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-            $1 in measured && !(kind == "same link" && $1 == learn) {
+            $1 in measured && !(kind ~ /^same link/ && $1 == learn) {
                 print kind, from, to, $1, $2, measured[$1], $column["step"], $column["interval_low"], $column["interval_high"], $column["attainable"], $column["sum"]
             }' "$4/run/summary.csv" - >>"$output/predictions.csv"
+    done
 }
 
 # print_table: prints a row for each kind of prediction, from predictions.csv; fails if some row is not as it should be.
@@ -106,7 +110,8 @@ print_table() {
             of_step[kind] += error("predicted")
             attainable[kind] += error("attainable")
             sum[kind] += error("sum")
-            covered[kind] += measured >= $column["low"] && measured <= $column["high"]
+            pair_n[target]++
+            pair_covered[target] += measured >= $column["low"] && measured <= $column["high"]
             if (!(target in best) || measured < best[target]) best[target] = measured
             if (!(target in least) || $column["predicted"] < least[target]) { least[target] = $column["predicted"]; chosen[target] = measured }
         }
@@ -114,21 +119,27 @@ print_table() {
             limit["same link"] = 4; limit["other link"] = 6; limit["more ranks"] = 8
             for (target in best) {
                 split(target, part, SUBSEP)
-                regret[part[1]] += chosen[target] / best[target] - 1
-                targets[part[1]]++
+                kind = part[1]
+                regret[kind] += chosen[target] / best[target] - 1
+                share = 100 * pair_covered[target] / pair_n[target]
+                covered[kind] += pair_covered[target]
+                if (!targets[kind]++ || share < fewest[kind]) fewest[kind] = share
             }
             for (kind in n) { all += n[kind]; hits += covered[kind] }
-            print "predictions        n   error  attainable     sum  covered  regret\n" \
-                  "                           %           %       %        %       %"
-            split("same link,other link,more ranks", order, ",")
+            print "predictions                 n   error  attainable     sum  covered  pairs  least  regret\n" \
+                  "                                    %           %       %        %             %       %"
+            split("same link,other link,more ranks,same link calibrated,other link calibrated,more ranks calibrated", order, ",")
             for (i = 1; i in order; i++) {
                 kind = order[i]
                 if (!n[kind]) continue
                 e = 100 * of_step[kind] / n[kind]; c = 100 * covered[kind] / n[kind]; r = 100 * regret[kind] / targets[kind]
-                printf "%-12s %7d %7.2f %11.2f %7.2f %8.1f %7.2f\n", kind, n[kind], e, 100 * attainable[kind] / n[kind], 100 * sum[kind] / n[kind], c, r
-                if (e > limit[kind] || r > 2) bad = 1
+                printf "%-21s %7d %7.2f %11.2f %7.2f %8.1f %6d %6.1f %7.2f\n", kind, n[kind], e, 100 * attainable[kind] / n[kind],
+                    100 * sum[kind] / n[kind], c, targets[kind], fewest[kind], r
+                plain = kind
+                is_calibrated = sub(/ calibrated$/, "", plain)
+                if (e > limit[plain] || r > 2 || (is_calibrated && of_step[kind] >= attainable[kind])) bad = 1
             }
-            printf "all %16d %36.1f\n", all, 100 * hits / all
+            printf "all %25d %36.1f\n", all, 100 * hits / all
             if (hits < 0.8 * all || hits > 0.97 * all) bad = 1
             exit bad
         }' "$output/predictions.csv"

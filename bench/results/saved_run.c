@@ -84,7 +84,7 @@ static const struct json_rule of_run[] = {
     {JSON_LIST, 1000, "implementations"}, {JSON_LIST, 0, "argv implementations.*.collectives"}, {JSON_REAL, 0, "derived.cores_per_rank"},
     {JSON_OBJECT, 0, "derived.gpu hosts.* ranks.* tensors.* implementations.* implementations.*.collectives.*"},
     {JSON_COUNT, 0, "arena derived.world_size derived.host_count derived.threads derived.parameters derived.tokens_per_step hosts.*.pus ranks.*.machine tensors.*.count tensors.*.offset tensors.*.joined implementations.*.bucket_bytes implementations.*.collectives.*.tensors configuration.num-layers configuration.d-model configuration.num-heads configuration.d-ff configuration.vocab-size configuration.context-length configuration.rounds"},
-    {JSON_TEXT, 0, "mode time program version label argv.* environment.* configuration.bucket-size-mb derived.comm derived.device derived.dtype derived.gpu.name hosts.*.cpu ranks.*.host implementations.*.name implementations.*.strategy implementations.*.bucket_size implementations.*.bucket_rule implementations.*.twin_of implementations.*.wire_dtype"},
+    {JSON_TEXT, 0, "mode time program version label argv.* environment.* configuration.bucket-size-mb configuration.shard derived.comm derived.nccl derived.device derived.dtype derived.gpu.name hosts.*.cpu ranks.*.host implementations.*.name implementations.*.strategy implementations.*.bucket_size implementations.*.bucket_rule implementations.*.twin_of implementations.*.wire_dtype"},
     {JSON_FLAG, 0, "implementations.*.approximates implementations.*.update_in_backward"},
 };
 static const struct json_rule of_summary[] = {

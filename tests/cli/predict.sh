@@ -75,8 +75,16 @@ succeeds "the JSON file is valid" valid p.json
 succeeds "the page has a picture" grep -q '<svg' p.html
 is "the export has a file for each rank of each prediction" "$(echo chakra/ddp_bucketed_8.*)" \
     "$(echo chakra/ddp_bucketed_8.{2_ranks.{0,1},4_ranks.{0..3}}.et)"
+try "$program" predict known --link-model latency=1ms,bandwidth=5MB/s --ranks 2,3,4 --implementations ddp_bucketed,ddp_sharded,ddp --bucket-size-mb 3 --csv all.csv --json all.json --export-chakra all
+succeeds "the JSON file has the figures of the table" grep -qE \
+    '"subject":"ddp_bucketed:3","ranks":4,"buckets":2,"mark":"","basis":"extrapolated","limit":"bandwidth","link":"latency=1ms,bandwidth=5MB/s","name":"step","unit":"s","value":5[.]15[78]' all.json
+is "a number of ranks that MPICH folds is marked" "$(cut -d, -f2,16 all.csv | sed 1d | sort -u | paste -sd ' ')" "2,extrapolated 3,folded 4,extrapolated"
+# 3 ranks: 3 x 4 MB over 5 MB/s and 4 stages of 1 ms are 2.404 s, twice, from 2 s on; then 0.75 s.
+is "between 3 ranks an all-reduce sends 3 bytes a byte" "$(awk -F, '$1 == "ddp_bucketed:3" && $2 == 3 { printf "%.4f", $4 }' all.csv)" 7.5580
 if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
-    succeeds "Protocol Buffers decode the export, which follows the rules" /usr/bin/python3 "$root/tests/consumers/check_chakra.py" --self-test chakra
+    succeeds "Protocol Buffers decode the export, which follows the rules" \
+        /usr/bin/python3 "$root/tests/consumers/check_chakra.py" --self-test --predictions p.csv chakra
+    succeeds "each export lasts as long as predicted, sharded ones too" /usr/bin/python3 "$root/tests/consumers/check_chakra.py" --predictions all.csv all
 else
     echo "skip - Protocol Buffers decode the export: protoc or python3-protobuf is not installed"
 fi
@@ -192,5 +200,46 @@ sed -i 's/"world_size": 2/"world_size": 100000/' huge/run.json
 sed -i 's/"done": 6, "planned": 6/"done": 100000, "planned": 100000/' huge/summary.json
 sed -i 's/"timed_steps_per_block": 1/"timed_steps_per_block": 100000/' huge/summary.json
 refuses 1 "a run of more times than memory holds" 'huge: has 3e[+]10 times' huge --link-model latency=1us,bandwidth=1GB/s
+
+# ---- other strategies in the run ----
+
+write_run one_host
+sed -i 's/"host_count": 2/"host_count": 1/; s/ddp_bucketed/ddp_hierarchical/g' one_host/*.json*
+try "$program" predict one_host --link-model latency=0us,bandwidth=5MB/s --implementations ddp_bucketed --bucket-size-mb 3
+is "a run with ddp_hierarchical on one host is replayed" "$(row ddp_hierarchical:3) $(row ddp_bucketed:3 | cut -d' ' -f4)" "ddp_hierarchical:3 4150.00 4150.00 0.00 4550.00"
+write_run zero2
+sed -i 's/"configuration": {}/"configuration": {"shard": "gradients"}/; s/ddp_bucketed/ddp_sharded/g' zero2/*.json*
+refuses 1 "a run of ZeRO-2" 'zero2: ddp_sharded:3 ran with --shard gradients, ' zero2 --link-model latency=1us,bandwidth=1GB/s
+
+# ---- a later run ----
+
+# later STRATEGY STEP LOW HIGH: writes a later run with a step of this strategy.
+later() {
+    write_run later
+    sed -i "s/\"name\": \"none\", \"strategy\": \"none\"/\"name\": \"$1\", \"strategy\": \"$1\"/" later/run.json
+    sed -i "s/\"figures\": \[\]/\"figures\": [{\"subject\": \"$1\", \"name\": \"step\", \"unit\": \"s\", \"value\": $2, \"low\": $3, \"high\": $4, \"n\": 6, \"better\": \"lower\"}]/" later/summary.json
+}
+# shellcheck disable=SC2054 # the comma belongs to the option
+calibrated=(known --link-model latency=0us,bandwidth=5MB/s --bucket-size-mb 3 --calibrate later)
+later none 4.125 4.084 4.166
+try "$program" predict "${calibrated[@]}"
+# All of `none` takes 1.1 times as long; the second all-reduce still takes 0.8 s after backward. ln(4.166 / 4.084) / (2 x 2.571) = 0.39 %.
+succeeds "a later step of none gives the machine's speed" \
+    grep -qF 'Calibrated: a later step of none took 4125.00 ms, so all times of computation are 1.100 times those of the run.' <(unwrapped printed)
+succeeds "the steps have that speed, and its interval" \
+    grep -qE '^ddp_bucketed:3 2 2 4925[.]00 [*] \[489[0-9][.][0-9]+, 495[0-9][.][0-9]+\] 4125[.]00 ' <(tr -s ' ' <printed)
+later ddp_flat 4.725 4.70 4.75
+try "$program" predict "${calibrated[@]}"
+# Its all-reduce of 8 MB takes 1.6 s, so that computation takes 3.125 s of 3.75 s.
+succeeds "without none, a later step of ddp_flat does" grep -qE '^ddp_bucketed:3 2 2 3925[.]00 ' <(tr -s ' ' <printed)
+later ddp_flat 1.5 1.49 1.51
+refuses 1 "a step that is shorter than its all-reduce" '--calibrate: a step of ddp_flat takes 1.5e[+]03 ms, less than its all-reduce on this link, 1.6e[+]03 ms' \
+    "${calibrated[@]}"
+later ddp 4.725 4.70 4.75
+refuses 1 "a later run without either" '--calibrate later: has neither .none. nor ddp_flat in fp32 with 6 rounds or more' "${calibrated[@]}"
+later none 4.125 4.084 4.166
+sed -i 's/"arena": 2000000/"arena": 4000000/' later/run.json
+refuses 1 "a later run of another model" '--calibrate later: must have the model and the batch per rank of the run' "${calibrated[@]}"
+refuses 1 "a later run that is none" 'cannot read none: No such file or directory' known --link-model latency=0us,bandwidth=5MB/s --calibrate none
 check_sentences
 exit $failed

@@ -2,10 +2,12 @@
 """check_chakra.py - checks the Chakra execution traces PREFIX.RANK.et of a directory by the rules that simulators rely on.
 
 Decodes them with the code that protoc makes of SCHEMA, so it needs protoc and Python's protobuf. With --self-test it also
-breaks copies of the files, each in one way, and checks that every mistake is found.
+breaks copies of the files, each in one way, and checks that every mistake is found. With --predictions it also replays the
+files as a simulator does, by their dependencies and durations alone, and compares them with the predicted steps.
 """
 import argparse
 import copy
+import csv
 import glob
 import os
 import re
@@ -146,6 +148,19 @@ def collectives_of(nodes):
     return [(COLLECTIVES[value_of(n, "comm_type")], value_of(n, "comm_size")) for n in found]
 
 
+def seconds_of(nodes):
+    """Returns how long the nodes last if each begins when all that it depends on have ended."""
+    end = {}
+    for node in nodes:
+        end[node.id] = max([end[id] for id in (*node.ctrl_deps, *node.data_deps)], default=0) + value_of(node, "duration_ns")
+    return max(end.values()) / 1e9
+
+
+def check_step(nodes, step):
+    replayed = seconds_of(nodes)
+    require(abs(replayed / step - 1) <= 1e-3, f"replayed by its dependencies it takes {replayed:.6g} s, but its prediction is {step:.6g} s")
+
+
 # ---- the files of all ranks ----
 
 def check(ranks):
@@ -179,6 +194,12 @@ def load(directory):
     return {prefix: [ranks[r] for r in range(len(ranks))] for prefix, ranks in sorted(found.items())}
 
 
+def steps_of(path):
+    """Returns the predicted seconds of each prefix, from what `ddpbench predict --csv` wrote."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return {f"{row['implementation'].replace(':', '_')}.{row['ranks']}_ranks": float(row["step"]) for row in csv.DictReader(file)}
+
+
 # ---- self-test ----
 
 def attribute_of(node, name):
@@ -196,7 +217,7 @@ MISTAKES = {
     "every node depends on another": lambda f, c, l: f.ctrl_deps.append(l.id),
     "depend on each other in a cycle": lambda f, c, l: c.ctrl_deps.append(l.id),
     "but rank 0": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int64_val", 1),
-    "but rank 0 [(": lambda f, c, l: setattr(attribute_of(c, "comm_type"), "int64_val", 2),
+    "but rank 0 [(": lambda f, c, l: setattr(attribute_of(c, "comm_type"), "int64_val", 0 if value_of(c, "comm_type") else 2),
     "has comm_type": lambda f, c, l: setattr(attribute_of(c, "comm_type"), "int64_val", 3),
     "has comm_size": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int64_val", 0),
     "has the attributes": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int32_val", 5),
@@ -239,19 +260,25 @@ def self_test(schema, files):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--self-test", action="store_true", help="also break copies of the files that have 2 collectives or more")
+    parser.add_argument("--predictions", metavar="FILE", help="what `ddpbench predict --csv` wrote: compare with its steps")
     parser.add_argument("directory", help="the directory of the files")
     arguments = parser.parse_args()
     failed = False
     try:
         schema = import_schema()
         found = load(arguments.directory)
-    except (Wrong, OSError, subprocess.CalledProcessError) as wrong:
+        steps = steps_of(arguments.predictions) if arguments.predictions else {}
+        require(not steps or steps.keys() == found.keys(), f"predicted are {sorted(steps)}, and exported {sorted(found)}")
+    except (Wrong, OSError, KeyError, ValueError, subprocess.CalledProcessError) as wrong:
         print(f"not ok - Chakra: {wrong}")
         return 1
     for prefix, files in found.items():
         try:
-            n = check([read(schema, data) for data in files])
-            print(f"ok - Chakra, {prefix}: {len(files)} ranks, {n} collectives of each")
+            ranks = [read(schema, data) for data in files]
+            n = check(ranks)
+            for nodes in ranks if steps else []:
+                check_step(nodes, steps[prefix])
+            print(f"ok - Chakra, {prefix}: {len(files)} ranks, {n} collectives of each" + (", and the predicted step" if steps else ""))
             if arguments.self_test and n > 1 and len(files) > 1:
                 print(f"ok - Chakra, {prefix}: {self_test(schema, files)} mistakes are found")
         except Wrong as wrong:

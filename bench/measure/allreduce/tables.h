@@ -2,9 +2,9 @@
 #ifndef BENCH_MEASURE_ALLREDUCE_TABLES_H
 #define BENCH_MEASURE_ALLREDUCE_TABLES_H
 
-#include "allreduce/link_model.h"
 #include "allreduce/timing.h"
 #include "base/figures.h"
+#include "base/link_model.h"
 #include "base/table.h"
 
 /* A table that is printed as it grows, with the columns for table_add_row. The caller deletes `json`. */

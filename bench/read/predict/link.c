@@ -2,6 +2,7 @@
 #include "predict/link.h"
 
 #include "base/json.h"
+#include "base/link_model.h"
 #include "base/nominal.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -11,32 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const link_basis_name[LINK_BASES] = {"measured", "interpolated", "extrapolated"};
+const char *const link_basis_name[LINK_BASES] = {"measured", "interpolated", "extrapolated", "folded"};
 
 /* ---- the model ---- */
-
-/* An algorithm of all-reduces: messages in succession, and bytes that a rank sends for a byte of its bucket. */
-struct algorithm {
-    double stages, volume;
-};
-
-/* Sets the two algorithms of which the library chooses the faster one; both are the same if it looks at sizes only. */
-static void all_reduce_algorithms(struct algorithm a[2], size_t ranks, double bytes, int uses_nccl)
-{
-    const double p = (double)ranks, depth = ceil(log2(p)), least_volume = 2 * (p - 1) / p, most_doubled = 2048;
-    const struct algorithm ring = {2 * (p - 1), least_volume}, tree = {2 * depth, 2};
-    const struct algorithm doubling = {depth, depth}, scatter_and_gather = {2 * depth, least_volume};
-    a[0] = uses_nccl ? ring : bytes <= most_doubled ? doubling : scatter_and_gather;
-    a[1] = uses_nccl ? tree : a[0];
-}
 
 static double model_seconds(const struct link *link, enum comm_kind kind, size_t ranks, double bytes)
 {
     struct algorithm a[2];
     double latency = link->latency * link->latency_scale, bandwidth = link->bandwidth * link->bandwidth_scale;
-    all_reduce_algorithms(a, ranks, bytes, link->uses_nccl);
-    return (kind == COMM_ALL_REDUCE ? 1 : 0.5) * fmin(a[0].stages * latency + a[0].volume * bytes / bandwidth,
-                                                      a[1].stages * latency + a[1].volume * bytes / bandwidth);
+    algorithms_find(a, link->library, kind, ranks, bytes, link->alone_on_host);
+    return fmin(a[0].stages * latency + a[0].volume * bytes / bandwidth,
+                a[1].stages * latency + a[1].volume * bytes / bandwidth);
 }
 
 /* ---- times ---- */
@@ -89,6 +75,8 @@ double link_seconds(const struct link *link, enum comm_kind kind, size_t ranks, 
     }
     if (!own || own->ranks != ranks || link->latency_scale != 1 || link->bandwidth_scale != 1)
         of_time = LINK_EXTRAPOLATED;
+    if ((!own || own->ranks != ranks) && kind != COMM_ALL_GATHER && algorithms_fold(link->library, ranks))
+        of_time = LINK_FOLDED;
     *basis = *basis > of_time ? *basis : of_time;
     return seconds;
 }
@@ -152,14 +140,17 @@ static int add_run(struct reader *r, const struct saved_run *run)
     const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run->run, "derived");
     const char *mode = json_string(run->run, "mode"), *comm = json_string(derived, "comm");
     size_t ranks = json_count(derived, "world_size"), sweeps = r->link->n;
-    int uses_nccl = !strcmp(comm, "nccl");
+    int uses_nccl = !strcmp(comm, "nccl"), major = 0, minor = 0;
     if (strcmp(mode, "allreduce") != 0)
         return error_report("--%s %s: is a run of %s; expected one of allreduce", r->option, r->directory, mode);
     if (ranks < 2)
         return error_report("--%s %s: is a run of %zu ranks; give 2 or more", r->option, r->directory, ranks);
-    if ((!uses_nccl && strcmp(comm, "mpi") != 0) || (sweeps && uses_nccl != r->link->uses_nccl))
+    if ((!uses_nccl && strcmp(comm, "mpi") != 0) || (sweeps && uses_nccl != (r->link->library == LIBRARY_NCCL)))
         return error_report("--%s %s: has comm '%s'; all must have mpi, or all nccl", r->option, r->directory, comm);
-    r->link->uses_nccl = uses_nccl;
+    r->link->library = uses_nccl ? LIBRARY_NCCL : LIBRARY_MPICH;
+    sscanf(json_string(derived, "nccl"), "NCCL %d.%d", &major, &minor);
+    int alone = json_count(derived, "host_count") == ranks && (major > 2 || (major == 2 && minor >= 23));
+    r->link->alone_on_host = alone && (!sweeps || r->link->alone_on_host);
     for (enum comm_kind kind = COMM_ALL_REDUCE; kind <= COMM_ALL_GATHER; kind++)
         if (add_sweep(r, &run->figures, kind, ranks))
             return -1;
@@ -169,25 +160,33 @@ static int add_run(struct reader *r, const struct saved_run *run)
     return 0;
 }
 
-/* Sets latency and bandwidth so that the model gives the times of the smallest and the largest all-reduce of the sweep
- * with the fewest ranks; its least time counts as latency alone, of the smallest size. */
-static int set_model(struct link *link, const char *option)
+/* Fits latency and bandwidth to the all-reduces between the fewest ranks (link_read). */
+static int fit_model(struct link *link, const char *option)
 {
+    struct link_regime regime[LINK_REGIMES] = {0};
     struct algorithm a[2];
     const struct link_sweep *s = nearest_sweep(link, COMM_ALL_REDUCE, 1);
     if (!s)
         return error_report("--%s: no run has times of all_reduce; also give one that has", option);
-    double bytes = s->bytes[s->n - 1], seconds = s->seconds[s->n - 1], least = seconds;
-    for (size_t i = 0; i < s->n; i++) /* a noisy time of the smallest size may be longer than others */
-        least = fmin(least, s->seconds[i]);
-    all_reduce_algorithms(a, s->ranks, s->bytes[0], link->uses_nccl);
-    link->latency = least / fmin(a[0].stages, a[1].stages);
-    all_reduce_algorithms(a, s->ranks, bytes, link->uses_nccl);
-    /* at the lower of the bandwidths that fit an algorithm, the faster algorithm takes the measured time */
+    double *bus_bytes = allocate(s->n, sizeof *bus_bytes), factor = comm_bus_factor(COMM_ALL_REDUCE, (int)s->ranks);
+    double bytes = s->bytes[s->n - 1];
+    for (size_t i = 0; i < s->n; i++)
+        bus_bytes[i] = factor * s->bytes[i];
+    int regimes = link_model_fit(regime, bus_bytes, s->seconds, s->n);
+    free(bus_bytes);
+    const struct link_regime *large = &regime[regimes > 1];
+    double seconds = large->latency + factor * bytes / large->bandwidth;
+    link->fitted_ranks = s->ranks;
+    link->fitted_latency = regime->latency;
+    link->fitted_bandwidth = large->bandwidth;
+    algorithms_find(a, link->library, COMM_ALL_REDUCE, s->ranks, s->bytes[0], 0);
+    link->latency = link->fitted_latency / fmin(a[0].stages, a[1].stages);
+    algorithms_find(a, link->library, COMM_ALL_REDUCE, s->ranks, bytes, 0);
+    /* at the lower of the bandwidths that fit an algorithm, the faster algorithm takes the fitted time */
     double seconds_per_byte = fmax((seconds - a[0].stages * link->latency) / (a[0].volume * bytes),
                                    (seconds - a[1].stages * link->latency) / (a[1].volume * bytes));
     link->bandwidth = 1 / seconds_per_byte;
-    if (!(seconds_per_byte > 0))
+    if (!regimes || !(seconds_per_byte > 0))
         return error_report("--%s: all_reduce of %.0f bytes takes hardly longer than its latency; measure larger sizes",
                             option, bytes);
     return 0;
@@ -219,7 +218,7 @@ int link_read(struct link *link, const char *option, const char *directories)
             error_report("--%s '%s': expected directories, separated by commas", option, directories);
     }
     free(copy);
-    if (failed || set_model(link, option))
+    if (failed || fit_model(link, option))
         return -1;
     link->error = hypot(r.intervals ? sqrt(r.squares / (double)r.intervals) : 0, interpolation_error(link));
     return 0;

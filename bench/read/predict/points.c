@@ -68,6 +68,8 @@ void points_replay(struct points_model *model)
         row->error = row->replayed / row->measured - 1;
         model->overlaps |= !row->plan.after_backward;
     }
+    t->row[t->rows].measured = stats_geometric(t->row[t->rows].step, t->rounds).median;
+    model->speed = 1;
     model->drift = stats_log_ratio(t->row[t->rows].step, NULL, t->rounds).error * sqrt((double)t->rounds);
     model->error = sqrt(squares / (double)(t->rounds * t->rows));
     free(step);
@@ -81,10 +83,11 @@ static double largest_normal(size_t n)
     return stats_t_quantile(((double)n - 0.375) / ((double)n + 0.25), 1e9);
 }
 
-/* Returns by how much the slowest of so many ranks is slower than the slowest of the run's. */
-static double straggling(const struct trained *t, size_t ranks)
+/* Returns the factor of computation: by how much the slowest of so many ranks is slower than the slowest of the run's,
+ * on a machine of this speed. */
+static double slowness(const struct points_model *m, size_t ranks)
 {
-    return exp(t->spread * (largest_normal(ranks) - largest_normal(t->ranks)));
+    return m->speed * exp(m->trained.spread * (largest_normal(ranks) - largest_normal(m->trained.ranks)));
 }
 
 /* Sets the times of the buckets' collectives to those of links that are `intra` and `link`, multiplied by `factor`. */
@@ -112,7 +115,7 @@ void points_plan(const struct points_model *model, const struct point *p, struct
     time_plan(model, p, &model->link, 1, plan, &basis);
     *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
     for (size_t r = 0; r < t->rounds; r++)
-        replay_add_compute(compute, &t->round[r], straggling(t, p->ranks) / (double)t->rounds, 1);
+        replay_add_compute(compute, &t->round[r], slowness(model, p->ranks) / (double)t->rounds, 1);
 }
 
 /* Returns the seconds of a step without communication, in which a rank does its share of the update. */
@@ -205,7 +208,7 @@ static double replay_point(const struct points_model *m, struct point *p, double
     }
     time_plan(m, p, &m->link, 1, &plan, &basis);
     for (size_t r = 0; r < t->rounds; r++) {
-        replay_add_compute(&compute, &t->round[r], straggling(t, p->ranks), 0);
+        replay_add_compute(&compute, &t->round[r], slowness(m, p->ranks), 0);
         replayed[r] = replay(&compute, &plan, m->overlap).step;
     }
     p->step = stats_geometric(replayed, t->rounds).median;
@@ -226,14 +229,40 @@ static double replay_point(const struct points_model *m, struct point *p, double
 static void resample_point(const struct points_model *model, const double *replayed, double by_link, uint64_t stream,
                            double *sample)
 {
+    const struct trained_row *none = &model->trained.row[model->trained.rows];
     size_t rounds = model->trained.rounds;
+    int calibrated = model->calibration.strategy != NULL;
+    double of_machine = calibrated ? model->calibration.error : model->drift;
     for (size_t i = 0; i < RESAMPLES; i++) {
         double sum = 0;
-        for (size_t r = 0; r < rounds; r++)
-            sum += replayed[(size_t)(uniform(STREAM_ROUNDS, i * rounds + r) * (double)rounds)];
-        sample[i] = sum / (double)rounds + by_link * normal(STREAM_LINK, i) + model->drift * normal(STREAM_DRIFT, i) +
+        for (size_t r = 0; r < rounds; r++) {
+            size_t drawn = (size_t)(uniform(STREAM_ROUNDS, i * rounds + r) * (double)rounds);
+            sum += replayed[drawn] - calibrated * log(none->step[drawn] / none->measured);
+        }
+        sample[i] = sum / (double)rounds + by_link * normal(STREAM_LINK, i) + of_machine * normal(STREAM_DRIFT, i) +
                     model->error * normal(STREAM_REPLAY + stream, i);
     }
+}
+
+int points_calibrate(struct points_model *m)
+{
+    struct calibration *c = &m->calibration;
+    const struct trained *t = &m->trained;
+    struct point p = {.strategy = c->strategy, .ranks = c->ranks};
+    double *replayed = allocate(t->rounds, sizeof *replayed), waits = 0,
+           step = t->row[t->rows].measured * slowness(m, c->ranks);
+    if (c->strategy->reduces) {
+        replay_point(m, &p, replayed);
+        step = p.step;
+        waits = p.at.exposed;
+    }
+    free(replayed);
+    if (!(c->step > waits))
+        return error_report("--calibrate: a step of %s takes %.3g ms, less than its all-reduce on this link, %.3g ms",
+                            c->strategy->name, 1e3 * c->step, 1e3 * waits);
+    m->speed = (c->step - waits) / (step - waits);
+    c->error *= c->step / (c->step - waits);
+    return 0;
 }
 
 struct point *points_shortest(struct point *point, size_t n, const struct strategy *strategy)
@@ -248,23 +277,20 @@ struct point *points_shortest(struct point *point, size_t n, const struct strate
 void points_predict(const struct points_model *model, struct point *point, size_t n)
 {
     double *replayed = allocate(model->trained.rounds, sizeof *replayed);
-    double sample[RESAMPLES], shortest[RESAMPLES];
-    size_t best[RESAMPLES] = {0};
+    double *sample = allocate(n * RESAMPLES, sizeof *sample), shortest[RESAMPLES];
     for (size_t p = 0; p < n; p++) {
-        double by_link = replay_point(model, &point[p], replayed);
-        resample_point(model, replayed, by_link, p, sample);
+        double *of = sample + p * RESAMPLES, by_link = replay_point(model, &point[p], replayed);
+        resample_point(model, replayed, by_link, p, of);
         for (size_t i = 0; i < RESAMPLES; i++)
-            if (!p || sample[i] < shortest[i]) {
-                shortest[i] = sample[i];
-                best[i] = p;
-            }
-        point[p].low = exp(stats_quantile(sample, RESAMPLES, 0.05));
-        point[p].high = exp(stats_quantile(sample, RESAMPLES, 0.95));
-        point[p].best = 0;
+            shortest[i] = p ? fmin(shortest[i], of[i]) : of[i];
+        point[p].low = exp(stats_quantile(of, RESAMPLES, 0.05));
+        point[p].high = exp(stats_quantile(of, RESAMPLES, 0.95));
+        point[p].near = 0;
         point[p].mark = "";
     }
-    for (size_t i = 0; i < RESAMPLES; i++)
-        point[best[i]].best += 1.0 / RESAMPLES;
+    for (size_t i = 0; i < n * RESAMPLES; i++)
+        point[i / RESAMPLES].near += sample[i] <= shortest[i % RESAMPLES] + log(1.02) ? 1.0 / RESAMPLES : 0;
     points_shortest(point, n, NULL)->mark = "*";
+    free(sample);
     free(replayed);
 }

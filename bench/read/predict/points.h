@@ -2,6 +2,7 @@
 #ifndef BENCH_READ_PREDICT_POINTS_H
 #define BENCH_READ_PREDICT_POINTS_H
 
+#include "predict/calibration.h"
 #include "predict/link.h"
 #include "predict/trained.h"
 
@@ -14,6 +15,8 @@ struct points_model {
     int overlaps; /* whether an implementation overlaps, from which `overlap` is learnt; else it is perfect */
     double drift; /* standard deviation over rounds of the logarithm of a block's step of `none` */
     double error; /* root mean square of the logarithm of replayed / measured step of a block */
+    struct calibration calibration;
+    double speed; /* factor of all times of computation: 1, or as points_calibrate set it */
 };
 
 /* Sets overlap, overlaps, drift and error from the run's implementations, and how well a replay from their own
@@ -21,12 +24,18 @@ struct points_model {
  * and backward take; one progress, the least error of their steps. */
 void points_replay(struct points_model *model);
 
+/* Sets `speed` so that the model gives the step of the calibration: of `none`, step / the run's own step of `none`; of
+ * ddp_flat, (step - its predicted all-reduce) / the rest of the predicted step. Changes the calibration's error to that
+ * of the factor. Returns 0; or -1, reported, if the all-reduce takes longer than the step. Call after points_replay. */
+int points_calibrate(struct points_model *model);
+
 /* A prediction; times in seconds. */
 enum { POINT_SHARES = 5 };
 struct point {
     char label[128], size[50]; /* size: as --bucket-size-mb takes it, or "" */
     const struct strategy *strategy;
     struct bucket_caps caps;
+    const char *link; /* the link, as the user named it */
     size_t ranks, buckets;
     double step, low, high; /* with a 90 % interval */
     double compute;         /* step without communication, of the slowest of so many ranks */
@@ -37,19 +46,22 @@ struct point {
     const char *limit;      /* of bandwidth, latency and stragglers, what, twice as good, shortens the step most;
                                computation if none does by 2 % */
     const char *mark;       /* "*": the shortest step of those with equal ranks; else "" */
-    double best;            /* probability that it is */
+    double near;            /* the part of the resamples in which its step is within 2 % of the shortest one */
     double bandwidth[POINT_SHARES]; /* set by points_bandwidths */
 };
 
-/* Predicts n points with equal ranks. Of a point label, size, strategy, caps and ranks are set; the others are filled.
+/* Predicts n points with equal ranks. Of a point label, size, strategy, caps, link and ranks are set; the others are
+ * filled.
  *
  * The step is the geometric mean over the rounds of the replayed step, with collectives as on the link, and `none` as
  * in the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean
  * of the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). The
  * interval has the 5 % and 95 % quantiles of 1,000 resamples: rounds drawn with replacement, the link's error (one
  * factor on all times of collectives), the replay's error of a single block, and the drift from round to round, since a
- * later run differs from this one at least as much as its rounds do. It does not include the error of `spread` and of
- * the algorithms' models, from which predictions for other numbers of ranks are made. */
+ * later run differs from this one at least as much as its rounds do. With a calibration, the calibration's error takes
+ * the place of the drift, and a round's steps are divided by its step of `none`, since that speed is known. It does not
+ * include the error of `spread` and of the algorithms' models, from which predictions for other numbers of ranks are
+ * made. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
 /* Returns the point with the shortest step among point[n], of one strategy unless that is NULL. */

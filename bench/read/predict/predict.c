@@ -17,7 +17,7 @@ enum { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
 
 struct predict_options {
     const char *run; /* result directory of a run of the benchmark */
-    const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *learn_from, *chakra;
+    const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *learn_from, *calibrate, *chakra;
     size_t ranks_per_host;
     const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
 };
@@ -41,6 +41,8 @@ static const struct option rows[] = {
      .decides = "those of the run, or of --learn-from", .help = "names of strategies, separated by commas"},
     {.name = "learn-from", .kind = &option_text, .offset = FIELD(learn_from), .initial = "", .value_name = "LIST", .decides = "all",
      .help = "labels of implementations of the run, from which to learn how far computation and communication slow each other down"},
+    {.name = "calibrate", .common = 1, .kind = &option_path, .offset = FIELD(calibrate), .initial = "", .value_name = "DIR",
+     .help = "result directory of a later run of the benchmark, whose step of none, or else of ddp_flat, shows how fast the machine computes by then"},
     {.name = "export-chakra", .kind = &option_path, .offset = FIELD(chakra), .initial = "", .value_name = "DIR",
      .help = "directory to write a step of each prediction to, as Chakra execution traces: a file for each rank"},
     {.name = "json", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_JSON]), .initial = "",
@@ -162,6 +164,7 @@ static int choose_points(const struct predict_options *o, struct prediction *all
             for (size_t i = 0; i < (c.strategy[s]->buckets ? c.sizes : 1); i++, p++) {
                 *p = c.strategy[s]->buckets ? c.size[i] : (struct point){0};
                 p->strategy = c.strategy[s];
+                p->link = *o->link ? o->link : o->link_model;
                 p->ranks = c.ranks[g];
                 snprintf(p->label, sizeof p->label, "%s%s%s%s", p->strategy->name, *p->size ? ":" : "", p->size,
                          p->strategy->updates_early ? ":update" : "");
@@ -204,7 +207,11 @@ static int export_point(const struct predict_options *o, const struct points_mod
     for (char *colon = prefix; (colon = strchr(colon, ':'));)
         *colon = '_';
     points_plan(model, p, &plan, &compute);
-    int status = export_chakra("export-chakra", o->chakra, prefix, &compute, &plan, p->ranks, writes);
+    struct replay_event *event = allocate(5 * (size_t)plan.n + 4, sizeof *event);
+    struct exported_step step = {.event = event, .plan = &plan, .ranks = p->ranks, .scale = p->step / p->at.step};
+    step.n = replay_events(&compute, &plan, model->overlap, event);
+    int status = export_chakra("export-chakra", o->chakra, prefix, &step, writes);
+    free(event);
     free(plan.bucket);
     free(compute.ready);
     return status;
@@ -242,11 +249,14 @@ static int prediction_create(struct prediction *all, const struct predict_option
     if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
         return STATUS_USAGE;
     if (trained_read(&m->trained, o->run, o->learn_from) || (*o->link && link_read(&m->link, "link", o->link)) ||
-        (*o->link_intra && link_read(&m->intra, "link-intra", o->link_intra)))
+        (*o->link_intra && link_read(&m->intra, "link-intra", o->link_intra)) ||
+        (*o->calibrate && calibration_read(&m->calibration, o->calibrate, &m->trained)))
         return STATUS_FAILED;
     if (choose_points(o, all))
         return STATUS_USAGE;
     points_replay(m);
+    if (m->calibration.strategy && points_calibrate(m))
+        return STATUS_FAILED;
     for (size_t g = 0; g < all->groups; g++)
         points_predict(m, all->point + g * all->n, all->n);
     return STATUS_OK;
@@ -293,6 +303,7 @@ void predict_add_link_section(cJSON *document, const char *run, size_t ranks, co
                                             .link_model = "",
                                             .link_intra = "",
                                             .learn_from = "",
+                                            .calibrate = "",
                                             .implementations = "",
                                             .sizes = "auto",
                                             .ranks = numbers,

@@ -6,53 +6,88 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The time, and the collectives issued so far: of them, the first `done` are complete. */
-struct state {
-    double now;
-    struct replay_overlap overlap;
-    double *remaining; /* [n] seconds that each collective still takes without computation */
-    int n, done;
-    struct replay_step *result;
+/* A collective that was issued: the seconds that it still takes without computation, when it was issued, its event. */
+struct flight {
+    double remaining, issued;
+    int event;
 };
 
+/* The time, and the collectives issued so far: of them, the first `done` are complete. */
+struct state {
+    double now, freed; /* freed: when the last collective was complete */
+    struct replay_overlap overlap;
+    struct flight *flight; /* [n] */
+    int n, done;
+    struct replay_step *result;
+    struct replay_event *event;  /* [events] */
+    int events, records, waited; /* records: whether to append events; waited: the event for which computation waited */
+};
+
+/* Appends an event, if they are recorded. Returns its index; -1: they are not. */
+static int record(struct state *s, enum replay_part part, int bucket, double seconds, int after)
+{
+    if (!s->records)
+        return -1;
+    s->event[s->events] = (struct replay_event){part, bucket, seconds, after};
+    return s->events++;
+}
+
+/* Completes the first collective in flight. */
+static void complete(struct state *s)
+{
+    const struct flight *f = &s->flight[s->done++];
+    if (s->event && f->event >= 0)
+        s->event[f->event].seconds = s->now - fmax(f->issued, s->freed);
+    s->freed = s->now;
+}
+
 /* Computes for so many seconds, longer while a collective is in flight. */
-static void compute_for(struct state *s, double seconds)
+static void compute_for(struct state *s, enum replay_part part, int bucket, double seconds)
 {
     const struct replay_overlap *o = &s->overlap;
+    double start = s->now;
     while (seconds > 0 && s->done < s->n) {
-        double both = s->remaining[s->done] / o->progress, longer = seconds * (1 + o->slowdown);
+        double *remaining = &s->flight[s->done].remaining;
+        double both = *remaining / o->progress, longer = seconds * (1 + o->slowdown);
         int ends = both <= longer;
         both = fmin(both, longer);
         s->now += both;
         s->result->hidden += both;
         s->result->slowed += both * o->slowdown / (1 + o->slowdown);
-        s->remaining[s->done] -= both * o->progress;
-        s->done += ends;
+        *remaining -= both * o->progress;
         seconds = ends ? seconds - both / (1 + o->slowdown) : 0;
+        if (ends)
+            complete(s);
     }
     s->now += fmax(0, seconds);
+    record(s, part, bucket, s->now - start, s->waited);
+    s->waited = -1;
 }
 
 /* Waits until the first n collectives are complete. Returns the seconds that computation stands still. */
 static double wait_for(struct state *s, int n)
 {
     double start = s->now;
-    for (; s->done < n; s->done++)
-        s->now += s->remaining[s->done];
+    while (s->done < n) {
+        s->now += s->flight[s->done].remaining;
+        complete(s);
+    }
+    s->waited = n ? s->flight[n - 1].event : -1;
     return s->now - start;
 }
 
 /* Issues a collective of so many seconds. Returns the number of those issued, for wait_for. */
-static int issue(struct state *s, double seconds)
+static int issue(struct state *s, enum replay_part part, int bucket, double seconds)
 {
-    s->remaining[s->n] = seconds;
+    s->flight[s->n] = (struct flight){seconds, s->now, record(s, part, bucket, 0, -1)};
     s->result->communication += seconds;
     return ++s->n;
 }
 
-static int issue_reduction(struct state *s, const struct replay_bucket *b, int is_first)
+static int issue_reduction(struct state *s, const struct replay_plan *plan, int b)
 {
-    return issue(s, is_first ? b->reduce + b->within : fmax(b->reduce, b->within));
+    const struct replay_bucket *bucket = &plan->bucket[b];
+    return issue(s, REPLAY_REDUCE, b, b ? fmax(bucket->reduce, bucket->within) : bucket->reduce + bucket->within);
 }
 
 void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add)
@@ -80,11 +115,11 @@ static void replay_forward(struct state *s, const struct replay_compute *c, cons
     double done = 0;
     for (int b = plan->n - 1; b >= 0 && plan->shards; b--) {
         double needed = fmax(done, replay_needed(c, plan->bucket[b].last_tensor));
-        compute_for(s, needed - done);
+        compute_for(s, REPLAY_FORWARD, b + 1 < plan->n ? b + 1 : -1, needed - done);
         s->result->gather_wait += wait_for(s, gathered[b]);
         done = needed;
     }
-    compute_for(s, c->forward_end - done);
+    compute_for(s, REPLAY_FORWARD, plan->shards && plan->n ? 0 : -1, c->forward_end - done);
 }
 
 /* Backward: starts the reduction of each bucket when its last gradient is final. With early updates, also updates the
@@ -95,17 +130,19 @@ static void replay_backward(struct state *s, const struct replay_compute *c, con
     double done = c->forward_end;
     for (int b = 0; b < plan->n; b++) {
         double ready = fmax(done, c->ready[plan->bucket[b].last_tensor]);
-        compute_for(s, ready - done);
+        compute_for(s, REPLAY_BACKWARD, b, ready - done);
         done = ready;
         if (plan->after_backward)
             continue;
-        reduced[b] = issue_reduction(s, &plan->bucket[b], !b);
-        for (; plan->updates_early && *updated < b && reduced[*updated] <= s->done; ++*updated)
-            compute_for(s, c->update * plan->bucket[*updated].share);
+        reduced[b] = issue_reduction(s, plan, b);
+        for (; plan->updates_early && *updated < b && reduced[*updated] <= s->done; ++*updated) {
+            wait_for(s, reduced[*updated]);
+            compute_for(s, REPLAY_UPDATE, *updated, c->update * plan->bucket[*updated].share);
+        }
     }
-    compute_for(s, c->backward_end - done);
+    compute_for(s, REPLAY_BACKWARD, -1, c->backward_end - done);
     for (int b = 0; b < plan->n && plan->after_backward; b++)
-        reduced[b] = issue_reduction(s, &plan->bucket[b], !b);
+        reduced[b] = issue_reduction(s, plan, b);
 }
 
 /* The optimizer: waits for the sums, updates, and starts to gather what this rank does not update. */
@@ -115,23 +152,30 @@ static void replay_update(struct state *s, const struct replay_compute *c, const
     for (int b = updated; b < plan->n; b++) {
         s->result->exposed += wait_for(s, reduced[b]);
         if (plan->updates_early)
-            compute_for(s, c->update * plan->bucket[b].share);
+            compute_for(s, REPLAY_UPDATE, b, c->update * plan->bucket[b].share);
     }
+    if (plan->shards)
+        s->records = s->event && !s->events; /* from the first update to the next one */
     if (!plan->shards && !plan->updates_early)
-        compute_for(s, c->update * plan->update_share);
+        compute_for(s, REPLAY_UPDATE, -1, c->update * plan->update_share);
     for (int b = plan->n - 1; b >= 0 && plan->shards; b--) {
-        compute_for(s, c->update * plan->update_share * plan->bucket[b].share);
-        gathered[b] = issue(s, plan->bucket[b].gather);
+        compute_for(s, REPLAY_UPDATE, b, c->update * plan->update_share * plan->bucket[b].share);
+        gathered[b] = issue(s, REPLAY_GATHER, b, plan->bucket[b].gather);
     }
 }
 
-struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
-                          struct replay_overlap overlap)
+/* Replays a step; records its events unless `event` is NULL, and sets *events to their number. */
+static struct replay_step replay_steps(const struct replay_compute *compute, const struct replay_plan *plan,
+                                       struct replay_overlap overlap, struct replay_event *event, int *events)
 {
     enum { STEADY = 2 }; /* gathers last into the next step: the second step is like all later ones */
     size_t n = (size_t)plan->n;
     struct replay_step step = {0};
-    struct state s = {.overlap = overlap, .remaining = allocate(2 * STEADY * n + 1, sizeof *s.remaining)};
+    struct state s = {.overlap = overlap,
+                      .flight = allocate(2 * STEADY * n + 1, sizeof *s.flight),
+                      .event = event,
+                      .records = event && !plan->shards,
+                      .waited = -1};
     int *reduced = allocate(2 * n + 1, sizeof *reduced), *gathered = reduced + n;
     for (int steps = plan->shards ? STEADY : 1; steps; steps--) {
         double start = s.now;
@@ -141,10 +185,26 @@ struct replay_step replay(const struct replay_compute *compute, const struct rep
         replay_forward(&s, compute, plan, gathered);
         replay_backward(&s, compute, plan, reduced, &updated);
         replay_update(&s, compute, plan, reduced, updated, gathered);
-        compute_for(&s, compute->rest);
+        compute_for(&s, REPLAY_REST, -1, compute->rest);
         step.step = s.now - start;
     }
-    free(s.remaining);
+    *events = s.events;
+    free(s.flight);
     free(reduced);
     return step;
+}
+
+struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
+                          struct replay_overlap overlap)
+{
+    int unused;
+    return replay_steps(compute, plan, overlap, NULL, &unused);
+}
+
+int replay_events(const struct replay_compute *compute, const struct replay_plan *plan, struct replay_overlap overlap,
+                  struct replay_event *event)
+{
+    int events;
+    replay_steps(compute, plan, overlap, event, &events);
+    return events;
 }

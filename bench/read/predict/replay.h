@@ -51,6 +51,22 @@ struct replay_step {
 struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap);
 
+/* A piece of computation, or a collective, of a bucket (-1: of none). */
+enum replay_part { REPLAY_FORWARD, REPLAY_BACKWARD, REPLAY_UPDATE, REPLAY_REST, REPLAY_REDUCE, REPLAY_GATHER };
+struct replay_event {
+    enum replay_part part;
+    int bucket;
+    double seconds; /* how long it took, slowed down by what went on beside it, without waiting */
+    int after;      /* of computation: the event of the collective for which it waited; -1: none */
+};
+
+/* Replays a step and fills event[5 n + 4], n being the plan's buckets, in the order in which the events were issued;
+ * returns their number. Computation is one stream, collectives are another; a collective needs all computation before
+ * it in the list. With gathered weights the list begins with the update of the step before, when no collective is in
+ * flight, and ends with the last reduction. In either case it lasts as long as a step. */
+int replay_events(const struct replay_compute *compute, const struct replay_plan *plan, struct replay_overlap overlap,
+                  struct replay_event *event);
+
 /* Sets *to, whose `ready` has room, to *from with all times multiplied by `scale`; or, if add is 1, adds that. */
 void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add);
 

@@ -74,9 +74,10 @@ static const struct column point_columns[] = {
     {"efficiency", NULL, COLUMN_REAL, POINT(efficiency), "1", 0, 8, 3},
     {"attainable", NULL, COLUMN_REAL, POINT(attainable), "s", 0, 0, 0},
     {"sum", NULL, COLUMN_REAL, POINT(sum), "s", 0, 0, 0},
-    {"best", "best\n%", COLUMN_REAL, POINT(best), "1", 100, 5, 0},
+    {"within_2_percent", "within\n2 %", COLUMN_REAL, POINT(near), "1", 100, 6, 0},
     {"basis", "times of\nthe link", COLUMN_NAME, POINT(basis), NULL, 0, -12, 0},
     {"limit", "limit", COLUMN_NAME, POINT(limit), NULL, 0, -11, 0},
+    {"link", NULL, COLUMN_NAME, POINT(link), NULL, 0, 0, 0},
 };
 
 /* Copies to row[groups * n] all points, or the best of each strategy and number of ranks. Returns their number. */
@@ -103,7 +104,7 @@ static void draw_scaling(cJSON *document, const struct point *row, size_t groups
         series[s] = (struct chart_series){row[s].strategy->name, next, groups, (int)s, 0, 0};
         for (const struct point *p = row + s; p < row + groups * n; p += n)
             *next++ = (struct chart_point){(double)p->ranks, 1e3 * p->step, 1e3 * p->low, 1e3 * p->high,
-                                           *p->mark && p->best >= 0.95 ? CHART_BEST : CHART_PLAIN};
+                                           *p->mark && p->near >= 0.95 ? CHART_BEST : CHART_PLAIN};
     }
     char *svg =
         chart_xy(title, "Best bucket size of each strategy, with 90 % intervals; each rank computes as in the run",
@@ -121,12 +122,22 @@ void prediction_add_steps(const struct prediction *all)
     const struct link *link = &all->model.link;
     struct point *row = allocate(all->groups * all->n, sizeof *row);
     size_t n = select_points(all, all->groups == 1, row);
-    char latency[CELL], bandwidth[CELL];
+    char latency[CELL], bandwidth[CELL], of[100];
     document_add_heading(all->document, "Predicted steps");
-    document_add_paragraph(all->document, "Link: latency %s, bandwidth %s a rank, %s. Error of its times: %.1f %%.",
-                           text_value_like(latency, link->latency, "s", link->latency),
-                           text_value_like(bandwidth, link->bandwidth, "B/s", link->bandwidth),
-                           link->n ? "measured" : "given", 100 * link->error);
+    double seconds = link->n ? link->fitted_latency : link->latency,
+           rate = link->n ? link->fitted_bandwidth : link->bandwidth;
+    snprintf(of, sizeof of,
+             link->n ? "fitted to all-reduces between %zu ranks, as `allreduce` prints them" : "as given",
+             link->fitted_ranks);
+    document_add_paragraph(all->document, "Link: latency %s, bandwidth %s, %s. Error of its times: %.1f %%.",
+                           text_value_like(latency, seconds, "s", seconds),
+                           text_value_like(bandwidth, rate, "B/s", rate), of, 100 * link->error);
+    if (all->model.calibration.strategy)
+        document_add_paragraph(
+            all->document,
+            "Calibrated: a later step of %s took %.2f ms, so all times of computation are %.3f times "
+            "those of the run.",
+            all->model.calibration.strategy->name, 1e3 * all->model.calibration.step, all->model.speed);
     document_add_table(
         all->document,
         &(struct table){
@@ -139,9 +150,10 @@ void prediction_add_steps(const struct prediction *all)
                 "step = compute + slowdown + exposed + gather: a step without communication, of the slowest rank in "
                 "each step; what communication adds to computation; the wait after backward; the wait for "
                 "gathered weights. The interval does not include the error of predicting other numbers of ranks.",
-                "best: how often this is the shortest step of its number of ranks among resamples. times of the "
-                "link: measured, interpolated between sizes, or extrapolated (other sizes, ranks or collectives). "
-                "limit: which of bandwidth, latency and stragglers (the spread between ranks), twice as good, "
+                "within 2 %: in how many of 100 resamples the step is within 2 % of the shortest one of its number of "
+                "ranks. times of the link: measured, interpolated between sizes, extrapolated (other sizes, ranks or "
+                "collectives), or folded (other ranks, no power of two: MPICH then sends more, by a model). limit: "
+                "which of bandwidth, latency and stragglers (the spread between ranks), twice as good, "
                 "shortens the step most; computation if none does by 2 %."}});
     if (all->groups > 1)
         draw_scaling(all->document, row, all->groups, n / all->groups);
@@ -157,9 +169,6 @@ void prediction_add_answers(const struct prediction *all)
     for (size_t g = 0; g < all->groups; g++) {
         struct point *of = all->point + g * all->n, *best = points_shortest(of, all->n, NULL);
         char step[CELL];
-        double probability = 0;
-        for (const struct point *p = of; p < of + all->n; p++)
-            probability += p->step <= 1.02 * best->step ? p->best : 0;
         text_milliseconds(step, best->step, best->low, best->high);
         if (best->ranks == 1) {
             document_add_item(all->document, "1 rank: nothing to reduce; a step takes %s.", step);
@@ -167,9 +176,9 @@ void prediction_add_answers(const struct prediction *all)
         }
         document_add_item(
             all->document,
-            "%zu ranks: %s has the shortest step, %s. The best is this one, or one within 2 %% of it, with "
-            "a probability of %.0f %%. Limit: %s.",
-            best->ranks, best->label, step, 100 * probability, best->limit);
+            "%zu ranks: %s has the shortest step, %s. It is within 2 %% of the shortest with a probability of %.0f %%. "
+            "Limit: %s.",
+            best->ranks, best->label, step, 100 * best->near, best->limit);
         if (!before || strcmp(before->label, best->label) != 0)
             document_add_item(all->document, "Options: `--implementations %s%s%s%s`", best->strategy->name,
                               *best->size ? " --bucket-size-mb " : "", best->size,
@@ -183,6 +192,7 @@ void prediction_add_answers(const struct prediction *all)
 static const struct column bandwidth_columns[] = {
     {"implementation", "implementation", COLUMN_CHARS, POINT(label), NULL, 0, -24, 0},
     {"ranks", "ranks", COLUMN_COUNT, POINT(ranks), NULL, 0, 6, 0},
+    {"link", NULL, COLUMN_NAME, POINT(link), NULL, 0, 0, 0},
     {"efficiency", "now\n%", COLUMN_REAL, POINT(efficiency), "1", 100, 6, 1},
     {"for_50", "50 %\nMB/s", COLUMN_REAL, POINT(bandwidth[0]), "B/s", 1e-6, 9, -3},
     {"for_75", "75 %\nMB/s", COLUMN_REAL, POINT(bandwidth[1]), "B/s", 1e-6, 9, -3},

@@ -113,6 +113,7 @@ static int is_named(const char *list, const char *label)
 static int read_implementations(struct trained *t, const char *directory, const cJSON *run, const char *only)
 {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "implementations");
+    const char *shard = json_string(cJSON_GetObjectItemCaseSensitive(run, "configuration"), "shard");
     char word[128];
     int none = 0, more;
     t->row = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->row);
@@ -126,6 +127,10 @@ static int read_implementations(struct trained *t, const char *directory, const 
         if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0 ||
             !is_named(only, name))
             continue;
+        if (strategy->shards && !strcmp(shard, "gradients"))
+            return error_report("%s: %s ran with --shard gradients, which sums each bucket at once into a rank's part; "
+                                "only --shard optimizer can be replayed; leave it out by --learn-from",
+                                directory, name);
         if (read_buckets(&cut, t, cJSON_GetObjectItemCaseSensitive(item, "collectives")))
             return error_report("%s/run.json: the collectives of %s do not have all %d tensors in turn", directory,
                                 name, t->tensors);
@@ -349,6 +354,8 @@ int trained_read(struct trained *t, const char *directory, const char *only)
     int status = saved_run_read(&saved, directory, 0);
     const char *mode = json_string(saved.run, "mode");
     t->ranks = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "world_size");
+    t->tokens = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "tokens_per_step") /
+                (t->ranks ? t->ranks : 1);
     t->rounds = json_count(saved.summary, "done");
     t->busy = busy_of(saved.summary, saved.run);
     r.timed = json_count(saved.summary, "timed_steps_per_block");

@@ -25,7 +25,7 @@ struct trained {
     size_t ranks, rounds, rows;
     struct tensor *tensor; /* [tensors]: offset, count and joined are set */
     int tensors;
-    size_t arena;                 /* floats */
+    size_t arena, tokens;         /* floats of the gradient; tokens of a rank in a step */
     struct busy busy;             /* what other processes used meanwhile */
     struct replay_compute *round; /* [rounds] steps of `none`: each time is that of the slowest rank */
     double spread;                /* standard deviation over ranks of the logarithm of a step of `none` */

@@ -188,10 +188,20 @@ static const struct {
              {"sharded", {bucket, 2, 0, 0, 1, 0.5}},
              {"none", {NULL, 0, 0, 0, 0, 1}}};
 
+/* Exports a step of ranks in which communication does not slow computation down, as files to/name.<rank>.et. */
+static int export_step(const char *to, const char *name, const struct replay_compute *c, const struct replay_plan *plan,
+                       size_t ranks, int writes)
+{
+    static struct replay_event event[5 * BUCKETS + 4];
+    struct exported_step step = {event, 0, 1, plan, ranks};
+    step.n = replay_events(c, plan, (struct replay_overlap){0, 1}, event);
+    return export_chakra("chakra", to, name, &step, writes);
+}
+
 /* Exports a kind of plan for two ranks and reads the file of one. */
 static void export_kind(int kind, int rank)
 {
-    ck_assert_int_eq(export_chakra("x", directory, kinds[kind].name, &compute, &kinds[kind].plan, 2, 1), 0);
+    ck_assert_int_eq(export_step(directory, kinds[kind].name, &compute, &kinds[kind].plan, 2, 1), 0);
     read_nodes(kinds[kind].name, rank);
 }
 
@@ -221,36 +231,39 @@ TEST(reductions_after_backward_need_all_of_it)
                  "7 COMP_NODE rest (6; ) 7\n");
 }
 
-/* Backward does not wait for early updates, and the end waits for both. */
+/* A bucket is updated during backward, between the parts of two buckets, if its sum is there by then. */
 TEST(early_updates_need_their_bucket)
 {
     export_kind(2, 0);
     expect_nodes("0 COMP_NODE forward (; ) 100\n"
                  "1 COMP_NODE backward 0 (0; ) 80\n"
                  "2 COMM_COLL_NODE all_reduce 0 (1; ) 60 0 4000\n"
-                 "3 COMP_NODE optimizer 0 (2; ) 13\n" /* 12.5 */
-                 "4 COMP_NODE backward 1 (1; ) 110\n"
-                 "5 COMM_COLL_NODE all_reduce 1 (4; 2) 90 0 8000\n"
-                 "6 COMP_NODE optimizer 1 (3 5; ) 37\n" /* 37.5 */
-                 "7 COMP_NODE backward (4; ) 10\n"
-                 "8 COMP_NODE rest (7 6; ) 7\n");
+                 "3 COMP_NODE backward 1 (1; ) 110\n"
+                 "4 COMM_COLL_NODE all_reduce 1 (3; 2) 90 0 8000\n"
+                 "5 COMP_NODE optimizer 0 (3 2; ) 13\n" /* 12.5 */
+                 "6 COMP_NODE backward (5; ) 10\n"
+                 "7 COMP_NODE optimizer 1 (6 4; ) 37\n" /* 37.5 */
+                 "8 COMP_NODE rest (7; ) 7\n");
 }
 
-/* A rank updates its half of each bucket, in the order of the next forward, and puts it into the all-gather. */
-TEST(sharded_weights_are_gathered)
+/* From the update of the step before, in which a rank updates its half of each bucket and puts it into an all-gather;
+ * each part of the forward waits for the weights of its bucket. */
+TEST(sharded_weights_are_gathered_before_their_use)
 {
     export_kind(3, 0);
-    expect_nodes("0 COMP_NODE forward (; ) 100\n"
-                 "1 COMP_NODE backward 0 (0; ) 80\n"
-                 "2 COMM_COLL_NODE reduce_scatter 0 (1; ) 60 7 4000\n"
-                 "3 COMP_NODE backward 1 (1; ) 110\n"
-                 "4 COMM_COLL_NODE reduce_scatter 1 (3; 2) 90 7 8000\n"
-                 "5 COMP_NODE backward (3; ) 10\n"
-                 "6 COMP_NODE optimizer 1 (5 4; ) 19\n" /* 18.75 */
-                 "7 COMM_COLL_NODE all_gather 1 (6; 4) 40 2 4000\n"
-                 "8 COMP_NODE optimizer 0 (6 4; ) 6\n" /* 6.25 */
-                 "9 COMM_COLL_NODE all_gather 0 (8; 7) 30 2 2000\n"
-                 "10 COMP_NODE rest (8; ) 7\n");
+    expect_nodes("0 COMP_NODE optimizer 1 (; ) 19\n" /* 18.75 */
+                 "1 COMM_COLL_NODE all_gather 1 (0; ) 40 2 4000\n"
+                 "2 COMP_NODE optimizer 0 (0; ) 6\n" /* 6.25 */
+                 "3 COMM_COLL_NODE all_gather 0 (2; 1) 30 2 2000\n"
+                 "4 COMP_NODE rest (2; ) 7\n"
+                 "5 COMP_NODE forward (4; ) 5\n"
+                 "6 COMP_NODE forward 1 (5 1; ) 55\n"
+                 "7 COMP_NODE forward 0 (6 3; ) 40\n"
+                 "8 COMP_NODE backward 0 (7; ) 80\n"
+                 "9 COMM_COLL_NODE reduce_scatter 0 (8; 3) 60 7 4000\n"
+                 "10 COMP_NODE backward 1 (8; ) 110\n"
+                 "11 COMM_COLL_NODE reduce_scatter 1 (10; 9) 90 7 8000\n"
+                 "12 COMP_NODE backward (10; ) 10\n");
 }
 
 TEST(a_step_may_have_no_collective)
@@ -277,7 +290,7 @@ TEST(sums_are_exact)
     }
     const struct replay_compute short_step = {0.4 * US, 0.4 * (BUCKETS + 1) * US, 0, 0, final, BUCKETS};
     const struct replay_plan plan = {many, BUCKETS, 0, 0, 0, 1};
-    ck_assert_int_eq(export_chakra("x", directory, "many", &short_step, &plan, 1, 1), 0);
+    ck_assert_int_eq(export_step(directory, "many", &short_step, &plan, 1, 1), 0);
     read_nodes("many", 0);
     ck_assert_int_eq(nodes, 2 * BUCKETS + 4);
     for (int i = 0; i < nodes; i++) {
@@ -297,6 +310,31 @@ TEST(sums_are_exact)
     ck_assert_uint_eq(us[1], 300 * BUCKETS / 1000);
 }
 
+/* Replayed by dependencies and durations alone, a file lasts as long as the replayed step, also if computation and
+ * communication slow each other down. */
+TEST_EACH(a_file_lasts_as_long_as_the_step, sizeof kinds / sizeof *kinds)
+{
+    static struct replay_event event[5 * BUCKETS + 4];
+    static const struct replay_overlap overlap = {0.3, 0.6};
+    const struct replay_plan *plan = &kinds[_i].plan;
+    const struct exported_step step = {event, replay_events(&compute, plan, overlap, event), 2, plan, 2};
+    double end[NODES] = {0}, last = 0;
+    ck_assert_int_eq(export_chakra("x", directory, "slowed", &step, 1), 0);
+    read_nodes("slowed", 1);
+    for (int i = 0; i < nodes; i++) {
+        const char *needed[] = {node[i].data, node[i].ctrl};
+        for (int list = 0; list < 2; list++)
+            for (const char *at = needed[list]; *at;) {
+                char *after;
+                end[i] = fmax(end[i], end[strtoul(at, &after, 10)]);
+                at = after;
+            }
+        end[i] += (double)node[i].ns / 1e9;
+        last = fmax(last, end[i]);
+    }
+    ck_assert_double_eq_tol(last, 2 * replay(&compute, plan, overlap).step, 20e-9); /* of up to 13 rounded durations */
+}
+
 /* ---- files ---- */
 
 TEST(a_file_that_cannot_be_written_is_left_out)
@@ -305,7 +343,7 @@ TEST(a_file_that_cannot_be_written_is_left_out)
     snprintf(path, sizeof path, "%s/sub/bucketed.1.et", directory);
     ck_assert_int_eq(files_make_directories("x", path), 0); /* a directory in the place of the second file */
     *strrchr(path, '/') = 0;
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3, 1), -1);
+    ck_assert_int_eq(export_step(path, "bucketed", &compute, &kinds[0].plan, 3, 1), -1);
     ck_assert_msg(!strncmp(error_text(), "cannot write /", 14), "%s", error_text());
     glob_t found;
     ck_assert_uint_eq(files_find(&found, path, "*"), 2); /* the first file and that directory */
@@ -323,18 +361,18 @@ TEST(a_file_of_somebody_else_is_kept)
     snprintf(path, sizeof path, "%s/sub", directory);
     ck_assert_int_eq(files_make_directories("x", path), 0);
     for (int writes = 0; writes < 2; writes++)
-        ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 2, writes), 0);
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 2, 0), 0);
+        ck_assert_int_eq(export_step(path, "bucketed", &compute, &kinds[0].plan, 2, writes), 0);
+    ck_assert_int_eq(export_step(path, "bucketed", &compute, &kinds[0].plan, 2, 0), 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         ck_assert_int_eq(files_replace(path, "bucketed.1.et", others[i]), 0);
         error_clear();
-        ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 2, 0), -1);
+        ck_assert_int_eq(export_step(path, "bucketed", &compute, &kinds[0].plan, 2, 0), -1);
         ck_assert_msg(!strncmp(error_text(), "--chakra /", 10) && strstr(error_text(), "sub/bucketed.1.et: exists"),
                       "%s", error_text());
     }
     memset(path, 'a', sizeof path - 1);
     error_clear();
-    ck_assert_int_eq(export_chakra("chakra", path, "bucketed", &compute, &kinds[0].plan, 3, 0), -1);
+    ck_assert_int_eq(export_step(path, "bucketed", &compute, &kinds[0].plan, 3, 0), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "--chakra aaa"));
 }
 
@@ -342,7 +380,7 @@ static int write_kinds(const char *to)
 {
     int status = files_make_directories("directory", to);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        status |= export_chakra("directory", to, kinds[i].name, &compute, &kinds[i].plan, 2, 1);
+        status |= export_step(to, kinds[i].name, &compute, &kinds[i].plan, 2, 1);
     error_print();
     return status != 0;
 }

@@ -1,5 +1,5 @@
 /* test_link_model.c - the model of a link, fitted to made-up times of links with known latency and bandwidth. */
-#include "allreduce/link_model.h"
+#include "base/link_model.h"
 
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* link_model.c - fits latency and bandwidth by weighted least squares, over one or two ranges of sizes. */
-#include "allreduce/link_model.h"
+#include "base/link_model.h"
 
 #include "base/stats.h"
 

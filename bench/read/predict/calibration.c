@@ -1,0 +1,51 @@
+/* calibration.c - reads a step without overlap from the summary of a later run. */
+#include "predict/calibration.h"
+
+#include "base/json.h"
+#include "base/stats.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sets the step from the first implementation that is a strategy in fp32 and has an interval. */
+static void find_step(struct calibration *c, const struct saved_run *run, const char *strategy)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->run, "implementations"))
+    {
+        const struct figure *step = figures_find(&run->figures, json_string(item, "name"), "step", 0);
+        if (c->strategy || strcmp(json_string(item, "strategy"), strategy) != 0 ||
+            strcmp(json_string(item, "wire_dtype"), "fp32") != 0 || !step || step->n < STATS_LEAST ||
+            !(step->low > 0 && step->high >= step->low))
+            continue;
+        c->strategy = strategy_find(strategy);
+        c->step = step->value;
+        c->error = log(step->high / step->low) / (2 * stats_t_quantile(0.975, (double)step->n - 1));
+    }
+}
+
+int calibration_read(struct calibration *c, const char *directory, const struct trained *trained)
+{
+    struct saved_run run;
+    int status = saved_run_read(&run, directory, 0);
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run.run, "derived");
+    *c = (struct calibration){.ranks = json_count(derived, "world_size")};
+    if (!status && strcmp(json_string(run.run, "mode"), "benchmark") != 0)
+        status = error_report("--calibrate %s: is a run of %s; expected one of the benchmark", directory,
+                              json_string(run.run, "mode"));
+    else if (!status && (!c->ranks || json_count(run.run, "arena") != trained->arena ||
+                         json_count(derived, "tokens_per_step") != trained->tokens * c->ranks))
+        status = error_report("--calibrate %s: must have the model and the batch per rank of the run from which is "
+                              "predicted",
+                              directory);
+    if (!status) {
+        find_step(c, &run, "none");
+        find_step(c, &run, "ddp_flat");
+        if (!c->strategy)
+            status = error_report("--calibrate %s: has neither `none` nor ddp_flat in fp32 with %d rounds or more",
+                                  directory, STATS_LEAST);
+    }
+    saved_run_destroy(&run);
+    return status ? -1 : 0;
+}
