@@ -57,7 +57,6 @@ struct fault {
     double ratio, low, high; /* its time / the median of its peers; an interval at a family-wise 95 % */
     double seconds;          /* its time (median) in the first of the pairings by which it is measured */
     size_t n;                /* ratios, or means of several (ratios.h) */
-    const char *cause;       /* of a group: a sentence after a space, or "" (load_cause) */
 };
 
 enum member_state { MEMBER_HEALTHY, MEMBER_UNDECIDED, MEMBER_SLOW }; /* values of the figure member_state */

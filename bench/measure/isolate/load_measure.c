@@ -94,12 +94,12 @@ static void measure_across(struct course *c)
 
 /* Creates the comm of a level, in which the group of a rank takes the place of its host. A rank that rests, or is no
  * member, is a group of its own. */
-static struct comm *create_comm(const struct course *c, const struct load_level *level, int group, int place)
+static struct comm *create_comm(const struct course *c, const struct load_level *level, int group)
 {
     struct job job = *c->measure->job;
     struct comm_options options = *c->options;
     job.host = group < 0 ? level->groups + job.rank : group;
-    job.local_rank = group < 0 ? 0 : place;
+    job.local_rank = group < 0 ? 0 : c->measure->member % level->size;
     job.local_size = group < 0 ? 1 : level->size;
     options.groups = 1;
     struct comm *comm = comm_create(&job, c->measure->device, NULL, 1, &options);
@@ -128,8 +128,8 @@ static double time_group(const struct course *c, struct comm *comm, void *buffer
 static size_t add_repetition(const struct course *c, struct load_level *level)
 {
     float *slowest = allocate((size_t)level->groups, sizeof *slowest);
-    for (int m = 0, place; m < c->measure->members; m++) {
-        int g = load_group(level, m, &place);
+    for (int m = 0; m < c->measure->members; m++) {
+        int g = load_group(level, m);
         if (g >= 0)
             slowest[g] = fmaxf(slowest[g], (float)c->seconds[c->measure->rank[m]]);
     }
@@ -143,11 +143,11 @@ static size_t add_repetition(const struct course *c, struct load_level *level)
 static void measure_level(struct course *c, struct load_level *level, size_t least, double share)
 {
     struct measure *m = c->measure;
-    int place = 0, group = m->member < 0 ? -1 : load_group(level, m->member, &place);
+    int group = m->member < 0 ? -1 : load_group(level, m->member);
     size_t done = 0, undecided = 1;
-    snprintf(m->part, sizeof m->part, "all-reduces among %sgroups of %d", level->mixed ? "mixed " : "", level->size);
+    snprintf(m->part, sizeof m->part, "all-reduces among groups of %d", level->size);
     watchdog_doing(m->job->watchdog, "%s", m->part);
-    struct comm *comm = create_comm(c, level, group, place);
+    struct comm *comm = create_comm(c, level, group);
     void *buffer = comm->allocate(comm, m->bytes);
     while (job_from_first(m->job, done <= least || (undecided && done <= MOST_REPEATS && in_time(c, share)), 0)) {
         job_barrier(m->job);
@@ -164,7 +164,7 @@ static void measure_level(struct course *c, struct load_level *level, size_t lea
 }
 
 /* Measures the levels. What is found must still be so after as many repetitions again, with all other levels in
- * between, since a disturbance that passes is no fault; then come its mixed halves. */
+ * between, since a disturbance that passes is no fault. */
 static void measure_groups(struct course *c)
 {
     struct load *load = c->load;
@@ -174,11 +174,8 @@ static void measure_groups(struct course *c)
         measure_level(c, &load->level[l], LOAD_REPEATS, 0.5 * (l + 1) / load->levels);
     for (int l = 0; l < load->levels; l++) {
         struct load_level *level = &load->level[l];
-        if (!job_from_first(job, level->ratios.n && load_is_suspect(load, l), 0))
-            continue;
-        measure_level(c, level, level->ratios.n, 1);
-        if (job_from_first(job, l > 0 && in_time(c, 1) && load_is_suspect(load, l), 0))
-            measure_level(c, &load->mixed[l], LOAD_REPEATS, 1);
+        if (job_from_first(job, load_is_suspect(load, l), 0))
+            measure_level(c, level, level->ratios.n, 1);
     }
 }
 

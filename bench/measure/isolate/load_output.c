@@ -39,23 +39,6 @@ static void add_across(const struct load *load, cJSON *summary, struct figure_li
     figures_add_estimate(figures, "all", "load", "1", across, BETTER_LOWER, 0);
 }
 
-/* Adds notes on the blocks of a level that have too few peers to be judged and are slow against their halves. */
-static void add_excess(const struct load *load, const struct member *member, int level, cJSON *summary)
-{
-    const struct load_level *l = &load->level[level];
-    for (int b = 0; b < l->groups; b++) {
-        if (!load_is_excess(load, level, b))
-            continue;
-        struct estimate whole = load_x(load, l, b, 1), half = load_x(load, l - 1, 2 * b, 2);
-        results_add_sentence(summary, "notes",
-                             "Load: an all-reduce among the %d members from %s to %s takes %.2f times as long as "
-                             "expected [%.2f, %.2f], among the slower half of them %.2f times [%.2f, %.2f].%s",
-                             l->size, member[b * l->block].name, member[(b + 1) * l->block - 1].name, whole.median,
-                             whole.ci_low, whole.ci_high, half.median, half.ci_low, half.ci_high,
-                             load_cause(load, level, b));
-    }
-}
-
 /* ---- the table ---- */
 
 #define OF(field) offsetof(struct group_row, field)
@@ -88,7 +71,7 @@ static struct group_row row_of(const struct load *load, const struct member *mem
             slowest = b;
         }
     }
-    row.x = load_x(load, l, slowest, 1).median;
+    row.x = load_x(load, l, slowest);
     row.expected = row.seconds.median / row.x;
     row.fault = load_fault(load, level, slowest);
     row.state = load_is_fault(load, level, slowest) ? "slow" : state_name[l->ratios.state[slowest]];
@@ -112,7 +95,6 @@ void load_output(const struct load *load, const struct member *member, cJSON *su
     size_t rows = 0;
     add_across(load, summary, figures);
     for (int l = 0; l < load->levels && load->level[l].ratios.n; l++) {
-        add_excess(load, member, l, summary);
         row[rows] = row_of(load, member, l);
         add_figures(&row[rows++], figures);
     }

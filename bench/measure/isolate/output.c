@@ -91,7 +91,7 @@ static void write_end(char text[WORDS], const struct outcome *o, const struct fa
     if (f->open)
         strcpy(text, "; whether one of the two is slow or what lies between them is undecided");
     else if (f->kind == FAULT_GROUP)
-        snprintf(text, WORDS, ", though each of them is healthy alone.%s", f->cause);
+        strcpy(text, ", though each of them is healthy alone.");
     else if (f->other >= 0) {
         const struct member *first = &o->member[f->member], *second = &o->member[f->other];
         snprintf(text, WORDS, "; it is enough to leave out %s (bad.txt)",

@@ -71,8 +71,8 @@ TEST(expected_time_is_that_of_messages)
     ck_assert_double_nan(load_expected(4, MESSAGE, NAN));
 }
 
-/* The slowest neighbours inside a block count, those across its border do not; what is unknown makes it unknown. */
-TEST(slowest_neighbours_of_a_block_are_expected)
+/* The slowest neighbours inside a group count, those across its border do not; what is unknown makes it unknown. */
+TEST(slowest_neighbours_of_a_group_are_expected)
 {
     const double message[] = {1, 9, 2, 8, 3, 1, 4}, round_trip[] = {0.5, 0.1, 0.1, 0.1, 0.1, NAN, 0.1};
     const float seconds[] = {6, 6, 6, 6};
@@ -83,39 +83,23 @@ TEST(slowest_neighbours_of_a_block_are_expected)
     }
     for (int l = 0; l < 2; l++)
         load_add(&load, &load.level[l], seconds);
-    load_add(&load, &load.mixed[1], seconds);
     const double pairs[] = {1, 2, 3, 4}; /* of (0, 1), (2, 3), ... */
     for (int g = 0; g < 4; g++)
-        ck_assert_double_eq_tol(load_x(&load, &load.level[0], g, 1).median, 6 / pairs[g], 1e-5);
-    ck_assert_double_eq_tol(load_x(&load, &load.level[0], 1, 3).median, 3, 1e-5); /* the largest */
-    ck_assert_double_eq_tol(load_x(&load, &load.level[1], 0, 1).median, 6 / load_expected(4, 9, 0.5), 1e-5);
-    ck_assert_double_nan(load_x(&load, &load.level[1], 1, 1).median);
-    ck_assert_double_eq_tol(load_x(&load, &load.mixed[1], 1, 1).median, 6 / load_expected(2, 9, 0.5), 1e-5);
+        ck_assert_double_eq_tol(load_x(&load, &load.level[0], g), 6 / pairs[g], 1e-5);
+    ck_assert_double_eq_tol(load_x(&load, &load.level[1], 0), 6 / load_expected(4, 9, 0.5), 1e-5);
+    ck_assert_double_nan(load_x(&load, &load.level[1], 1));
 }
 
 /* ---- groups ---- */
 
-/* Every group of a level has `size` members with places from 0 on; a mixed group has as many of either half. */
+/* Every group of a level has `size` consecutive members; those that fill no group rest. */
 static void assert_is_level(const struct load_level *level, int members)
 {
-    int size[N] = {0}, of_second_half[N] = {0};
-    for (int m = 0, place; m < members; m++) {
-        int g = load_group(level, m, &place);
-        if (g < 0)
-            continue;
-        ck_assert_int_lt(g, level->groups);
-        ck_assert_int_eq(place, size[g]++);
-        ck_assert_int_eq(m / level->block, g / (1 + level->mixed));
-        of_second_half[g] += m % level->block >= level->block / 2;
-    }
-    for (int g = 0; g < level->groups; g++) {
-        ck_assert_int_eq(size[g], level->size);
-        if (level->size % 2 == 0)
-            ck_assert_int_eq(of_second_half[g], level->size / 2);
-    }
+    for (int m = 0; m < members; m++)
+        ck_assert_int_eq(load_group(level, m), m < level->groups * level->size ? m / level->size : -1);
 }
 
-TEST(blocks_double_up_to_all_members)
+TEST(groups_double_up_to_all_members)
 {
     for (int members = 3; members <= N; members++) {
         create(members);
@@ -125,14 +109,12 @@ TEST(blocks_double_up_to_all_members)
             ck_assert_int_eq(load.level[l].groups, is_last ? 1 : members / (2 << l));
             ck_assert(is_last || 2 << l < members);
             assert_is_level(&load.level[l], members);
-            if (load.level[l].block > 2)
-                assert_is_level(&load.mixed[l], members);
         }
         load_destroy(&load);
     }
 }
 
-/* ---- blocks with peers ---- */
+/* ---- groups with peers ---- */
 
 static int faults(void)
 {
@@ -155,17 +137,17 @@ TEST(healthy_groups_are_no_faults)
     }
 }
 
-/* Block 2 of the 4 blocks of 4 members takes 1.8 times as long. */
-static void plant_slow_block(void)
+/* Group 2 of the 4 groups of 4 members takes 1.8 times as long. */
+static void plant_slow_group(void)
 {
     create(N);
     visit(&load.level[0], VISIT, 1.3, -1, 1);
     visit(&load.level[1], VISIT, 1.3, 2, 1.8);
 }
 
-TEST(slow_block_of_healthy_members_is_a_fault)
+TEST(slow_group_of_healthy_members_is_a_fault)
 {
-    plant_slow_block();
+    plant_slow_group();
     ck_assert(load_is_fault(&load, 1, 2) && faults() == 1);
     ck_assert(!load_is_suspect(&load, 0) && load_is_suspect(&load, 1));
     struct fault fault = load_fault(&load, 1, 2);
@@ -175,19 +157,19 @@ TEST(slow_block_of_healthy_members_is_a_fault)
     ck_assert_double_eq_tol(fault.seconds, 1.8 * 1.3 * load_expected(4, MESSAGE, ROUND_TRIP), 1e-3);
 }
 
-TEST(slow_block_is_explained_by_a_member)
+TEST(slow_group_is_explained_by_a_member)
 {
-    plant_slow_block();
+    plant_slow_group();
     load.healthy[9] = 0;
     ck_assert(!faults() && !load_is_suspect(&load, 1));
     load.healthy[9] = 1;
-    load.healthy[12] = 0; /* of the next block */
+    load.healthy[12] = 0; /* of the next group */
     ck_assert(load_is_fault(&load, 1, 2));
 }
 
-TEST_EACH(slow_block_is_explained_by_a_part, 3)
+TEST_EACH(slow_group_is_explained_by_a_part, 3)
 {
-    const int part[] = {4, 5, 6}; /* blocks of 2: both halves of block 2 of 4 members, and its neighbour */
+    const int part[] = {4, 5, 6}; /* groups of 2: both halves of group 2 of 4 members, and its neighbour */
     create(N);
     visit(&load.level[0], VISIT, 1.3, part[_i], 1.4);
     visit(&load.level[1], VISIT, 1.3, 2, 1.4);
@@ -199,62 +181,9 @@ TEST_EACH(slow_block_is_explained_by_a_part, 3)
 /* What is slow in one visit of a level and not in the next is no fault. */
 TEST(disturbance_that_passes_is_no_fault)
 {
-    plant_slow_block();
+    plant_slow_group();
     visit(&load.level[1], VISIT + 4, 1.3, -1, 1);
     ck_assert_int_eq(faults(), 0);
-}
-
-/* ---- blocks against their halves ---- */
-
-/* 8 members: the slower of their two blocks of 4 takes `half` times as long as expected, all of them `whole` times. */
-static void plant_excess(double half, double whole)
-{
-    create(8);
-    visit(&load.level[0], 12, half, -1, 1);
-    visit(&load.level[1], 12, 1, 1, half);
-    visit(&load.level[2], 12, whole, -1, 1);
-}
-
-TEST(block_without_peers_exceeds_the_slower_half)
-{
-    plant_excess(1.2, 1.5);
-    ck_assert(load_is_excess(&load, 2, 0) && load_is_suspect(&load, 2));
-    ck_assert_int_eq(faults(), 0); /* it is only a note */
-    ck_assert_uint_eq(load_fault(&load, 2, 0).n, 0);
-    tear_down();
-    plant_excess(1.5, 1.5);
-    ck_assert(!load_is_excess(&load, 2, 0) && !load_is_suspect(&load, 2));
-    tear_down();
-    plant_excess(1.46, 1.5); /* intervals are apart, by less than 5 % */
-    ck_assert(!load_is_excess(&load, 2, 0));
-    tear_down();
-    plant_slow_block(); /* it has peers */
-    ck_assert(load_against_halves(&load, 1, 2, 0) == SERIES_SLOW && !load_is_excess(&load, 1, 2));
-}
-
-/* The 6 members of a job are not two blocks of 4. */
-TEST(block_without_halves_exceeds_nothing)
-{
-    create(6);
-    visit(&load.level[1], 12, 1, -1, 1);
-    visit(&load.level[2], 12, 2, -1, 1);
-    ck_assert_int_eq(load.level[2].size, 6);
-    ck_assert(!load_is_excess(&load, 2, 0) && !load_is_excess(&load, 0, 0));
-}
-
-/* The mixed halves of a block that takes 1.5 times as long as expected, its slower half 1.2 times. */
-static const struct {
-    double even, odd;
-    enum series_state state;
-} mixed[] = {{1.2, 1.2, SERIES_HEALTHY}, {1.4, 1.2, SERIES_SLOW}, {1.2, 1.4, SERIES_SLOW}, {NAN, NAN, SERIES_NONE}};
-
-TEST_EACH(mixed_halves_are_compared_with_halves, sizeof mixed / sizeof *mixed)
-{
-    plant_excess(1.2, 1.5);
-    if (mixed[_i].even > 0)
-        visit(&load.mixed[2], 12, mixed[_i].even, 1, mixed[_i].odd / mixed[_i].even);
-    ck_assert_int_eq(load_against_halves(&load, 2, 0, 1), mixed[_i].state);
-    ck_assert_int_eq(*load_cause(&load, 2, 0) != 0, mixed[_i].state != SERIES_NONE);
 }
 
 /* ---- what is stated ---- */
@@ -287,7 +216,7 @@ static void assert_has(const char *text, const char *expected)
 TEST(table_has_the_slowest_groups)
 {
     noise.noise = 0;
-    plant_slow_block();
+    plant_slow_group();
     ck_assert_ptr_null(stated("notes", 0));
     const cJSON *table = cJSON_GetObjectItemCaseSensitive(summary, "tables")->child;
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows"), *row = cJSON_GetArrayItem(rows, 1);
@@ -322,19 +251,6 @@ TEST(figures_are_of_levels)
         ck_assert_double_eq_tol(factor->value, 1.3, 1e-6);
     }
     ck_assert_ptr_null(figures_find(&figures, "all", "load", 0)); /* it was not measured */
-    forget();
-}
-
-TEST(excess_is_a_note)
-{
-    plant_excess(1.2, 1.5);
-    visit(&load.mixed[2], 12, 1.2, -1, 1);
-    assert_has(stated("notes", 0),
-               "Load: an all-reduce among the 8 members from host n0 to host n7 takes 1.50 times as");
-    assert_has(stated("notes", 0), "among the slower half of them 1.20 times [");
-    assert_has(stated("notes", 0),
-               " Groups of half as many, with members of both its halves, do not take longer, so it shows with all of "
-               "them only.");
     forget();
 }
 
