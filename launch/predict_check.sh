@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # predict_check.sh - verifies `ddpbench predict` in an emulated network: measures steps and all-reduces on several links, predicts
-# each step from other measurements only, and compares
+# each step from an earlier run, and compares
 #
 # Usage: launch/predict_check.sh [OPTION...] [-- OPTION OF THE BENCHMARK...], as root, after `make`
 #   --links LIST    links, as RATE or RATE/DELAY (default 50mbit,100mbit,200mbit,100mbit/1ms)
@@ -9,10 +9,10 @@
 #   --learn ROW     the implementation from which each prediction learns, beside none (default ddp_bucketed:0.5)
 #   --rounds N      rounds of each run (default 12)
 #   --output DIR    results of all runs (default results/<time>-predict); the same command continues there
-#   --apart         learn from a run of its own, made before the one whose steps are predicted
-# On each link and number of ranks it measures all-reduces, reduce-scatters, all-gathers, and steps of a small model with each
-# strategy and bucket size. Each step is then predicted from `none` and ROW, with the sweeps of its link:
-#   same link    of the same run; with --apart, of the run before
+# On each link and number of ranks it measures all-reduces, reduce-scatters, all-gathers, a run of `none` and ROW, and then, as a run of
+# its own, steps of a small model with each strategy and bucket size. Each of these steps is predicted with the sweeps of its link from
+# `none` and ROW:
+#   same link    of the run before, but not ROW
 #   other link   of the run on another link
 #   more ranks   of the run on the first number of ranks, with the sweeps there
 # and once more with --calibrate and the run whose steps are predicted, of which only `none` is then known.
@@ -28,12 +28,12 @@ settings=settings.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
-links=50mbit,100mbit,200mbit,100mbit/1ms sizes=0.1,0.25,0.5,1,2 learn=ddp_bucketed:0.5 rounds=12 apart='' output=
+links=50mbit,100mbit,200mbit,100mbit/1ms sizes=0.1,0.25,0.5,1,2 learn=ddp_bucketed:0.5 rounds=12 output=
 ranks=$([ "$(count_cpus)" -lt 4 ] && echo 2 || echo 2,3,4)
 check_links() { check_list "$1" "$2" '[0-9.]+[mg]bit(/[0-9]+[mu]s)?' "links such as 100mbit or 100mbit/1ms, separated by commas"; }
 check_ranks() { check_list "$1" "$2" '[2-9]|[1-5][0-9]|6[0-4]' "numbers from 2 to 64, separated by commas"; }
 option_rows=("--links links check_links" "--ranks ranks check_ranks" "--sizes sizes check_buckets" "--learn learn check_line"
-    "--rounds rounds check_integer 6 9999" "--apart apart flag" "--output output check_path")
+    "--rounds rounds check_integer 6 9999" "--output output check_path")
 takes_dashes=1
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
@@ -41,7 +41,7 @@ cd "$here/.."
 [[ $learn != *:* || ,$sizes, == *,${learn#*:},* ]] || usage_error "--learn '$learn': ${learn#*:} is not among --sizes $sizes"
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-$PWD/results/$(date +%Y%m%d-%H%M%S)-predict}
-describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --rounds "$rounds" --apart "$apart" -- "$(quote_words "${after_dashes[@]}")"; }
+describe() { printf '%s\t%s\n' --program build/ddpbench --sizes "$sizes" --rounds "$rounds" -- "$(quote_words "${after_dashes[@]}")"; }
 
 small=(--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128
     --batch-size-per-rank 32 --steps-per-block 3)
@@ -73,20 +73,15 @@ measure_link() {
     [[ $1 != */* ]] || delay=(--delay "${1#*/}")
     lab_up "$2" --rate "${1%/*}" "${delay[@]}"
     for kind in all_reduce reduce_scatter all_gather; do measure $kind allreduce --collective $kind --blocking yield -b 512 -e 8M -f 2; done
-    if [ -n "$apart" ]; then
-        measure learn "${small[@]}" --rounds "$rounds" --attainable --implementations "none,$learn" "${after_dashes[@]}"
-        measure run "${small[@]}" --rounds "$rounds" --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
-    else
-        measure run "${small[@]}" --rounds "$rounds" --attainable --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
-    fi
+    measure learn "${small[@]}" --rounds "$rounds" --attainable --implementations "none,$learn" "${after_dashes[@]}"
+    measure run "${small[@]}" --rounds "$rounds" --implementations "none,$strategies" --bucket-size-mb "$sizes" "${after_dashes[@]}"
 }
 
 # predict KIND FROM LINK TARGET RANKS: predicts the steps of the run in TARGET, and appends rows to predictions.csv.
 predict() {
-    local from=$2/run link=$3 calibrate
-    [ -z "$apart" ] || from=$2/learn
+    local link=$3 calibrate
     for calibrate in '' "$4/run"; do
-        build/ddpbench predict "$from" --learn-from "none,$learn" --link "$link/all_reduce,$link/reduce_scatter,$link/all_gather" --ranks "$5" \
+        build/ddpbench predict "$2/learn" --link "$link/all_reduce,$link/reduce_scatter,$link/all_gather" --ranks "$5" \
             --implementations $strategies --bucket-size-mb "$sizes" ${calibrate:+--calibrate "$calibrate"} --csv - | awk -F, -v OFS=, \
             -v kind="$1${calibrate:+ calibrated}" -v from="${2#"$output/"}" -v to="${4#"$output/"}" -v learn="$learn" '
             FNR == NR { if ($3 == "step") measured[$2] = $6; next }

@@ -5,7 +5,7 @@ set -Eeuo pipefail
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
     slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict
-    predict-apart chakra coverage)
+    chakra coverage)
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
@@ -170,29 +170,28 @@ make_coverage() {
     run 'build/tests/support/programs/coverage 1000' && keep_printed
 }
 
-# check_predictions OPTION...: the table of errors, and every prediction.
-check_predictions() {
-    run "launch/predict_check.sh $* --output OUTPUT"
+# The table of errors, and every prediction.
+make_predict() {
+    run "launch/predict_check.sh --output OUTPUT"
     mv "$work/output/predictions.csv" "$work"
     rm -rf "$work/output"
     mkdir "$work/output"
     mv "$work/predictions.csv" "$work/output"
     keep_directory
 }
-make_predict() { check_predictions --links 100mbit,200mbit,100mbit/1ms --rounds 6; }
-make_predict-apart() { check_predictions --apart; }
 
-# A step of five strategies on 2, 4 and 8 ranks, as Chakra execution traces.
+# A step of five strategies on 2, 4 and 8 ranks, as Chakra execution traces, and the predictions of these steps.
 make_chakra() {
     local kind links=''
     launch/corpus.sh build/corpus.txt
     link_up 2 --rate 100mbit
     run "launch/netlab.sh run -- build/ddpbench $small --batch-size 64 --attainable --rounds 6 --steps-per-block 3 --implementations none,ddp_bucketed,ddp_sharded --bucket-size-mb 0.5 --output OUTPUT/run"
     for kind in all_reduce reduce_scatter all_gather; do
-        run "launch/netlab.sh run -- build/ddpbench allreduce --collective $kind -b 512 -e 8M -f 2 --output OUTPUT/$kind"
+        run "launch/netlab.sh run -- build/ddpbench allreduce --collective $kind --blocking yield -b 512 -e 8M -f 2 --output OUTPUT/$kind"
         links+=,OUTPUT/$kind
     done
-    run "build/ddpbench predict OUTPUT/run --link ${links#,} --ranks 2,4,8 --implementations ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded --bucket-size-mb 0.5 --export-chakra OUTPUT/chakra"
+    run "build/ddpbench predict OUTPUT/run --link ${links#,} --ranks 2,4,8 --implementations ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded --bucket-size-mb 0.5 --csv OUTPUT/predictions.csv --export-chakra OUTPUT/chakra"
+    mv "$work/output/predictions.csv" "$work/output/chakra"
     mv "$work/output/chakra" "$work"
     rm -rf "$work/output"
     mv "$work/chakra" "$work/output"

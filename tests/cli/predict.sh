@@ -156,11 +156,9 @@ refuses 2 "hierarchical without the link within a host" '--implementations: ddp_
     --link-model latency=1us,bandwidth=1GB/s --implementations ddp_hierarchical
 refuses 2 "two forms that are printed" '--json and --csv: only one can be printed' known --link-model latency=1us,bandwidth=1GB/s --json - --csv -
 refuses 1 "too few rounds" 'few: has 5 rounds; predictions need 6 or more' few --link-model latency=1us,bandwidth=1GB/s
-refuses 1 "an implementation to learn from that the run lacks" "--learn-from: known has no implementation 'ddp'" known \
-    --link-model latency=1us,bandwidth=1GB/s --learn-from none,ddp
-refuses 1 "a word to learn from that is empty" "--learn-from: known has no implementation 'ddp_bucketed:3,,x'" known \
-    --link-model latency=1us,bandwidth=1GB/s --learn-from ddp_bucketed:3,,x
-refuses 1 "nothing to learn from" 'known: lacks .none., or has nothing beside it to learn from' known --link-model latency=1us,bandwidth=1GB/s --learn-from none
+write_run alone
+sed -i 's/"ddp_bucketed", "wire_dtype": "fp32"/"ddp_bucketed", "wire_dtype": "bf16"/' alone/run.json
+refuses 1 "nothing to learn from" 'alone: lacks .none., or has nothing beside it to learn from' alone --link-model latency=1us,bandwidth=1GB/s
 refuses 2 "hosts without ranks" '--ranks-per-host' known --link sweep/all_reduce --link-intra sweep/all_reduce --ranks-per-host 0
 refuses 2 "a form that could be a trace" '--csv many/x.et: the files of --export-chakra end in .et' known --link-model latency=1us,bandwidth=1GB/s --export-chakra many --csv many/x.et
 refuses 1 "too many files" '--export-chakra: [0-9]+ files' known --link-model latency=1us,bandwidth=1GB/s --ranks 100000 --export-chakra many
@@ -239,7 +237,9 @@ later ddp 4.725 4.70 4.75
 refuses 1 "a later run without either" '--calibrate later: has neither .none. nor ddp_flat in fp32 with 6 rounds or more' "${calibrated[@]}"
 later none 4.125 4.084 4.166
 sed -i 's/"arena": 2000000/"arena": 4000000/' later/run.json
-refuses 1 "a later run of another model" '--calibrate later: must have the model and the batch per rank of the run' "${calibrated[@]}"
+refuses 1 "a later run of another model" '--calibrate later: must have the model, the batch per rank, the device and its type of numbers of the run' "${calibrated[@]}"
+sed -i 's/"arena": 4000000/"arena": 2000000/; s/"world_size": 2,/"world_size": 2, "device": "cuda", "dtype": "bf16",/' later/run.json
+refuses 1 "a later run on another device" '--calibrate later: must have the model, .*, the device and its type of numbers' "${calibrated[@]}"
 refuses 1 "a later run that is none" 'cannot read none: No such file or directory' known --link-model latency=0us,bandwidth=5MB/s --calibrate none
 check_sentences
 exit $failed

@@ -29,15 +29,16 @@ int calibration_read(struct calibration *c, const char *directory, const struct 
 {
     struct saved_run run;
     int status = saved_run_read(&run, directory, 0);
-    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run.run, "derived");
-    *c = (struct calibration){.ranks = json_count(derived, "world_size")};
+    struct trained later;
+    trained_describe(&later, run.run);
+    *c = (struct calibration){.ranks = later.ranks};
     if (!status && strcmp(json_string(run.run, "mode"), "benchmark") != 0)
         status = error_report("--calibrate %s: is a run of %s; expected one of the benchmark", directory,
                               json_string(run.run, "mode"));
-    else if (!status && (!c->ranks || json_count(run.run, "arena") != trained->arena ||
-                         json_count(derived, "tokens_per_step") != trained->tokens * c->ranks))
-        status = error_report("--calibrate %s: must have the model and the batch per rank of the run from which is "
-                              "predicted",
+    else if (!status && (!later.ranks || later.arena != trained->arena || later.tokens != trained->tokens ||
+                         strcmp(later.device, trained->device) != 0))
+        status = error_report("--calibrate %s: must have the model, the batch per rank, the device and its type of "
+                              "numbers of the run from which is predicted",
                               directory);
     if (!status) {
         find_step(c, &run, "none");

@@ -14,9 +14,9 @@ struct calibration {
                            as Student's t; with --resolve, whose interval is wider, too large */
 };
 
-/* Reads the step from the summary of a run of the benchmark with the model and the batch of a rank of `trained`.
- * Returns 0; or -1, reported, if the directory cannot be read, holds an unfinished run or one of another command, model
- * or batch, or if the run has neither `none` nor ddp_flat in fp32 with an interval. */
+/* Reads the step from the summary of a run of the benchmark with the model, the batch of a rank and the device of
+ * `trained`. Returns 0; or -1, reported, if the directory cannot be read, holds an unfinished run or one of another
+ * command, model, batch or device, or if the run has neither `none` nor ddp_flat in fp32 with an interval. */
 int calibration_read(struct calibration *calibration, const char *directory, const struct trained *trained);
 
 #endif

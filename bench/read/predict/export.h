@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* The events of a replayed step (replay_events) and its buckets. */
+/* The events of a replayed step (replay) and its buckets. */
 struct exported_step {
     const struct replay_event *event;
     int n;

@@ -18,7 +18,7 @@ static double replay_rounds(const struct trained *t, const struct trained_row *r
     struct replay_plan plan = row->plan;
     double squares = 0;
     for (size_t r = 0; r < t->rounds; r++, plan.bucket += plan.n) {
-        struct replay_step of = replay(&t->round[r], &plan, overlap);
+        struct replay_step of = replay(&t->round[r], &plan, overlap, NULL);
         if (step)
             step[r] = of.step;
         *hidden += of.hidden;
@@ -138,7 +138,7 @@ static const char *find_limit(const struct points_model *m, const struct point *
         better.latency_scale /= i == 1 ? 2 : 1;
         time_plan(m, p, &better, 1, plan, &unused);
         double step = i == 2 ? p->at.step - p->compute * (1 - exp(-0.5 * m->trained.spread * largest_normal(p->ranks)))
-                             : replay(compute, plan, m->overlap).step;
+                             : replay(compute, plan, m->overlap, NULL).step;
         limit = step < least ? name[i] : limit;
         least = fmin(least, step);
     }
@@ -160,7 +160,7 @@ void points_bandwidths(const struct points_model *model, struct point *p)
             double middle = (low + high) / 2;
             link.bandwidth_scale = exp(middle) / link.bandwidth;
             time_plan(model, p, &link, 1, &plan, &unused);
-            double step = replay(&compute, &plan, model->overlap).step;
+            double step = replay(&compute, &plan, model->overlap, NULL).step;
             *(compute_seconds(&compute, &plan) >= share[i] * step ? &high : &low) = middle;
         }
         p->bandwidth[i] = high < log(most) ? exp(high) : INFINITY;
@@ -197,19 +197,19 @@ static double replay_point(const struct points_model *m, struct point *p, double
     points_plan(m, p, &plan, &compute);
     p->buckets = (size_t)plan.n;
     p->compute = compute_seconds(&compute, &plan);
-    p->at = replay(&compute, &plan, m->overlap);
+    p->at = replay(&compute, &plan, m->overlap, NULL);
     p->efficiency = p->compute / p->at.step;
-    p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}).step;
+    p->attainable = replay(&compute, &plan, (struct replay_overlap){0, 1}, NULL).step;
     p->sum = p->compute + p->at.communication;
     p->limit = find_limit(m, p, &compute, &plan);
     for (int i = 0; i < 2; i++) {
         time_plan(m, p, &m->link, exp((1 - 2 * i) * m->link.error), &plan, &basis);
-        longer[i] = log(replay(&compute, &plan, m->overlap).step);
+        longer[i] = log(replay(&compute, &plan, m->overlap, NULL).step);
     }
     time_plan(m, p, &m->link, 1, &plan, &basis);
     for (size_t r = 0; r < t->rounds; r++) {
         replay_add_compute(&compute, &t->round[r], slowness(m, p->ranks), 0);
-        replayed[r] = replay(&compute, &plan, m->overlap).step;
+        replayed[r] = replay(&compute, &plan, m->overlap, NULL).step;
     }
     p->step = stats_geometric(replayed, t->rounds).median;
     double *const part[] = {&p->at.slowed, &p->at.exposed, &p->at.gather_wait,

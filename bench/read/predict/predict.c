@@ -17,7 +17,7 @@ enum { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
 
 struct predict_options {
     const char *run; /* result directory of a run of the benchmark */
-    const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *learn_from, *calibrate, *chakra;
+    const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *calibrate, *chakra;
     size_t ranks_per_host;
     const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
 };
@@ -38,9 +38,7 @@ static const struct option rows[] = {
     {.name = "bucket-size-mb", .common = 1, .kind = &option_text, .offset = FIELD(sizes), .initial = "auto", .value_name = "LIST",
      .help = "bucket sizes in MiB, as in the benchmark, such as 0.5,1+4+25; auto: powers of 2, from 1/64 of the gradient to all of it"},
     {.name = "implementations", .common = 1, .kind = &option_text, .offset = FIELD(implementations), .initial = "", .value_name = "LIST",
-     .decides = "those of the run, or of --learn-from", .help = "names of strategies, separated by commas"},
-    {.name = "learn-from", .kind = &option_text, .offset = FIELD(learn_from), .initial = "", .value_name = "LIST", .decides = "all",
-     .help = "labels of implementations of the run, from which to learn how far computation and communication slow each other down"},
+     .decides = "those of the run", .help = "names of strategies, separated by commas"},
     {.name = "calibrate", .common = 1, .kind = &option_path, .offset = FIELD(calibrate), .initial = "", .value_name = "DIR",
      .help = "result directory of a later run of the benchmark, whose step of none, or else of ddp_flat, shows how fast the machine computes by then"},
     {.name = "export-chakra", .kind = &option_path, .offset = FIELD(chakra), .initial = "", .value_name = "DIR",
@@ -208,8 +206,11 @@ static int export_point(const struct predict_options *o, const struct points_mod
         *colon = '_';
     points_plan(model, p, &plan, &compute);
     struct replay_event *event = allocate(5 * (size_t)plan.n + 4, sizeof *event);
-    struct exported_step step = {.event = event, .plan = &plan, .ranks = p->ranks, .scale = p->step / p->at.step};
-    step.n = replay_events(&compute, &plan, model->overlap, event);
+    struct exported_step step = {.event = event,
+                                 .n = replay(&compute, &plan, model->overlap, event).events,
+                                 .plan = &plan,
+                                 .ranks = p->ranks,
+                                 .scale = p->step / p->at.step};
     int status = export_chakra("export-chakra", o->chakra, prefix, &step, writes);
     free(event);
     free(plan.bucket);
@@ -248,7 +249,7 @@ static int prediction_create(struct prediction *all, const struct predict_option
     *all = (struct prediction){.model = {.ranks_per_host = o->ranks_per_host}};
     if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
         return STATUS_USAGE;
-    if (trained_read(&m->trained, o->run, o->learn_from) || (*o->link && link_read(&m->link, "link", o->link)) ||
+    if (trained_read(&m->trained, o->run) || (*o->link && link_read(&m->link, "link", o->link)) ||
         (*o->link_intra && link_read(&m->intra, "link-intra", o->link_intra)) ||
         (*o->calibrate && calibration_read(&m->calibration, o->calibrate, &m->trained)))
         return STATUS_FAILED;
@@ -302,7 +303,6 @@ void predict_add_link_section(cJSON *document, const char *run, size_t ranks, co
                                             .link = sweeps,
                                             .link_model = "",
                                             .link_intra = "",
-                                            .learn_from = "",
                                             .calibrate = "",
                                             .implementations = "",
                                             .sizes = "auto",

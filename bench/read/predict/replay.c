@@ -164,9 +164,8 @@ static void replay_update(struct state *s, const struct replay_compute *c, const
     }
 }
 
-/* Replays a step; records its events unless `event` is NULL, and sets *events to their number. */
-static struct replay_step replay_steps(const struct replay_compute *compute, const struct replay_plan *plan,
-                                       struct replay_overlap overlap, struct replay_event *event, int *events)
+struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
+                          struct replay_overlap overlap, struct replay_event *event)
 {
     enum { STEADY = 2 }; /* gathers last into the next step: the second step is like all later ones */
     size_t n = (size_t)plan->n;
@@ -188,23 +187,8 @@ static struct replay_step replay_steps(const struct replay_compute *compute, con
         compute_for(&s, REPLAY_REST, -1, compute->rest);
         step.step = s.now - start;
     }
-    *events = s.events;
+    step.events = s.events;
     free(s.flight);
     free(reduced);
     return step;
-}
-
-struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
-                          struct replay_overlap overlap)
-{
-    int unused;
-    return replay_steps(compute, plan, overlap, NULL, &unused);
-}
-
-int replay_events(const struct replay_compute *compute, const struct replay_plan *plan, struct replay_overlap overlap,
-                  struct replay_event *event)
-{
-    int events;
-    replay_steps(compute, plan, overlap, event, &events);
-    return events;
 }

@@ -45,11 +45,8 @@ struct replay_step {
     double slowed;        /* time by which communication slows computation down */
     double communication; /* sum of the collectives' times */
     double hidden;        /* time in which computation and communication both go on */
+    int events;           /* number of events */
 };
-
-/* Replays a step, in the steady state of many such steps. */
-struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
-                          struct replay_overlap overlap);
 
 /* A piece of computation, or a collective, of a bucket (-1: of none). */
 enum replay_part { REPLAY_FORWARD, REPLAY_BACKWARD, REPLAY_UPDATE, REPLAY_REST, REPLAY_REDUCE, REPLAY_GATHER };
@@ -60,12 +57,13 @@ struct replay_event {
     int after;      /* of computation: the event of the collective for which it waited; -1: none */
 };
 
-/* Replays a step and fills event[5 n + 4], n being the plan's buckets, in the order in which the events were issued;
- * returns their number. Computation is one stream, collectives are another; a collective needs all computation before
- * it in the list. With gathered weights the list begins with the update of the step before, when no collective is in
- * flight, and ends with the last reduction. In either case it lasts as long as a step. */
-int replay_events(const struct replay_compute *compute, const struct replay_plan *plan, struct replay_overlap overlap,
-                  struct replay_event *event);
+/* Replays a step, in the steady state of many such steps, and fills event[5 n + 4], n being the plan's buckets, unless
+ * it is NULL, in the order in which the events were issued. Computation is one stream, collectives are another; a
+ * collective needs all computation before it in the list. With gathered weights the list begins with the update of the
+ * step before, when no collective is in flight, and ends with the last reduction. In either case it lasts as long as a
+ * step. */
+struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
+                          struct replay_overlap overlap, struct replay_event *event);
 
 /* Sets *to, whose `ready` has room, to *from with all times multiplied by `scale`; or, if add is 1, adds that. */
 void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add);

@@ -3,7 +3,6 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/option_table.h"
 #include "base/stats.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -34,7 +33,7 @@ struct reading {
 static int read_tensors(struct trained *t, const char *directory, const cJSON *run)
 {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "tensors");
-    size_t end = t->arena = json_count(run, "arena");
+    size_t end = t->arena;
     t->tensor = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->tensor);
     cJSON_ArrayForEach(item, list)
     {
@@ -99,23 +98,12 @@ static int read_buckets(struct plan *plan, const struct trained *t, const cJSON 
     return next ? -1 : 0;
 }
 
-/* Whether a comma list of labels names this one; an empty list names all. */
-static int is_named(const char *list, const char *label)
-{
-    char word[128];
-    int found = !*list;
-    for (struct option_list l = {"learn-from", list, 0}; !found && option_next_word(&l, word, sizeof word) > 0;)
-        found = !strcmp(word, label);
-    return found;
-}
-
 /* Reads the implementations that sum all gradients once a step in fp32. */
-static int read_implementations(struct trained *t, const char *directory, const cJSON *run, const char *only)
+static int read_implementations(struct trained *t, const char *directory, const cJSON *run)
 {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "implementations");
     const char *shard = json_string(cJSON_GetObjectItemCaseSensitive(run, "configuration"), "shard");
-    char word[128];
-    int none = 0, more;
+    int none = 0;
     t->row = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->row);
     cJSON_ArrayForEach(item, list)
     {
@@ -124,12 +112,11 @@ static int read_implementations(struct trained *t, const char *directory, const 
         struct trained_row *row = &t->row[t->rows];
         struct plan cut;
         none |= !strcmp(name, "none");
-        if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0 ||
-            !is_named(only, name))
+        if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0)
             continue;
         if (strategy->shards && !strcmp(shard, "gradients"))
             return error_report("%s: %s ran with --shard gradients, which sums each bucket at once into a rank's part; "
-                                "only --shard optimizer can be replayed; leave it out by --learn-from",
+                                "only --shard optimizer can be replayed",
                                 directory, name);
         if (read_buckets(&cut, t, cJSON_GetObjectItemCaseSensitive(item, "collectives")))
             return error_report("%s/run.json: the collectives of %s do not have all %d tensors in turn", directory,
@@ -142,17 +129,9 @@ static int read_implementations(struct trained *t, const char *directory, const 
         t->rows++;
     }
     strcpy(t->row[t->rows].label, "none");
-    for (struct option_list l = {"learn-from", only, 0}; (more = option_next_word(&l, word, sizeof word));) {
-        size_t i = 0;
-        while (i <= t->rows && strcmp(t->row[i].label, word) != 0)
-            i++;
-        if (more < 0 || i > t->rows)
-            return error_report("--learn-from: %s has no implementation '%s' that sums all gradients in fp32",
-                                directory, more > 0 ? word : only);
-    }
     return none && t->rows ? 0
                            : error_report("%s: lacks `none`, or has nothing beside it to learn from, such as "
-                                          "ddp_bucketed (--implementations, --learn-from)",
+                                          "ddp_bucketed (--implementations)",
                                           directory);
 }
 
@@ -345,7 +324,16 @@ static int allocate_rounds(struct reading *r, const char *directory)
     return 0;
 }
 
-int trained_read(struct trained *t, const char *directory, const char *only)
+void trained_describe(struct trained *t, const cJSON *run)
+{
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");
+    t->ranks = json_count(derived, "world_size");
+    t->tokens = json_count(derived, "tokens_per_step") / (t->ranks ? t->ranks : 1);
+    t->arena = json_count(run, "arena");
+    snprintf(t->device, sizeof t->device, "%s %s", json_string(derived, "device"), json_string(derived, "dtype"));
+}
+
+int trained_read(struct trained *t, const char *directory)
 {
     enum { MOST = 100000 };
     struct saved_run saved;
@@ -353,9 +341,7 @@ int trained_read(struct trained *t, const char *directory, const char *only)
     *t = (struct trained){0};
     int status = saved_run_read(&saved, directory, 0);
     const char *mode = json_string(saved.run, "mode");
-    t->ranks = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "world_size");
-    t->tokens = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "tokens_per_step") /
-                (t->ranks ? t->ranks : 1);
+    trained_describe(t, saved.run);
     t->rounds = json_count(saved.summary, "done");
     t->busy = busy_of(saved.summary, saved.run);
     r.timed = json_count(saved.summary, "timed_steps_per_block");
@@ -367,7 +353,7 @@ int trained_read(struct trained *t, const char *directory, const char *only)
         status = error_report("%s: has %zu rounds; predictions need %d or more (--rounds)", directory, t->rounds,
                               STATS_LEAST);
     status = status || read_tensors(t, saved.directory, saved.run) ||
-             read_implementations(t, saved.directory, saved.run, only) || allocate_rounds(&r, saved.directory);
+             read_implementations(t, saved.directory, saved.run) || allocate_rounds(&r, saved.directory);
     for (size_t rank = 0; rank < t->ranks && !status; rank++)
         status = read_rank(&r, saved.directory, rank);
     if (!status)

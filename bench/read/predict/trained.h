@@ -26,17 +26,21 @@ struct trained {
     struct tensor *tensor; /* [tensors]: offset, count and joined are set */
     int tensors;
     size_t arena, tokens;         /* floats of the gradient; tokens of a rank in a step */
+    char device[40];              /* what computes, and on a GPU its type of numbers, such as "cpu" or "cuda bf16" */
     struct busy busy;             /* what other processes used meanwhile */
     struct replay_compute *round; /* [rounds] steps of `none`: each time is that of the slowest rank */
     double spread;                /* standard deviation over ranks of the logarithm of a step of `none` */
     struct trained_row *row;      /* [rows + 1], owned; row[rows] is `none` */
 };
 
-/* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. only: labels of the
- * implementations to read beside `none`, separated by commas; "": all. A round's times are multiplied by the mean over
- * steps of the slowest rank's step / the slowest rank's mean step, since ranks that synchronise wait for the slowest
- * one in every step. Returns 0; or -1, reported. Release with trained_destroy in either case. */
-int trained_read(struct trained *trained, const char *directory, const char *only);
+/* Sets ranks, arena, tokens and device from a run.json; what it lacks is 0 or "". */
+void trained_describe(struct trained *trained, const cJSON *run);
+
+/* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. A round's times are
+ * multiplied by the mean over steps of the slowest rank's step / the slowest rank's mean step, since ranks that
+ * synchronise wait for the slowest one in every step. Returns 0; or -1, reported. Release with trained_destroy in
+ * either case. */
+int trained_read(struct trained *trained, const char *directory);
 void trained_destroy(struct trained *trained);
 
 /* Cuts the model into a strategy's buckets: all but their times is set. The caller frees plan.bucket. */

@@ -194,7 +194,7 @@ static int export_step(const char *to, const char *name, const struct replay_com
 {
     static struct replay_event event[5 * BUCKETS + 4];
     struct exported_step step = {event, 0, 1, plan, ranks};
-    step.n = replay_events(c, plan, (struct replay_overlap){0, 1}, event);
+    step.n = replay(c, plan, (struct replay_overlap){0, 1}, event).events;
     return export_chakra("chakra", to, name, &step, writes);
 }
 
@@ -317,7 +317,7 @@ TEST_EACH(a_file_lasts_as_long_as_the_step, sizeof kinds / sizeof *kinds)
     static struct replay_event event[5 * BUCKETS + 4];
     static const struct replay_overlap overlap = {0.3, 0.6};
     const struct replay_plan *plan = &kinds[_i].plan;
-    const struct exported_step step = {event, replay_events(&compute, plan, overlap, event), 2, plan, 2};
+    const struct exported_step step = {event, replay(&compute, plan, overlap, event).events, 2, plan, 2};
     double end[NODES] = {0}, last = 0;
     ck_assert_int_eq(export_chakra("x", directory, "slowed", &step, 1), 0);
     read_nodes("slowed", 1);
@@ -332,7 +332,8 @@ TEST_EACH(a_file_lasts_as_long_as_the_step, sizeof kinds / sizeof *kinds)
         end[i] += (double)node[i].ns / 1e9;
         last = fmax(last, end[i]);
     }
-    ck_assert_double_eq_tol(last, 2 * replay(&compute, plan, overlap).step, 20e-9); /* of up to 13 rounded durations */
+    ck_assert_double_eq_tol(last, 2 * replay(&compute, plan, overlap, NULL).step,
+                            20e-9); /* of up to 13 rounded durations */
 }
 
 /* ---- files ---- */
