@@ -130,7 +130,7 @@ fi
 if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
     "$build/tests/unit/predict/test_export" "$temporary/chakra"
     compare "Chakra" /usr/bin/python3 check_chakra.py --self-test "$temporary/chakra"
-    kept=$root/results/reference/chakra
+    kept=$(realpath -e "$here/../../results/reference/chakra")
     compare "Chakra" /usr/bin/python3 check_chakra.py --predictions "$kept/predictions.csv" "$kept"
 else
     skip "Chakra: there is no protoc, or no python3-protobuf; launch/setup.sh --consumers installs both on Debian"
