@@ -92,13 +92,14 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     struct column column[COLUMNS];
     char note[1200];
     size_t columns = 0;
-    int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0, other = 0, rest = 0;
+    int to_ddp = 0, to_none = 0, gathers = 0, releases = 0, errors = 0, last = 0, other = 0, rest = 0;
     for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
         to_none |= c->row[i].sync_cost.n > 0;
         gathers |= c->row[i].implementation->strategy->shards;
         releases |= c->row[i].implementation->strategy->releases;
         errors |= c->row[i].error.first > 0;
+        last |= c->row[i].error.last > 0;
         other |= c->row[i].implementation->strategy->approximates;
     }
     for (size_t i = 0; i < COLUMNS; i++)
@@ -109,7 +110,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     snprintf(
         note, sizeof note,
         "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s%s "
-        "sync: time spent waiting for communication after backward%s.%s%s%s%s%s",
+        "sync: time spent waiting for communication after backward%s.%s%s%s%s%s%s",
         c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
         text_plural(block_steps),
         c->resolve > 0
@@ -126,8 +127,9 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
                   "the ratio, at this step of `none`."
                 : "",
         errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum, in the first step "
-                 "of a block; in last step: in its last step, of those that approximate."
+                 "of a block."
                : "",
+        last ? " in last step: that in the last step of a block, of strategies that approximate." : "",
         other ? " loss: in the last step of a block; ddp_powersgd and ddp_local train with other arithmetic, so they "
                 "are controls, not compared with the others."
               : "");

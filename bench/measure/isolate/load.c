@@ -10,15 +10,6 @@ enum { RATIOS_BYTES = 4 << 20 };
 
 /* ---- levels ---- */
 
-static void create_level(struct load_level *level, int size, int groups, double resolve)
-{
-    *level = (struct load_level){.size = size, .groups = groups};
-    ratios_create(&level->ratios, (size_t)groups, 1, RATIOS_BYTES);
-    level->ratios.of[0] = (struct ratios_group){resolve, 0, 1};
-    for (int g = 0; g < groups && groups >= LOAD_LEAST; g++)
-        level->ratios.state[g] = SERIES_UNDECIDED;
-}
-
 void load_create(struct load *load, int members, double resolve)
 {
     int judged = 0;
@@ -27,8 +18,13 @@ void load_create(struct load *load, int members, double resolve)
     load->message = allocate(2 * (size_t)members, sizeof *load->message);
     load->round_trip = load->message + members;
     for (int size = 2, last = 0; !last; size = 2 * size < members ? 2 * size : members) {
-        create_level(&load->level[load->levels++], size, members / size, resolve);
-        judged += members / size;
+        struct load_level *level = &load->level[load->levels++];
+        *level = (struct load_level){.size = size, .groups = members / size};
+        ratios_create(&level->ratios, (size_t)level->groups, 1, RATIOS_BYTES);
+        level->ratios.of[0] = (struct ratios_group){resolve, 0, 1};
+        for (int g = 0; g < level->groups && level->groups >= LOAD_LEAST; g++)
+            level->ratios.state[g] = SERIES_UNDECIDED;
+        judged += level->groups;
         last = size == members;
     }
     load->alpha = 0.05 / judged;
@@ -106,14 +102,6 @@ int load_is_fault(const struct load *load, int level, int group)
             if (part->ratios.state[g] == SERIES_SLOW)
                 return 0;
     return 1;
-}
-
-int load_is_suspect(const struct load *load, int level)
-{
-    int found = 0;
-    for (int g = 0; g < load->level[level].groups; g++)
-        found |= load_is_fault(load, level, g);
-    return found;
 }
 
 struct fault load_fault(const struct load *load, int level, int group)

@@ -56,10 +56,8 @@ double load_expected(int members, double message, double round_trip);
 struct estimate load_seconds(const struct load_level *level, int group);
 double load_x(const struct load *load, const struct load_level *level, int group);
 
-/* Return whether a group is at fault: it is slow, its members are healthy, and no smaller group in it is slow; whether
- * a group of the level is. */
+/* Returns whether a group is at fault: it is slow, its members are healthy, and no smaller group in it is slow. */
 int load_is_fault(const struct load *load, int level, int group);
-int load_is_suspect(const struct load *load, int level);
 
 /* Returns a group, compared with the median of its level, as a fault of its first and its last member; n is 0 if the
  * level is not judged. */

@@ -174,7 +174,10 @@ static void measure_groups(struct course *c)
         measure_level(c, &load->level[l], LOAD_REPEATS, 0.5 * (l + 1) / load->levels);
     for (int l = 0; l < load->levels; l++) {
         struct load_level *level = &load->level[l];
-        if (job_from_first(job, load_is_suspect(load, l), 0))
+        int found = 0;
+        for (int g = 0; g < level->groups; g++)
+            found |= load_is_fault(load, l, g);
+        if (job_from_first(job, found, 0))
             measure_level(c, level, level->ratios.n, 1);
     }
 }

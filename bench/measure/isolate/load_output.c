@@ -81,22 +81,18 @@ static struct group_row row_of(const struct load *load, const struct member *mem
 
 /* ---- all ---- */
 
-static void add_figures(const struct group_row *row, struct figure_list *figures)
-{
-    char subject[48];
-    snprintf(subject, sizeof subject, "groups of %d", row->size);
-    figures_add_estimate(figures, subject, "all_reduce", "s", &row->seconds, BETTER_LOWER, 1);
-    figures_add_value(figures, subject, "all_reduce_to_expected", "1", row->x, row->n, BETTER_LOWER);
-}
-
 void load_output(const struct load *load, const struct member *member, cJSON *summary, struct figure_list *figures)
 {
     struct group_row row[LOAD_MOST_LEVELS];
     size_t rows = 0;
     add_across(load, summary, figures);
     for (int l = 0; l < load->levels && load->level[l].ratios.n; l++) {
-        row[rows] = row_of(load, member, l);
-        add_figures(&row[rows++], figures);
+        const struct group_row *of = &row[rows];
+        char subject[48];
+        row[rows++] = row_of(load, member, l);
+        snprintf(subject, sizeof subject, "groups of %d", of->size);
+        figures_add_estimate(figures, subject, "all_reduce", "s", &of->seconds, BETTER_LOWER, 1);
+        figures_add_value(figures, subject, "all_reduce_to_expected", "1", of->x, of->n, BETTER_LOWER);
     }
     if (rows)
         results_add_table(

@@ -126,10 +126,11 @@ static int find_partner(struct measure *m, const int *partner)
 void measure_write(struct measure *m, const char *name, int value, const struct measure_time *time, int times)
 {
     char *text = NULL;
-    size_t length = 0;
+    size_t length = 0, round = m->rounds++;
+    if (value < 0)
+        return;
     FILE *out = text_begin(&text, &length);
-    fprintf(out, "{\"rank\":%d,\"part\":\"%s\",\"round\":%zu,\"%s\":%d", m->job->rank, m->part, m->rounds++, name,
-            value);
+    fprintf(out, "{\"rank\":%d,\"part\":\"%s\",\"round\":%zu,\"%s\":%d", m->job->rank, m->part, round, name, value);
     for (int i = 0; i < times; i++)
         if (isfinite(time[i].seconds))
             fprintf(out, ",\"%s\":%.9g", time[i].name, time[i].seconds);

@@ -43,8 +43,8 @@ void measure_destroy(struct measure *measure); /* a zeroed one is fine */
  * is no further round. Returns 1 if a round was measured, 0 if there is none, on every rank. */
 int measure_round(struct measure *measure, const int *partner, struct member_times *times);
 
-/* Appends a round's line to this rank's metrics: rank, part, round, and `name`, an integer, and the times that are not
- * NAN. Counts the round. */
+/* Counts a round, and appends its line to this rank's metrics unless `value` is -1, as this rank rested: rank, part,
+ * round, `name` with the value, and the times that are not NAN. */
 struct measure_time {
     const char *name;
     double seconds;

@@ -87,18 +87,16 @@ static const char *name_of(const struct fault *fault)
 /* Writes how the sentence on a fault ends. */
 static void write_end(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
-    *text = 0;
+    strcpy(text, ".");
     if (f->open)
-        strcpy(text, "; whether one of the two is slow or what lies between them is undecided");
+        strcpy(text, "; whether one of the two is slow or what lies between them is undecided.");
     else if (f->kind == FAULT_GROUP)
         strcpy(text, ", though each of them is healthy alone.");
     else if (f->other >= 0) {
         const struct member *first = &o->member[f->member], *second = &o->member[f->other];
-        snprintf(text, WORDS, "; it is enough to leave out %s (bad.txt)",
+        snprintf(text, WORDS, "; it is enough to leave out %s (bad.txt).",
                  o->left_out[first->host] ? first->host_name : second->host_name);
     }
-    if (f->kind != FAULT_GROUP)
-        strcat(text, ".");
 }
 
 /* Writes and returns a sentence on a fault. */

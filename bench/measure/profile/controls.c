@@ -25,7 +25,7 @@ const struct control_result control_results[CONTROL_RESULTS] = {
      BETTER_LOWER},
     {NULL, "attainable", "attainable", "with perfect overlap of this plan", "s", FIELD(attainable), BETTER_NONE},
     {NULL, "saved_by_overlap", "saved by overlap", "after backward - as captured", "s", FIELD(saved), BETTER_HIGHER},
-    {NULL, "step_to_attainable", "step / attainable", "1: the bound of perfect overlap is reached", "1", FIELD(step_to_attainable),
+    {NULL, "step_to_attainable", "step / attainable", "1: as with perfect overlap", "1", FIELD(step_to_attainable),
      BETTER_LOWER},
     {NULL, "overlap_efficiency", "overlap efficiency", "saved by overlap / the smaller of comm alone and backward of none", "1",
      FIELD(overlap_efficiency), BETTER_HIGHER},

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "kernels/error.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +18,9 @@ static cJSON *add_block(cJSON *document, const char *kind)
 
 static void add_text(cJSON *block, const char *name, const char *format, va_list arguments)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&text, &length);
-    vfprintf(out, format, arguments);
-    text_end(out);
+    char *text;
+    if (vasprintf(&text, format, arguments) < 0)
+        fatal_no_memory(0, 0);
     json_add_text(block, name, text);
     free(text);
 }
@@ -36,7 +33,6 @@ cJSON *document_create(const char *format, ...)
     add_text(document, "title", format, arguments);
     va_end(arguments);
     cJSON_AddArrayToObject(document, "blocks");
-    cJSON_AddArrayToObject(document, "figures");
     return document;
 }
 
@@ -81,56 +77,9 @@ static void hide_empty_columns(cJSON *table)
     }
 }
 
-/* Appends the cells of a row to a figure: its first text as subject, all other texts and counts by their keys. */
-static void add_identity(cJSON *figure, const cJSON *columns, const cJSON *row)
-{
-    const cJSON *column;
-    int texts = 0;
-    cJSON_ArrayForEach(column, columns)
-    {
-        const char *key = json_string(column, "key"), *kind = json_string(column, "kind");
-        if (!strcmp(kind, "text"))
-            json_add_text(figure, texts++ ? key : "subject", json_string(row, key));
-        else if (!strcmp(kind, "count"))
-            json_add_number(figure, key, json_number(row, key));
-    }
-}
-
-/* Appends the numbers of a table's rows to the figures. An interval belongs to the number before it. */
-static void add_figures(cJSON *figures, const cJSON *table)
-{
-    const cJSON *row, *column, *columns = cJSON_GetObjectItemCaseSensitive(table, "columns");
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "rows"))
-    {
-        cJSON *figure = NULL;
-        cJSON_ArrayForEach(column, columns)
-        {
-            const char *key = json_string(column, "key"), *kind = json_string(column, "kind");
-            char low[80], high[80];
-            snprintf(low, sizeof low, "%s_low", key);
-            snprintf(high, sizeof high, "%s_high", key);
-            if (!strcmp(kind, "real") || !strcmp(kind, "error")) {
-                double value = json_number(row, key);
-                figure = isnan(value) ? NULL : json_add_row(figures);
-                if (!figure)
-                    continue;
-                json_add_text(figure, "table", json_string(table, "key"));
-                add_identity(figure, columns, row);
-                json_add_text(figure, "name", key);
-                json_add_text(figure, "unit", json_string(column, "unit"));
-                json_add_number(figure, "value", value);
-            } else if (!strcmp(kind, "interval") && figure && !isnan(json_number(row, low))) {
-                json_add_number(figure, "low", json_number(row, low));
-                json_add_number(figure, "high", json_number(row, high));
-            }
-        }
-    }
-}
-
 void document_add_table(cJSON *document, const struct table *table)
 {
     cJSON *json = table_json(table);
-    add_figures(cJSON_GetObjectItemCaseSensitive(document, "figures"), json);
     hide_empty_columns(json);
     json_add_text(json, "rest", "report.json, which --json or --output writes");
     cJSON_AddItemToObject(add_block(document, "table"), "table", json);

@@ -1,10 +1,7 @@
 /* document.h - builds a report as a document, and prints it as text, Markdown or HTML.
  *
- * A document is JSON, {title, blocks, figures}. `blocks` is a list of {kind, ...}: heading {text}, paragraph {text},
- * item of a list {text}, table {table} (base/table.h) or picture {name, title, svg}. Every format is printed from this
- * list. `figures` has the numbers of its tables, for programs: {table, subject, name, unit, value, low, high} and the
- * other texts and counts of the row, such as ranks. `subject` is the row's first text; low and high are there if the
- * number has an interval. */
+ * A document is JSON, {title, blocks}. `blocks` is a list of {kind, ...}: heading {text}, paragraph {text}, item of a
+ * list {text}, table {table} (base/table.h) or picture {name, title, svg}. Every format is printed from this list. */
 #ifndef BENCH_READ_DOCUMENT_DOCUMENT_H
 #define BENCH_READ_DOCUMENT_DOCUMENT_H
 
@@ -23,8 +20,8 @@ void document_add_heading(cJSON *document, const char *format, ...) __attribute_
 void document_add_paragraph(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_add_item(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* document_add_table appends a table without the columns that are empty in all printed rows, and its numbers to the
- * figures; document_add_saved_table appends a copy of a table from summary.json, whose figures are the run's. */
+/* document_add_table appends a table without the columns that are empty in all printed rows; document_add_saved_table
+ * appends a copy of a table from summary.json. */
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 

@@ -12,7 +12,8 @@ static struct algorithm of_mpich(enum comm_kind kind, size_t ranks, double bytes
 {
     const double p = (double)ranks, depth = floor(log2(p)), power = exp2(depth),
                  fold = algorithms_fold(LIBRARY_MPICH, ranks);
-    const double most_doubled = 2048, least_pairwise = 524288 * sizeof(float), least_ring = fold ? 81920 : 524288;
+    const double most_doubled = fmax(2048, sizeof(float) * (power - 1)), least_pairwise = 524288 * sizeof(float),
+                 least_ring = fold ? 81920 : 524288;
     const struct algorithm ring = {p - 1, (p - 1) / p};
     if (kind == COMM_ALL_REDUCE)
         return bytes <= most_doubled ? (struct algorithm){depth + 2 * fold, depth + 2 * fold}

@@ -18,7 +18,8 @@ struct algorithm {
  * d = ceil(log2 p), the power of two q = 2^floor(log2 p), f = 1 if p is not q, else 0, and h, the sum of
  * (m + min(p - q, m)) / p over m = q / 2, ..., 2, 1, which is (q - 1) / q if p is q:
  *                                                     stages         volume
- * MPICH all-reduce up to 2 KiB (recursive doubling)   log2 q + 2 f   log2 q + 2 f
+ * MPICH all-reduce up to 2 KiB, or of fewer floats
+ *   than q (recursive doubling)                       log2 q + 2 f   log2 q + 2 f
  * MPICH all-reduce above (reduce-scatter, all-gather) 2 log2 q + 2 f 2 (q - 1) / q + 2 f
  * MPICH reduce-scatter below 524288 floats (halving)  log2 q + 2 f   h + f (1 + 1 / p)
  * MPICH reduce-scatter above (pairwise)               p - 1          (p - 1) / p
@@ -30,12 +31,12 @@ struct algorithm {
  * NCCL reduce-scatter, all-gather: ring               p - 1          (p - 1) / p
  *                                  PAT, alone_on_host d              (p - 1) / p
  * If p is no power of two, MPICH first folds: p - q ranks send all of their data to another rank, and get all of the
- * result at the end, which is f (a reduce-scatter: its part). The limits are those of nonblocking calls, which training
- * makes; a blocking reduce-scatter is pairwise from 512 KiB on. NVLS and CollNet (sums inside switches) are not
- * modelled. Sources: Thakur,
- * Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH, IJHPCA 19 (2005) 49-66;
- * MPICH 4.0, src/mpi/coll/mpir_coll_sched_auto.c; NCCL, src/graph/tuning.cc; Jeaugey, PAT: a new algorithm for
- * all-gather and reduce-scatter operations at scale, arXiv 2506.20252 (2025). */
+ * result at the end, or of a reduce-scatter their part, 1 / p. The limits are those of nonblocking calls, which
+ * training makes; a blocking reduce-scatter is pairwise from 512 KiB on. NVLS and CollNet (sums inside switches) are
+ * not modelled. Sources: Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH,
+ * IJHPCA 19 (2005) 49-66; MPICH 4.0, maint/tuning/coll/mpir/generic.json and src/mpi/coll/src/csel.c, which counts a
+ * reduce-scatter in elements; NCCL, src/graph/tuning.cc; Jeaugey, PAT: a new algorithm for all-gather and
+ * reduce-scatter operations at scale, arXiv 2506.20252 (2025). */
 void algorithms_find(struct algorithm a[2], enum library library, enum comm_kind kind, size_t ranks, double bytes,
                      int alone_on_host);
 

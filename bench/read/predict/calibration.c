@@ -1,9 +1,9 @@
 /* calibration.c - reads a step without overlap from the summary of a later run. */
-#include "predict/calibration.h"
-
 #include "base/json.h"
 #include "base/stats.h"
 #include "kernels/error.h"
+#include "predict/points.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,21 +25,29 @@ static void find_step(struct calibration *c, const struct saved_run *run, const 
     }
 }
 
+/* Returns the name of a setting in which a later run differs; NULL: there is none. */
+static const char *find_difference(const struct trained *t, const cJSON *run)
+{
+    cJSON *later = trained_settings(run);
+    const cJSON *setting = t->settings->child;
+    while (setting && cJSON_Compare(setting, cJSON_GetObjectItemCaseSensitive(later, setting->string), 1))
+        setting = setting->next;
+    cJSON_Delete(later);
+    return setting ? setting->string : NULL;
+}
+
 int calibration_read(struct calibration *c, const char *directory, const struct trained *trained)
 {
     struct saved_run run;
     int status = saved_run_read(&run, directory, 0);
-    struct trained later;
-    trained_describe(&later, run.run);
-    *c = (struct calibration){.ranks = later.ranks};
-    if (!status && strcmp(json_string(run.run, "mode"), "benchmark") != 0)
-        status = error_report("--calibrate %s: is a run of %s; expected one of the benchmark", directory,
-                              json_string(run.run, "mode"));
-    else if (!status && (!later.ranks || later.arena != trained->arena || later.tokens != trained->tokens ||
-                         strcmp(later.device, trained->device) != 0))
-        status = error_report("--calibrate %s: must have the model, the batch per rank, the device and its type of "
-                              "numbers of the run from which is predicted",
-                              directory);
+    const char *mode = json_string(run.run, "mode"), *other;
+    *c = (struct calibration){.ranks = json_count(cJSON_GetObjectItemCaseSensitive(run.run, "derived"), "world_size")};
+    if (!status && strcmp(mode, "benchmark") != 0)
+        status = error_report("--calibrate %s: is a run of %s; expected one of the benchmark", directory, mode);
+    else if (!status && (other = find_difference(trained, run.run)))
+        status = error_report("--calibrate %s: differs in %s from the run from which is predicted; give a later run "
+                              "of the same model, batch of a rank, device and threads",
+                              directory, other);
     if (!status) {
         find_step(c, &run, "none");
         find_step(c, &run, "ddp_flat");

@@ -186,7 +186,10 @@ static int fit_model(struct link *link, const char *option)
     double seconds_per_byte = fmax((seconds - a[0].stages * link->latency) / (a[0].volume * bytes),
                                    (seconds - a[1].stages * link->latency) / (a[1].volume * bytes));
     link->bandwidth = 1 / seconds_per_byte;
-    if (!regimes || !(seconds_per_byte > 0))
+    if (!regimes)
+        return error_report("--%s: has %zu sizes of all_reduce; from %d to %d can be fitted", option, s->n, LINK_SIZES,
+                            LINK_MOST_SIZES);
+    if (!(seconds_per_byte > 0))
         return error_report("--%s: all_reduce of %.0f bytes takes hardly longer than its latency; measure larger sizes",
                             option, bytes);
     return 0;

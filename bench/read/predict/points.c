@@ -99,7 +99,9 @@ static void time_plan(const struct points_model *model, const struct point *p, c
     for (struct replay_bucket *b = plan->bucket; b < plan->bucket + plan->n; b++) {
         enum comm_kind kind = p->strategy->shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
         b->reduce = factor * link_seconds(link, kind, p->ranks / local, b->bytes, basis);
-        b->gather = p->strategy->shards ? factor * link_seconds(link, COMM_ALL_GATHER, p->ranks, b->bytes, basis) : 0;
+        b->gather = p->strategy->shards
+                        ? factor * link_seconds(link, COMM_ALL_GATHER, p->ranks, plan->gather_share * b->bytes, basis)
+                        : 0;
         if (is_staged)
             b->within = factor * (link_seconds(&model->intra, COMM_REDUCE_SCATTER, local, b->bytes, basis) +
                                   link_seconds(&model->intra, COMM_ALL_GATHER, local, b->bytes, basis));
@@ -153,6 +155,7 @@ void points_bandwidths(const struct points_model *model, struct point *p)
     struct replay_compute compute;
     struct link link = model->link;
     enum link_basis unused = LINK_MEASURED;
+    const double busbw = link.n ? link.fitted_bandwidth / link.bandwidth : 1; /* of the sweep's ranks */
     points_plan(model, p, &plan, &compute);
     for (int i = 0; i < POINT_SHARES; i++) {
         double low = log(least), high = log(most);
@@ -163,7 +166,7 @@ void points_bandwidths(const struct points_model *model, struct point *p)
             double step = replay(&compute, &plan, model->overlap, NULL).step;
             *(compute_seconds(&compute, &plan) >= share[i] * step ? &high : &low) = middle;
         }
-        p->bandwidth[i] = high < log(most) ? exp(high) : INFINITY;
+        p->bandwidth[i] = high < log(most) ? exp(high) * busbw : INFINITY;
     }
     free(plan.bucket);
     free(compute.ready);
@@ -258,7 +261,8 @@ int points_calibrate(struct points_model *m)
     }
     free(replayed);
     if (!(c->step > waits))
-        return error_report("--calibrate: a step of %s takes %.3g ms, less than its all-reduce on this link, %.3g ms",
+        return error_report("--calibrate: a step of %s takes %.2f ms, less than its all-reduce on this link, %.2f ms; "
+                            "give the sweeps of the link of that run",
                             c->strategy->name, 1e3 * c->step, 1e3 * waits);
     m->speed = (c->step - waits) / (step - waits);
     c->error *= c->step / (c->step - waits);

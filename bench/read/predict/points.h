@@ -2,9 +2,21 @@
 #ifndef BENCH_READ_PREDICT_POINTS_H
 #define BENCH_READ_PREDICT_POINTS_H
 
-#include "predict/calibration.h"
 #include "predict/link.h"
 #include "predict/trained.h"
+
+/* How fast the machine computes in a later run: a step of it in which no communication overlaps. */
+struct calibration {
+    const struct strategy *strategy; /* `none`, or ddp_flat if the run lacks it; NULL: there is no later run */
+    size_t ranks;
+    double step, error; /* its figure `step` in seconds; the standard error of its logarithm, from the 95 % interval
+                           as Student's t; with --resolve, whose interval is wider, too large */
+};
+
+/* Reads the step from the summary of a run of the benchmark with the settings of `trained`. Returns 0; or -1, reported,
+ * if the directory cannot be read, holds an unfinished run or one of another command, or with other settings, or if the
+ * run has neither `none` nor ddp_flat in fp32 with an interval. */
+int calibration_read(struct calibration *calibration, const char *directory, const struct trained *trained);
 
 /* What predictions are made from. Every rank computes what a rank of the run does (weak scaling). */
 struct points_model {

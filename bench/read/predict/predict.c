@@ -181,7 +181,8 @@ static void print_text(FILE *out, const void *shown)
 
 static void print_json(FILE *out, const void *shown)
 {
-    document_print_json(out, ((const struct prediction *)shown)->document, NULL, NULL);
+    const struct prediction *all = shown;
+    document_print_json(out, all->document, "figures", cJSON_Duplicate(all->figures, 1));
 }
 
 static void print_html(FILE *out, const void *shown)
@@ -279,6 +280,7 @@ static int predict(const struct predict_options *o)
     int status = forms_check(forms, o->form, FORMS, &chakra, 1) ? STATUS_FAILED : prediction_create(&all, o);
     if (!status) {
         all.document = document_create(TITLE "%s", o->run);
+        all.figures = cJSON_CreateArray();
         if (*busy_sentence(busy, all.model.trained.busy, " during the run"))
             document_add_paragraph(all.document, "%s", busy);
         prediction_add_replay(&all);
@@ -289,6 +291,7 @@ static int predict(const struct predict_options *o)
             forms_print(forms, o->form, FORMS, &all, print_text))
             status = STATUS_FAILED;
         cJSON_Delete(all.document);
+        cJSON_Delete(all.figures);
     }
     prediction_destroy(&all);
     return status;

@@ -36,6 +36,7 @@ struct replay_plan {
     int updates_early;   /* 1: a bucket's weights are updated as soon as its sum is there */
     int shards;          /* 1: buckets are gathered after the update of their range, for the next forward */
     double update_share; /* the part of the update that a rank does: 1, or 1 / ranks */
+    double gather_share; /* bytes of an all-gather / bytes of its bucket; 1, unless weights are sent as bfloat16 */
 };
 
 struct replay_step {

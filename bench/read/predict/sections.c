@@ -1,6 +1,7 @@
 /* sections.c - the sections of a prediction. */
 #include "predict/sections.h"
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "chart/chart.h"
@@ -80,6 +81,29 @@ static const struct column point_columns[] = {
     {"link", NULL, COLUMN_NAME, POINT(link), NULL, 0, 0, 0},
 };
 
+/* Appends the numbers of points, unless they are not finite, to the figures (sections.h). */
+static void add_figures(cJSON *figures, const struct column *column, size_t columns, const struct point *point,
+                        size_t n)
+{
+    for (size_t i = 0; i < n * columns; i++) {
+        const struct point *p = &point[i / columns];
+        const struct column *of = &column[i % columns];
+        const void *field = (const char *)p + of->offset;
+        if (of->kind != COLUMN_REAL || !isfinite(*(const double *)field))
+            continue;
+        cJSON *figure = json_add_row(figures);
+        json_add_text(figure, "subject", p->label);
+        json_add_number(figure, "ranks", (double)p->ranks);
+        json_add_text(figure, "link", p->link);
+        json_add_text(figure, "name", of->key);
+        json_add_text(figure, "unit", of->unit);
+        json_add_number(figure, "value", *(const double *)field);
+        json_add_number(figure, "low", of->offset == POINT(step) ? p->low : NAN);
+        json_add_number(figure, "high", of->offset == POINT(step) ? p->high : NAN);
+        json_add_text(figure, "basis", p->basis);
+    }
+}
+
 /* Copies to row[groups * n] all points, or the best of each strategy and number of ranks. Returns their number. */
 static size_t select_points(const struct prediction *all, int every, struct point *row)
 {
@@ -152,9 +176,12 @@ void prediction_add_steps(const struct prediction *all)
                 "gathered weights. The interval does not include the error of predicting other numbers of ranks.",
                 "within 2 %: in how many of 100 resamples the step is within 2 % of the shortest one of its number of "
                 "ranks. times of the link: measured, interpolated between sizes, extrapolated (other sizes, ranks or "
-                "collectives), or folded (other ranks, no power of two: MPICH then sends more, by a model). limit: "
+                "collectives), or folded (other ranks, no power of two: MPICH then sends more, by a model, in all but "
+                "large reduce-scatters). limit: "
                 "which of bandwidth, latency and stragglers (the spread between ranks), twice as good, "
                 "shortens the step most; computation if none does by 2 %."}});
+    add_figures(all->figures, point_columns, sizeof point_columns / sizeof *point_columns, all->point,
+                all->groups * all->n);
     if (all->groups > 1)
         draw_scaling(all->document, row, all->groups, n / all->groups);
     free(row);
@@ -219,6 +246,8 @@ void prediction_add_bandwidths(const struct prediction *all)
                         .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
                                  "which computation takes this share of a step, at the latency of the "
                                  "link; N/A: no bandwidth is enough. now: the share with this link."}});
+    if (all->figures) /* `efficiency` is already one */
+        add_figures(all->figures, bandwidth_columns + 4, POINT_SHARES, row, n);
     free(row);
 }
 

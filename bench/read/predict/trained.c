@@ -33,7 +33,7 @@ struct reading {
 static int read_tensors(struct trained *t, const char *directory, const cJSON *run)
 {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "tensors");
-    size_t end = t->arena;
+    size_t end = t->arena = json_count(run, "arena");
     t->tensor = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->tensor);
     cJSON_ArrayForEach(item, list)
     {
@@ -58,7 +58,8 @@ static struct replay_plan plan_of(const struct trained *t, const struct strategy
                                .after_backward = !strategy->overlaps,
                                .updates_early = strategy->updates_early,
                                .shards = strategy->shards,
-                               .update_share = strategy->shards ? 1 / (double)ranks : 1};
+                               .update_share = strategy->shards ? 1 / (double)ranks : 1,
+                               .gather_share = t->gather_share};
     for (int b = 0; b < cut->n; b++)
         plan.bucket[b] = (struct replay_bucket){.last_tensor = cut->bucket[b].last_tensor,
                                                 .bytes = sizeof(float) * (double)cut->bucket[b].count,
@@ -114,10 +115,10 @@ static int read_implementations(struct trained *t, const char *directory, const 
         none |= !strcmp(name, "none");
         if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0)
             continue;
-        if (strategy->shards && !strcmp(shard, "gradients"))
-            return error_report("%s: %s ran with --shard gradients, which sums each bucket at once into a rank's part; "
-                                "only --shard optimizer can be replayed",
-                                directory, name);
+        if (strategy->shards && strstr(shard, "gradients"))
+            return error_report("%s: %s ran with --shard %s; only --shard optimizer can be replayed, since gradients "
+                                "that are sharded are summed at once into a rank's part",
+                                directory, name, shard);
         if (read_buckets(&cut, t, cJSON_GetObjectItemCaseSensitive(item, "collectives")))
             return error_report("%s/run.json: the collectives of %s do not have all %d tensors in turn", directory,
                                 name, t->tensors);
@@ -324,13 +325,24 @@ static int allocate_rounds(struct reading *r, const char *directory)
     return 0;
 }
 
-void trained_describe(struct trained *t, const cJSON *run)
+cJSON *trained_settings(const cJSON *run)
 {
+    static const struct {
+        const char *group, *name;
+    } setting[] = {{"derived", "device"},           {"derived", "dtype"},
+                   {"derived", "threads"},          {"derived", "parameters"},
+                   {"configuration", "num-layers"}, {"configuration", "context-length"},
+                   {"configuration", "regime"},     {"configuration", "forward-only"}};
     const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");
-    t->ranks = json_count(derived, "world_size");
-    t->tokens = json_count(derived, "tokens_per_step") / (t->ranks ? t->ranks : 1);
-    t->arena = json_count(run, "arena");
-    snprintf(t->device, sizeof t->device, "%s %s", json_string(derived, "device"), json_string(derived, "dtype"));
+    cJSON *settings = cJSON_CreateObject();
+    for (size_t i = 0; i < sizeof setting / sizeof *setting; i++) {
+        const cJSON *group = cJSON_GetObjectItemCaseSensitive(run, setting[i].group);
+        cJSON *value = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(group, setting[i].name), 1);
+        cJSON_AddItemToObject(settings, setting[i].name, value ? value : cJSON_CreateNull());
+    }
+    json_add_number(settings, "tokens of a rank",
+                    json_number(derived, "tokens_per_step") / json_number(derived, "world_size"));
+    return settings;
 }
 
 int trained_read(struct trained *t, const char *directory)
@@ -341,7 +353,9 @@ int trained_read(struct trained *t, const char *directory)
     *t = (struct trained){0};
     int status = saved_run_read(&saved, directory, 0);
     const char *mode = json_string(saved.run, "mode");
-    trained_describe(t, saved.run);
+    t->ranks = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "world_size");
+    t->settings = trained_settings(saved.run);
+    t->gather_share = strcmp(json_string(t->settings, "dtype"), "bf16") ? 1 : 0.5;
     t->rounds = json_count(saved.summary, "done");
     t->busy = busy_of(saved.summary, saved.run);
     r.timed = json_count(saved.summary, "timed_steps_per_block");
@@ -372,6 +386,7 @@ void trained_destroy(struct trained *t)
         free(t->row[i].step);
         free(t->row[i].computing);
     }
+    cJSON_Delete(t->settings);
     free(t->row);
     free(t->tensor);
     free(t->round);

@@ -25,16 +25,18 @@ struct trained {
     size_t ranks, rounds, rows;
     struct tensor *tensor; /* [tensors]: offset, count and joined are set */
     int tensors;
-    size_t arena, tokens;         /* floats of the gradient; tokens of a rank in a step */
-    char device[40];              /* what computes, and on a GPU its type of numbers, such as "cpu" or "cuda bf16" */
+    size_t arena;                 /* floats of the gradient */
+    double gather_share;          /* bytes of gathered weights / bytes of fp32: 1, or 0.5 with --dtype bf16 */
+    cJSON *settings;              /* what decides how much a rank computes: trained_settings */
     struct busy busy;             /* what other processes used meanwhile */
     struct replay_compute *round; /* [rounds] steps of `none`: each time is that of the slowest rank */
     double spread;                /* standard deviation over ranks of the logarithm of a step of `none` */
     struct trained_row *row;      /* [rows + 1], owned; row[rows] is `none` */
 };
 
-/* Sets ranks, arena, tokens and device from a run.json; what it lacks is 0 or "". */
-void trained_describe(struct trained *trained, const cJSON *run);
+/* Returns the settings in a run.json that decide how much a rank computes in a step, by their names; null: it lacks
+ * one. The caller owns the object. */
+cJSON *trained_settings(const cJSON *run);
 
 /* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. A round's times are
  * multiplied by the mean over steps of the slowest rank's step / the slowest rank's mean step, since ranks that

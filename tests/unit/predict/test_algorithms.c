@@ -24,6 +24,8 @@ TEST(mpich_at_powers_of_two)
 {
     mpich(COMM_ALL_REDUCE, 8, 2048, 3, 3);
     mpich(COMM_ALL_REDUCE, 8, 2049, 6, 1.75);
+    mpich(COMM_ALL_REDUCE, 1024, 4092, 10, 10); /* 1023 floats */
+    mpich(COMM_ALL_REDUCE, 1024, 4096, 20, 2 * 1023 / 1024.0);
     mpich(COMM_REDUCE_SCATTER, 8, 4 * 524287, 3, 0.875);
     mpich(COMM_REDUCE_SCATTER, 8, 4 * 524288, 7, 0.875);
     mpich(COMM_ALL_GATHER, 8, 524287, 3, 0.875);

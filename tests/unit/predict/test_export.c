@@ -182,11 +182,11 @@ static struct replay_bucket bucket[] = {{2, 4000, 0.25, 60 * US, 0, 30 * US}, {0
 static const struct {
     const char *name;
     struct replay_plan plan;
-} kinds[] = {{"bucketed", {bucket, 2, 0, 0, 0, 1}},
-             {"after", {bucket, 2, 1, 0, 0, 1}},
-             {"early", {bucket, 2, 0, 1, 0, 1}},
-             {"sharded", {bucket, 2, 0, 0, 1, 0.5}},
-             {"none", {NULL, 0, 0, 0, 0, 1}}};
+} kinds[] = {{"bucketed", {bucket, 2, 0, 0, 0, 1, 1}},
+             {"after", {bucket, 2, 1, 0, 0, 1, 1}},
+             {"early", {bucket, 2, 0, 1, 0, 1, 1}},
+             {"sharded", {bucket, 2, 0, 0, 1, 0.5, 1}},
+             {"none", {NULL, 0, 0, 0, 0, 1, 1}}};
 
 /* Exports a step of ranks in which communication does not slow computation down, as files to/name.<rank>.et. */
 static int export_step(const char *to, const char *name, const struct replay_compute *c, const struct replay_plan *plan,
@@ -266,6 +266,17 @@ TEST(sharded_weights_are_gathered_before_their_use)
                  "12 COMP_NODE backward (10; ) 10\n");
 }
 
+/* Weights that are gathered as bfloat16 have half the bytes; the times are those of the buckets. */
+TEST(gathers_have_the_bytes_of_their_type)
+{
+    struct replay_plan plan = kinds[3].plan;
+    plan.gather_share = 0.5;
+    ck_assert_int_eq(export_step(directory, "narrow", &compute, &plan, 2, 1), 0);
+    read_nodes("narrow", 0);
+    ck_assert(node[1].comm == 2 && node[1].bytes == 2000 && node[3].comm == 2 && node[3].bytes == 1000);
+    ck_assert(node[9].comm == 7 && node[9].bytes == 4000);
+}
+
 TEST(a_step_may_have_no_collective)
 {
     export_kind(4, 0);
@@ -289,7 +300,7 @@ TEST(sums_are_exact)
         many[i] = (struct replay_bucket){BUCKETS - 1 - i, bytes[i % 10], 1.0 / BUCKETS, 0.3 * US, 0, 0};
     }
     const struct replay_compute short_step = {0.4 * US, 0.4 * (BUCKETS + 1) * US, 0, 0, final, BUCKETS};
-    const struct replay_plan plan = {many, BUCKETS, 0, 0, 0, 1};
+    const struct replay_plan plan = {many, BUCKETS, 0, 0, 0, 1, 1};
     ck_assert_int_eq(export_step(directory, "many", &short_step, &plan, 1, 1), 0);
     read_nodes("many", 0);
     ck_assert_int_eq(nodes, 2 * BUCKETS + 4);
