@@ -68,6 +68,7 @@ keep_directory() {
     cp "$work/printed" "$work/output/output.txt"
     rm -rf "${here:?}/${name:?}"
     cp -r "$work/output" "$here/$name"
+    { grep -rlZF -e "$work/" "$here/$name" || true; } | xargs -0r sed -i "s|$work/output|OUTPUT|g; s|$work/||g"
 }
 
 # ---- the results ----
