@@ -1,10 +1,9 @@
 /* export.c - exports a step as a Chakra execution trace: a node for each event of its replay, with its dependencies.
  *
  * A file holds messages of Protocol Buffers, each after its length as a varint: GlobalMetadata, then the nodes, whose
- * ids count from 0. A field is a number (a varint) or bytes. All start times are 0: dependencies give the order.
- * Durations are rounded to microseconds in such a way that their sum is also that of all computations, or all
- * collectives, rounded; the attribute duration_ns has nanoseconds. Sources: mlcommons/chakra, schema 0.0.4,
- * schema/protobuf/et_def.proto; ASTRA-sim, astra-sim/workload. */
+ * ids count from 0. A field is a number (a varint) or bytes. All start times are 0: dependencies give the order. The
+ * microseconds of all computations, or of all collectives, add up to their rounded sum; duration_ns has nanoseconds.
+ * Sources: mlcommons/chakra, schema 0.0.4, schema/protobuf/et_def.proto; ASTRA-sim, astra-sim/workload. */
 #include "predict/export.h"
 
 #include "base/files.h"
@@ -17,9 +16,9 @@
 /* The first bytes of a file: its metadata, which are the version and the attribute producer=ddpbench. */
 #define MARK "\36\12\0050.0.4\22\25\12\10producer\352\1\10ddpbench"
 
-enum { COMP_NODE = 4, COMM_COLL_NODE = 7 };                                      /* types of nodes */
-enum { ALL_REDUCE = 0, ALL_GATHER = 2, REDUCE_SCATTER = 7 };                     /* kinds of collectives */
-enum { INT64_VALUE = 9, UINT64_VALUE = 13, BOOL_VALUE = 27, STRING_VALUE = 29 }; /* fields of an attribute */
+/* Types of nodes and of collectives; fields of an attribute. */
+enum { COMP_NODE = 4, COMM_COLL_NODE = 7, ALL_REDUCE = 0, ALL_GATHER = 2, REDUCE_SCATTER = 7 };
+enum { INT64_VALUE = 9, UINT64_VALUE = 13, BOOL_VALUE = 27, STRING_VALUE = 29 };
 
 /* What of a file is written so far. */
 struct trace {

@@ -59,19 +59,21 @@ static struct replay_overlap find_overlap(const struct trained *t)
 void points_replay(struct points_model *model)
 {
     const struct trained *t = &model->trained;
-    double *step = allocate(t->rounds, sizeof *step), unused = 0, squares = 0;
+    double *step = allocate(t->rounds, sizeof *step), unused = 0, squares = 0, of_means = 0;
     model->overlap = find_overlap(t);
     for (struct trained_row *row = t->row; row < t->row + t->rows; row++) {
         squares += replay_rounds(t, row, model->overlap, step, &unused);
         row->measured = stats_geometric(row->step, t->rounds).median;
         row->replayed = stats_geometric(step, t->rounds).median;
         row->error = row->replayed / row->measured - 1;
+        of_means += pow(log1p(row->error), 2) / (double)t->rows;
         model->overlaps |= !row->plan.after_backward;
     }
     t->row[t->rows].measured = stats_geometric(t->row[t->rows].step, t->rounds).median;
     model->speed = 1;
     model->drift = stats_log_ratio(t->row[t->rows].step, NULL, t->rounds).error * sqrt((double)t->rounds);
     model->error = sqrt(squares / (double)(t->rounds * t->rows));
+    model->mean_error = sqrt(of_means + pow(model->error, 2) / (double)t->rounds);
     free(step);
 }
 
@@ -243,7 +245,7 @@ static void resample_point(const struct points_model *model, const double *repla
             sum += replayed[drawn] - calibrated * log(none->step[drawn] / none->measured);
         }
         sample[i] = sum / (double)rounds + by_link * normal(STREAM_LINK, i) + of_machine * normal(STREAM_DRIFT, i) +
-                    model->error * normal(STREAM_REPLAY + stream, i);
+                    model->mean_error * normal(STREAM_REPLAY + stream, i);
     }
 }
 

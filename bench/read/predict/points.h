@@ -24,9 +24,10 @@ struct points_model {
     struct link link, intra; /* intra: within a host, if ranks_per_host is above 1 */
     size_t ranks_per_host;
     struct replay_overlap overlap;
-    int overlaps; /* whether an implementation overlaps, from which `overlap` is learnt; else it is perfect */
-    double drift; /* standard deviation over rounds of the logarithm of a block's step of `none` */
-    double error; /* root mean square of the logarithm of replayed / measured step of a block */
+    int overlaps;      /* whether an implementation overlaps, from which `overlap` is learnt; else it is perfect */
+    double drift;      /* standard deviation over rounds of the logarithm of a block's step of `none` */
+    double error;      /* root mean square of the logarithm of replayed / measured step of a block */
+    double mean_error; /* of a mean over as many rounds: sqrt(mean square of the rows' errors + error^2 / rounds) */
     struct calibration calibration;
     double speed; /* factor of all times of computation: 1, or as points_calibrate set it */
 };
@@ -69,11 +70,9 @@ struct point {
  * in the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean
  * of the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). The
  * interval has the 5 % and 95 % quantiles of 1,000 resamples: rounds drawn with replacement, the link's error (one
- * factor on all times of collectives), the replay's error of a single block, and the drift from round to round, since a
- * later run differs from this one at least as much as its rounds do. With a calibration, the calibration's error takes
- * the place of the drift, and a round's steps are divided by its step of `none`, since that speed is known. It does not
- * include the error of `spread` and of the algorithms' models, from which predictions for other numbers of ranks are
- * made. */
+ * factor on all times of collectives), the replay's error of a mean over rounds, and the drift from round to
+ * round, by which a later run may differ; with a calibration, its error instead, and steps relative to `none` in their
+ * round. It does not include the error of `spread` and of the algorithms' models for other numbers of ranks. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
 /* Returns the point with the shortest step among point[n], of one strategy unless that is NULL. */

@@ -49,8 +49,8 @@ void prediction_add_replay(const struct prediction *all)
                                "each other down is not known: predictions assume that they do not.");
     if (m->error > 0.1)
         document_add_paragraph(all->document,
-                               "Warning: no prediction is better than the replay of a single block. Measure again, "
-                               "longer, on an idle machine.");
+                               "Warning: single blocks differ by more than 10 %%. Measure again, longer, on an idle "
+                               "machine.");
     document_add_table(all->document,
                        &(struct table){.key = "replay",
                                        TABLE_COLUMNS(replay_columns),
