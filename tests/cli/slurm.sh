@@ -144,6 +144,11 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
         find "$run/report/pictures" -name step-breakdown.svg | wc -l)" "1 1"
 done
 succeeds "the joint report contains all runs" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
+run=$(run_of "$where" 2node)
+echo mine >"$run/report/report.json"
+jobs analyze "$where"
+check 1 "analyze fails if one report cannot be written" "slurm.sh: the report in .*/2node/run_[0-9]+/report is missing or incomplete: .*/report[.]json: exists, and is not what ddpbench writes there"
+succeeds "and makes all others, the joint one last" test "$where"/run_*/report.json -nt "$run/report/report.json"
 
 # A fake isolate, which finds the node of rank 1 slow.
 cat >isolates <<END
