@@ -118,12 +118,12 @@ for fault in '1 send' '3 receive'; do # node 1 to 2 and node 1 to 3
     lab "fault measures a healed link ($*)" 0 '' fault --node "$1" --direction "$2" --rate 20mbit
     is_share "a healed link has the full rate ($*)" "$(figure "node $1 ${2}s at" MB/s)" "$healthy" 0.8 1.25
 done
-"$root/launch/netlab.sh" fault --node 2 --delay 50ms >printed 2>said </dev/null 8<&- && delays=yes || delays=no
+"$root/launch/netlab.sh" fault --node 2 --delay 100ms >printed 2>said </dev/null 8<&- && delays=yes || delays=no
 if [ "$delays" = yes ]; then
-    is_share "a delay of 50 ms is measured" "$(figure 'node 2 receives after' ms)" 50 0.3 1.5
+    is_share "a delay of 100 ms is measured" "$(figure 'node 2 receives after' ms)" 100 0.3 1.5
     lab "rate removes all faults" 0 '^3 nodes, links of 10mbit' rate 10mbit
     is "no fault remains" "$(grep -c '^fault: ' printed || true)" 0
-    is_share "the delay is removed" "$(figure '^node 1 to 2' ms)" 50 0 0.3
+    is_share "the delay is removed" "$(figure '^node 1 to 2' ms)" 100 0 0.3
 else
     is "fault reports why nothing can be delayed, and removes all faults" "$(grep -c 'netem' said) $(netlab show | grep -c '^fault: ' || true)" "1 0"
 fi
