@@ -17,8 +17,8 @@
 #   more ranks   of the run on the first number of ranks, with the sweeps there
 # and once more with --calibrate and the run whose steps are predicted, of which only `none` is then known.
 # Prints a table of errors, beside those of attainable steps (perfect overlap) and of sums (no overlap), of the coverage of the 90 %
-# intervals, with how many pairs of runs it comes from and the least of a pair, since all errors of a pair have a part in common, and of
-# the regret: how much longer the step predicted to be the shortest takes than the step measured as the shortest.
+# intervals, with the number of pairs of runs and the least of a pair, whose errors have a part in common, and of the regret: how much
+# longer the step predicted to be the shortest takes than the step measured as the shortest.
 # Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), or with --calibrate not below that of attainable
 # steps, the coverage of all is not from 80 to 97 %, or the mean regret is above 2 %.
 set -euo pipefail
@@ -31,8 +31,9 @@ settings=settings.txt
 links=50mbit,100mbit,200mbit,100mbit/1ms sizes=0.1,0.25,0.5,1,2 learn=ddp_bucketed:0.5 rounds=12 output=
 ranks=$([ "$(count_cpus)" -lt 4 ] && echo 2 || echo 2,3,4)
 check_links() { check_list "$1" "$2" '[0-9.]+[mg]bit(/[0-9]+[mu]s)?' "links such as 100mbit or 100mbit/1ms, separated by commas"; }
+check_sizes() { check_list "$1" "$2" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5, separated by commas"; }
 check_ranks() { check_list "$1" "$2" '[2-9]|[1-5][0-9]|6[0-4]' "numbers from 2 to 64, separated by commas"; }
-option_rows=("--links links check_links" "--ranks ranks check_ranks" "--sizes sizes check_buckets" "--learn learn check_line"
+option_rows=("--links links check_links" "--ranks ranks check_ranks" "--sizes sizes check_sizes" "--learn learn check_line"
     "--rounds rounds check_integer 6 9999" "--output output check_path")
 takes_dashes=1
 read_options "$@"
@@ -47,8 +48,7 @@ small=(--threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-he
     --batch-size-per-rank 32 --steps-per-block 3)
 strategies=ddp,ddp_flat,ddp_individual,ddp_bucketed,ddp_sharded
 
-# measure NAME COMMAND...: runs a command of ddpbench in the lab, unless $place/NAME holds its results; retries once, because MPI
-# may hang with many ranks on few cores.
+# measure NAME COMMAND...: runs ddpbench in the lab, unless $place/NAME holds its results; retries once, since MPI may hang on few cores.
 measure() {
     local name=$1 try of
     shift

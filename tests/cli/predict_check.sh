@@ -73,6 +73,9 @@ proof 1 "it fails if calibrated predictions are no better than attainable steps"
 rm tree/worse
 proof 2 "a series with other settings is refused" '--rounds: earlier starts in .* had "12"' 2 1 --rounds 7
 proof 2 "a link that is none is refused" "^predict_check.sh: --links 'fast': expected links such as 100mbit or 100mbit/1ms" 2 1 --links fast
+proof 2 "a bucket size that is none is refused" "^predict_check.sh: --sizes 'x': expected sizes in MiB" 2 1 --sizes 1,x
+rm -rf out
+proof 0 "bucket sizes can be chosen" '^same link +36 ' 2 1 --sizes 0.5,1
 rm -rf out
 : >tree/breaks
 proof 0 "a run that fails is repeated" 'failed, try 1 of 2: ddpbench: no progress' 2 1
