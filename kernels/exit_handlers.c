@@ -111,10 +111,13 @@ void exit_handlers_print_results(void)
 }
 
 /* Tests whether all ranks got the signal: the launcher, their parent, sent it, or the kernel sent it because a key was
- * pressed in the terminal. */
-static int came_to_all(const siginfo_t *info)
+ * pressed in the terminal. A library's handler that took the place of this one calls it without the sender, as MPICH's
+ * of SIGUSR1 does during MPI_Init; the action is then that handler's, and not the default (SA_RESETHAND). */
+static int came_to_all(int number, const siginfo_t *info)
 {
-    return info->si_code == SI_KERNEL || info->si_pid == getppid();
+    struct sigaction now;
+    sigaction(number, NULL, &now);
+    return now.sa_handler == SIG_DFL && (info->si_code == SI_KERNEL || info->si_pid == getppid());
 }
 
 static void handle_signal(int number, siginfo_t *info, void *context)
@@ -125,12 +128,13 @@ static void handle_signal(int number, siginfo_t *info, void *context)
         i++;
     is_ending = 1;
     exit_handlers_remove_files();
-    if (my_rank == 0 || number == SIGXCPU || !came_to_all(info)) {
+    if (my_rank == 0 || number == SIGXCPU || !came_to_all(number, info)) {
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
         exit_handlers_print_results();
     } else /* lets rank 0 print first: MPI may abort rank 0 once this rank has ended */
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    raise(number); /* takes the default action (SA_RESETHAND) once this handler returns */
+    signal(number, SIG_DFL); /* taken once this handler returns, whatever handler calls it */
+    raise(number);
 }
 
 void exit_handlers_install(int rank)

@@ -93,14 +93,14 @@ trap_signals
 cd "$temporary" || exit
 failed=0
 
-# result STATUS WORDS: prints "ok - WORDS" if STATUS is 0; otherwise "not ok - WORDS" and the stderr of the last run.
+# result STATUS WORDS: prints "ok - WORDS" if STATUS is 0; otherwise "not ok - WORDS" and the last lines of the last run's stderr.
 result() {
     if [ "$1" = 0 ]; then
         echo "ok - $2"
     else
         echo "not ok - $2"
         failed=1
-        [ ! -s said ] || sed 's/^/    /' said
+        [ ! -s said ] || tail -c 20000 said | sed 's/^/    /'
     fi
 }
 
