@@ -97,7 +97,7 @@ static float *own_part(struct training_state t, int array, int bucket)
 static const float *fetch_piece(struct training_state t, const struct piece *piece)
 {
     size_t offset = t.model->tensor[piece->tensor].offset + piece->first;
-    if (!t.reducer->strategy->shards)
+    if (!t.reducer->traits->shards)
         return array_of(t, piece->array) + offset;
     int number = reducer_bucket_of(t.reducer, piece->tensor);
     size_t begin = t.reducer->plan.bucket[number].offset;
@@ -118,7 +118,7 @@ static const float *fetch_piece(struct training_state t, const struct piece *pie
 static void store_piece(struct training_state t, const struct piece *piece, const float *from)
 {
     size_t begin = t.model->tensor[piece->tensor].offset + piece->first, end = begin + piece->n;
-    if (!t.reducer->strategy->shards || piece->array == 0) {
+    if (!t.reducer->traits->shards || piece->array == 0) {
         t.model->device->upload(array_of(t, piece->array) + begin, from, piece->n * sizeof *from);
         return;
     }
@@ -134,7 +134,7 @@ static void store_piece(struct training_state t, const struct piece *piece, cons
 void checkpoint_take_part(struct training_state t)
 {
     struct piece piece;
-    for (piece = next_piece(t, NULL); t.reducer->strategy->shards && piece.n; piece = next_piece(t, &piece))
+    for (piece = next_piece(t, NULL); t.reducer->traits->shards && piece.n; piece = next_piece(t, &piece))
         (void)fetch_piece(t, &piece);
 }
 
@@ -148,7 +148,7 @@ static int write_state(int fd, const struct checkpoint *c, struct training_state
     struct piece piece;
     if (!why && files_write(fd, &header, sizeof header))
         why = errno;
-    for (piece = next_piece(t, NULL); piece.n && (!why || t.reducer->strategy->shards); piece = next_piece(t, &piece)) {
+    for (piece = next_piece(t, NULL); piece.n && (!why || t.reducer->traits->shards); piece = next_piece(t, &piece)) {
         const float *on_device = fetch_piece(t, &piece);
         if (why)
             continue;
@@ -247,7 +247,7 @@ int checkpoint_compare(const char *path, const struct checkpoint *c, struct trai
         result = error_report("checkpoint %s: has step %lld, update %lld, but the trainer is at step %ld, update %ld",
                               path, (long long)header.step, (long long)header.update, t.step, t.update);
     uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = c->piece;
-    for (piece = next_piece(t, NULL); piece.n && (!result || t.reducer->strategy->shards);
+    for (piece = next_piece(t, NULL); piece.n && (!result || t.reducer->traits->shards);
          piece = next_piece(t, &piece)) {
         size_t at = 0;
         const float *on_device = fetch_piece(t, &piece);

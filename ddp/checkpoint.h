@@ -15,7 +15,7 @@
 
 #include "ddp/job.h"
 #include "ddp/optimizer.h"
-#include "ddp/strategy.h"
+#include "ddp/reducer.h"
 
 #include <stdint.h>
 

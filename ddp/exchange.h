@@ -2,22 +2,37 @@
  *
  * An all-to-all sends slice r of each rank's bucket, rounded to bfloat16, to rank r, which sums what it receives in
  * fp32. An all-reduce of bfloat16 would round after every addition. Buckets whose length the ranks do not divide have
- * zeros at the end of their slices. */
+ * zeros at the end of their slices. A rank may then round its sums and gather them to all ranks: so each number is
+ * rounded twice, whatever the number of ranks. */
 #ifndef DDP_EXCHANGE_H
 #define DDP_EXCHANGE_H
 
-#include "ddp/strategy.h"
+#include "ddp/reducer.h"
+
+struct exchange {
+    uint16_t *sent, *received; /* memory from the comm: this rank's numbers; those from all ranks */
+    struct exchanged_bucket {
+        size_t at, slice; /* a bucket in numbers of `sent` and `received`: a slice for each rank, from `at` on */
+        long ticket;      /* of its last collective */
+    } bucket[];           /* [plan.n] */
+};
 
 /* Allocates what a reducer needs to exchange the buckets of its plan; reducer_destroy releases it. */
-void exchange_create(struct reducer *reducer);
+struct exchange *exchange_create(struct reducer *reducer);
 
-/* Returns the all-to-all of a bucket. */
-struct collective exchange_collective(const struct reducer *reducer, int bucket);
+/* Sets the buffers of a bucket's collective 0, the all-to-all, or 1, the all-gather of the sums. */
+void exchange_place(const struct exchange *exchange, int bucket, int i, struct collective *collective);
 
-/* Rounds a bucket of the gradient, and starts its collective 0, which is the all-to-all. */
-void exchange_start(struct reducer *reducer, int bucket);
+/* Rounds a bucket of the gradient, and starts its all-to-all. */
+void exchange_start(struct exchange *exchange, struct reducer *reducer, int bucket);
 
 /* Waits for the all-to-all of a bucket, and sums the first n numbers of this rank's slice into sum[n]. */
-void exchange_sum(struct reducer *reducer, int bucket, float *sum, size_t n);
+void exchange_sum(const struct exchange *exchange, const struct reducer *reducer, int bucket, float *sum, size_t n);
+
+/* Sums this rank's slice of a bucket in its place in the gradient, and starts to gather the sums. */
+void exchange_gather(struct exchange *exchange, struct reducer *reducer, int bucket);
+
+/* Gathers the last bucket of the plan, and waits for the sums of all buckets, which are then in the gradient. */
+void exchange_finish(struct exchange *exchange, struct reducer *reducer);
 
 #endif

@@ -3,7 +3,7 @@
 #define DDP_GRADIENT_ERROR_H
 
 #include "ddp/job.h"
-#include "ddp/strategy.h"
+#include "ddp/reducer.h"
 
 /* Returns the relative L2 distance of the reduced gradient r from s, the sum over the ranks of local[arena], in fp64:
  * sqrt(sum of (r - s)^2 / sum of s^2), where both sums are over the owned ranges of all ranks; not finite if every s

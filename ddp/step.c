@@ -8,7 +8,6 @@
  * that the sum over ranks and micro-batches is the mean over the global batch. */
 #include "ddp/step.h"
 
-#include "ddp/ring.h"
 #include "kernels/core_wait.h"
 
 const char *const phase_name[PHASES + 1] = {
@@ -72,15 +71,29 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
         sleep_for_delay(t, t->delay_ns[phase]);
 }
 
-/* Returns where backward writes the gradient of a matrix; first waits until its buffer is free, if it has one. */
+/* Waits for a collective whose result or buffer a layer is about to use, if the strategy has one. */
+static void before_layer(struct trainer *t, int tensor, enum pass pass)
+{
+    if (!reducer_needs(t->reducer, tensor, pass))
+        return;
+    if (pass == PASS_BACKWARD)
+        switch_phase(t, PHASE_GRADIENT_SYNC);
+    else /* a delay is slept once a step */
+        (tensor == 0 ? enter_phase : switch_phase)(t, PHASE_PARAMETER_GATHER);
+    reducer_join_needed(t->reducer, tensor, pass);
+    switch_phase(t, pass == PASS_BACKWARD ? PHASE_BACKWARD : PHASE_FORWARD);
+}
+
+static void before_forward(void *context, int tensor)
+{
+    before_layer(context, tensor, PASS_FORWARD);
+}
+
+/* Returns where backward writes the gradient of a matrix. */
 static float *place_gradient(void *context, int tensor)
 {
     struct trainer *t = context;
-    if (reducer_waits(t->reducer, tensor)) {
-        switch_phase(t, PHASE_GRADIENT_SYNC);
-        reducer_join_buffer(t->reducer, tensor);
-        switch_phase(t, PHASE_BACKWARD);
-    }
+    before_layer(t, tensor, PASS_BACKWARD);
     return reducer_place(t->reducer, tensor);
 }
 
@@ -120,7 +133,7 @@ static void update_range(struct trainer *t)
 static int updates_early(const struct trainer *t)
 {
     const struct reducer *reducer = t->reducer;
-    return reducer->strategy->updates_early && !reducer->after_backward && !t->gradient_only &&
+    return reducer->traits->updates_early && !reducer->after_backward && !t->gradient_only &&
            !schedule_is_warmup(&t->schedule, t->step);
 }
 
@@ -147,18 +160,6 @@ static void update_while_waiting(struct trainer *t)
     }
 }
 
-/* Waits for the weights of the tensors up to number `tensor`, as far as they are still gathered. */
-static void before_forward(void *context, int tensor)
-{
-    struct trainer *t = context;
-    if (!reducer_gathers(t->reducer, tensor))
-        return;
-    int begins = t->reducer->gathering == t->reducer->plan.n; /* delays are once a step */
-    (begins ? enter_phase : switch_phase)(t, PHASE_PARAMETER_GATHER);
-    reducer_join_gathers(t->reducer, tensor);
-    switch_phase(t, PHASE_FORWARD);
-}
-
 void step_run(struct trainer *t, int slot)
 {
     const struct device *device = t->device;
@@ -170,8 +171,8 @@ void step_run(struct trainer *t, int slot)
     const struct forward_hook forward_hook = {before_forward, t};
     int early = updates_early(t);
     const struct gradient_hook last = {place_gradient, gradient_ready, early ? update_summed : NULL, t};
-    const struct gradient_hook earlier = {place_gradient,
-                                          t->reducer->strategy->releases ? partial_gradient_ready : NULL, NULL, t};
+    const struct gradient_hook earlier = {place_gradient, t->reducer->traits->releases ? partial_gradient_ready : NULL,
+                                          NULL, t};
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
 
@@ -228,7 +229,7 @@ void step_run(struct trainer *t, int slot)
     optimizer_set_step(optimizer, model, schedule_learning_rate(&t->schedule, t->step), t->update);
 
     if (checkpoint_is_due(&t->checkpoint, t->step)) {
-        if (t->reducer->gathering)
+        if (reducer_is_in_flight(t->reducer))
             switch_phase(t, PHASE_PARAMETER_GATHER);
         reducer_settle(t->reducer);
         enter_phase(t, PHASE_CHECKPOINT);
@@ -237,86 +238,8 @@ void step_run(struct trainer *t, int slot)
     enter_phase(t, PHASES);
 }
 
-void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots, size_t moments)
-{
-    size_t tokens = t->model->sizes.batch * t->model->sizes.context;
-    optimizer_create(&t->optimizer, t->model, adamw, moments);
-    t->input = t->device->allocate(tokens * sizeof *t->input);
-    t->target = t->device->allocate(tokens * sizeof *t->target);
-    t->slots = slots;
-    t->record = t->device->allocate(slots * RECORDS * sizeof *t->record);
-    t->start = t->device->allocate(t->model->arena * sizeof *t->start);
-    t->device->copy(t->start, t->model->weight, t->model->arena);
-    if (t->checkpoint.every && t->checkpoint.job->rank == 0)
-        t->checkpoint.piece = t->device->allocate_host(checkpoint_piece_bytes());
-    t->phase = PHASES;
-    trainer_set_step(t, 0, 1);
-}
-
-void trainer_destroy(struct trainer *t)
-{
-    if (!t->device)
-        return;
-    optimizer_destroy(&t->optimizer, t->model);
-    t->device->release(t->input);
-    t->device->release(t->target);
-    t->device->release(t->record);
-    t->device->release(t->start);
-    if (t->checkpoint.piece)
-        t->device->release_host(t->checkpoint.piece);
-}
-
-void trainer_reset(struct trainer *t, long step)
-{
-    t->device->copy(t->model->weight, t->start, t->model->arena);
-    model_weights_changed(t->model);
-    optimizer_reset(&t->optimizer, t->model);
-    reducer_restart(t->reducer);
-    trainer_set_step(t, step, 1);
-}
-
-void trainer_set_step(struct trainer *t, long step, long update)
-{
-    t->step = step;
-    t->update = update;
-    optimizer_set_step(&t->optimizer, t->model, schedule_learning_rate(&t->schedule, step), t->update);
-    data_seek(t->data, step < 0 ? 0 : (size_t)step);
-    t->device->synchronize();
-}
-
-struct training_state trainer_state(const struct trainer *t)
-{
-    return (struct training_state){t->model, &t->optimizer, t->reducer, t->step, t->update};
-}
-
-void trainer_use(struct trainer *t, const struct device *device, struct reducer *reducer)
-{
-    t->device = t->model->device = device;
-    t->reducer = reducer;
-}
-
 int step_phase_of(const struct span *span)
 {
     int known = span->index >= 0 && span->index < PHASES && span->name == phase_name[span->index];
     return known ? span->index : -1;
-}
-
-void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced, int releases,
-                size_t spans[TIMELINE_LANES])
-{
-    enum { OF_STEP = 4 };                       /* device operations of step_run itself */
-    size_t phases = PHASES + 3 * micro_batches; /* each may have a second span, for a delay */
-    /* A phase may be interrupted: to update a bucket or, fewer times, to wait for weights before a part of forward; and
-     * to wait for buffers */
-    size_t interruptions = 2 * (size_t)model->tensors * (releases ? 1 + micro_batches : 1);
-    spans[LANE_HOST] = 2 * phases + interruptions + (size_t)model->tensors;
-    spans[LANE_COMMUNICATION] = collectives + 1; /* 1: to gather norms */
-    spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
-    if (traced) {
-        spans[LANE_HOST] += model_ranges(model) * micro_batches;
-        /* Two per collective, which are at most strategy->collectives per tensor, bound the operations of every
-         * strategy: two copies if it stages; three per tensor, with two collectives, of ddp_powersgd; zeroing and
-         * copying a buffer for each reduction if it releases; an update per bucket, and four for the norm */
-        spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches + 2 * collectives;
-    }
 }

@@ -6,7 +6,7 @@
 #include "ddp/data.h"
 #include "ddp/model.h"
 #include "ddp/optimizer.h"
-#include "ddp/strategy.h"
+#include "ddp/reducer.h"
 #include "kernels/timeline.h"
 
 /* The phases of a step, in order; each is a span of the host lane with this name. Data loading, forward and backward

@@ -1,21 +1,37 @@
 /* strategy_bucketed.c - overlap in place: all-reduces a bucket during backward, as soon as its last gradient is final.
  * ddp_individual has a bucket per tensor, ddp_bucketed has buckets of --bucket-size-mb. With --update-in-backward the
- * optimizer updates a bucket's weights as soon as they are not used any more and the all-reduce is complete. */
-#include "ddp/strategy.h"
+ * optimizer updates a bucket's weights as soon as they are not used any more and the all-reduce is complete. With
+ * --wire-dtype bf16 an exchange takes the place of the all-reduce (exchange.h). */
+#include "ddp/exchange.h"
 
-const struct strategy strategy_ddp_bucketed = {
-    .name = "ddp_bucketed",
-    .summary = "an asynchronous all-reduce per bucket of gradients, as soon as the bucket is full",
-    .reduces = 1,
-    .overlaps = 1,
-    .collectives = 1,
-    .buckets = 1,
-    .plan = plan_create,
+static const struct traits per_tensor = {
+    .reduces = 1, .exact = 1, .overlaps = 1, .messages = 1, .message = {{.kind = COMM_ALL_REDUCE}}};
+
+const struct strategy strategy_ddp_individual = {
+    .name = "ddp_individual",
+    .summary = "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final",
+    .traits = {[VARIANT_PLAIN] = &per_tensor},
+    .plan = plan_per_tensor,
     .gradient_ready = reducer_start_completed,
     .finish = reducer_join,
-    .bf16 = &strategy_ddp_bucketed_bf16,
-    .update = &strategy_ddp_bucketed_update,
 };
+
+static const struct traits plain = {
+    .reduces = 1, .exact = 1, .overlaps = 1, .buckets = 1, .messages = 1, .message = {{.kind = COMM_ALL_REDUCE}}};
+static const struct traits update = {.reduces = 1,
+                                     .exact = 1,
+                                     .overlaps = 1,
+                                     .buckets = 1,
+                                     .updates_early = 1,
+                                     .messages = 1,
+                                     .message = {{.kind = COMM_ALL_REDUCE}}};
+static const struct traits bf16 = {.reduces = 1,
+                                   .exact = 1,
+                                   .overlaps = 1,
+                                   .buckets = 1,
+                                   .wire = COMM_BF16,
+                                   .messages = 2,
+                                   .message = {{.kind = COMM_ALL_TO_ALL}, {.kind = COMM_ALL_GATHER}}};
 
 /* Gives each range the gap behind its bucket, too, whose weights and gradient stay zero: so moments have the same place
  * as without the option. */
@@ -25,30 +41,53 @@ static void own_buckets(struct reducer *reducer)
     reducer->ranges = plan->n;
     for (int i = 0; i < plan->n; i++) {
         size_t at = plan->bucket[i].offset, end = plan_end(plan, i, reducer->model->arena);
-        reducer->owned[i] = (struct owned_range){at, end - at, at, reducer->model->gradient + at};
+        reducer->owned[i] = (struct owned_range){at, end - at, at, reducer_gradient(reducer, i)};
     }
 }
 
-const struct strategy strategy_ddp_bucketed_update = {
-    .name = "ddp_bucketed",
-    .reduces = 1,
-    .overlaps = 1,
-    .collectives = 1,
-    .buckets = 1,
-    .updates_early = 1,
-    .plan = plan_create,
-    .gradient_ready = reducer_start_completed,
-    .finish = reducer_join,
-    .own = own_buckets,
-};
+static void create(struct reducer *reducer)
+{
+    if (reducer->traits->updates_early)
+        own_buckets(reducer);
+    if (reducer->traits == &bf16)
+        reducer->state = exchange_create(reducer);
+}
 
-const struct strategy strategy_ddp_individual = {
-    .name = "ddp_individual",
-    .summary = "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final",
-    .reduces = 1,
-    .overlaps = 1,
-    .collectives = 1,
-    .plan = plan_per_tensor,
-    .gradient_ready = reducer_start_completed,
-    .finish = reducer_join,
+/* A bucket's sums follow when the next bucket is complete, not when they could first be made: every rank must start its
+ * collectives in the same order. Meanwhile the next bucket's all-to-all keeps the link busy. */
+static void reduce_completed_bucket(struct reducer *reducer, int tensor)
+{
+    int bucket = reducer_completed_bucket(reducer, tensor);
+    if (bucket >= 0 && !reducer->state)
+        reducer_start(reducer, bucket, 0);
+    else if (bucket >= 0) {
+        exchange_start(reducer->state, reducer, bucket);
+        if (bucket > 0)
+            exchange_gather(reducer->state, reducer, bucket - 1);
+    }
+}
+
+static void finish(struct reducer *reducer)
+{
+    if (reducer->state)
+        exchange_finish(reducer->state, reducer);
+    else
+        reducer_join(reducer);
+}
+
+static void place_collective(const struct reducer *reducer, int bucket, int i, struct collective *c)
+{
+    if (reducer->state)
+        exchange_place(reducer->state, bucket, i, c);
+}
+
+const struct strategy strategy_ddp_bucketed = {
+    .name = "ddp_bucketed",
+    .summary = "an asynchronous all-reduce per bucket of gradients, as soon as the bucket is full",
+    .traits = {[VARIANT_PLAIN] = &plain, [VARIANT_UPDATE] = &update, [VARIANT_BF16] = &bf16},
+    .plan = plan_create,
+    .create = create,
+    .gradient_ready = reduce_completed_bucket,
+    .finish = finish,
+    .place_collective = place_collective,
 };

@@ -1,28 +1,51 @@
-/* strategy_ddp.c - synchronous data parallelism: after backward, blocking all-reduces one after another. */
-#include "ddp/strategy.h"
+/* strategy_ddp.c - synchronous data parallelism: after backward, blocking all-reduces one after another. ddp_flat has a
+ * single one: comparing ddp with ddp_flat shows the cost of many calls. */
+#include "ddp/exchange.h"
 
-static void reduce_in_turn(struct reducer *reducer)
-{
-    for (int i = reducer->plan.n - 1; i >= 0; i--) /* in the order of registration, the reverse of backward's order */
-        reducer_run(reducer, i, 0);
-}
+static const struct traits plain = {.reduces = 1, .exact = 1, .messages = 1, .message = {{.kind = COMM_ALL_REDUCE}}};
 
 const struct strategy strategy_ddp = {
     .name = "ddp",
     .summary = "after backward, one blocking all-reduce per parameter tensor",
-    .reduces = 1,
-    .collectives = 1,
+    .traits = {[VARIANT_PLAIN] = &plain},
     .plan = plan_per_tensor,
-    .finish = reduce_in_turn,
+    .finish = reducer_run_in_turn,
 };
 
-/* ddp_flat is like ddp, but with a single all-reduce: comparing ddp with ddp_flat shows the cost of many calls. */
+static const struct traits bf16 = {.reduces = 1,
+                                   .exact = 1,
+                                   .wire = COMM_BF16,
+                                   .messages = 2,
+                                   .message = {{.kind = COMM_ALL_TO_ALL}, {.kind = COMM_ALL_GATHER}}};
+
+static void create(struct reducer *reducer)
+{
+    if (reducer->traits == &bf16)
+        reducer->state = exchange_create(reducer);
+}
+
+static void reduce_whole(struct reducer *reducer)
+{
+    if (!reducer->state)
+        reducer_run(reducer, 0, 0);
+    else {
+        exchange_start(reducer->state, reducer, 0);
+        exchange_finish(reducer->state, reducer);
+    }
+}
+
+static void place_collective(const struct reducer *reducer, int bucket, int i, struct collective *c)
+{
+    if (reducer->state)
+        exchange_place(reducer->state, bucket, i, c);
+}
+
 const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "after backward, one all-reduce of the whole gradient",
-    .reduces = 1,
-    .collectives = 1,
+    .traits = {[VARIANT_PLAIN] = &plain, [VARIANT_BF16] = &bf16},
     .plan = plan_whole,
-    .finish = reduce_in_turn,
-    .bf16 = &strategy_ddp_flat_bf16,
+    .create = create,
+    .finish = reduce_whole,
+    .place_collective = place_collective,
 };

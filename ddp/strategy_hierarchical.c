@@ -7,28 +7,38 @@
  * Across hosts there are two stages, because a library's all-reduce may send more than a ring does: on a number of
  * hosts that is no power of two, MPICH's first sends whole messages to some of them. Source: Cho et al., BlueConnect,
  * SysML 2019. */
-#include "ddp/strategy.h"
+#include "ddp/reducer.h"
 
 enum { HOST_SCATTER, SCATTER, GATHER, HOST_GATHER, STAGES };
 
-/* A stage never overwrites its input: this rank's part of the bucket is summed in the shard, and the sums of all hosts
- * are in the bucket itself, which no later stage reads. */
-static struct collective stage_of(const struct reducer *reducer, int bucket, int stage)
+static const struct traits plain = {.reduces = 1,
+                                    .exact = 1,
+                                    .overlaps = 1,
+                                    .buckets = 1,
+                                    .staged = 1,
+                                    .messages = STAGES,
+                                    .message = {[HOST_SCATTER] = {COMM_REDUCE_SCATTER, COMM_HOST},
+                                                [SCATTER] = {COMM_REDUCE_SCATTER, COMM_ACROSS},
+                                                [GATHER] = {COMM_ALL_GATHER, COMM_ACROSS},
+                                                [HOST_GATHER] = {COMM_ALL_GATHER, COMM_HOST}}};
+
+/* Allocates memory for the sums of this rank's part of each bucket. */
+static void create(struct reducer *reducer)
 {
-    const struct bucket *b = &reducer->plan.bucket[bucket];
-    size_t ranks = (size_t)reducer->comm->ranks, parts = (size_t)reducer->comm->local_size;
-    float *whole = reducer->model->gradient + b->offset, *part = reducer->shard + b->offset / parts;
-    const struct collective of[STAGES] = {
-        [HOST_SCATTER] = {.kind = COMM_REDUCE_SCATTER, .group = COMM_HOST, .in = whole, .buffer = part},
-        [SCATTER] = {.kind = COMM_REDUCE_SCATTER, .group = COMM_ACROSS, .in = part, .buffer = whole},
-        [GATHER] = {.kind = COMM_ALL_GATHER, .group = COMM_ACROSS, .in = whole, .buffer = part},
-        [HOST_GATHER] = {.kind = COMM_ALL_GATHER, .group = COMM_HOST, .in = part, .buffer = whole},
-    };
-    struct collective c = of[stage];
-    c.count = b->count / (c.group == COMM_HOST ? parts : ranks);
-    c.index = bucket;
-    c.after = stage == HOST_SCATTER ? 0 : reducer->ticket;
-    return c;
+    reducer_close_gaps(reducer);
+    reducer->state = reducer_allocate(reducer, reducer->model->arena / (size_t)reducer->comm->local_size);
+}
+
+/* A stage never overwrites its input: this rank's part of the bucket is summed in memory of its own, and the sums of
+ * all hosts are in the bucket itself, which no later stage reads. */
+static void place_stage(const struct reducer *reducer, int bucket, int stage, struct collective *c)
+{
+    size_t offset = reducer->plan.bucket[bucket].offset;
+    float *whole = c->buffer, *part = (float *)reducer->state + offset / (size_t)reducer->comm->local_size;
+    int to_part = stage == HOST_SCATTER || stage == GATHER;
+    c->in = to_part ? whole : part;
+    c->buffer = to_part ? part : whole;
+    c->after = stage == HOST_SCATTER ? 0 : reducer->ticket;
 }
 
 static void start_completed_bucket(struct reducer *reducer, int tensor)
@@ -41,14 +51,11 @@ static void start_completed_bucket(struct reducer *reducer, int tensor)
 const struct strategy strategy_ddp_hierarchical = {
     .name = "ddp_hierarchical",
     .summary = "ddp_bucketed in stages: a reduce-scatter within each host, an all-reduce across hosts, an all-gather",
-    .reduces = 1,
-    .overlaps = 1,
-    .buckets = 1,
-    .collectives = STAGES,
+    .traits = {[VARIANT_PLAIN] = &plain},
+    .on_one_level = &strategy_ddp_bucketed,
     .plan = plan_matrices,
+    .create = create,
     .gradient_ready = start_completed_bucket,
     .finish = reducer_join,
-    .collective = stage_of,
-    .own = reducer_close_gaps,
-    .on_one_level = &strategy_ddp_bucketed,
+    .place_collective = place_stage,
 };

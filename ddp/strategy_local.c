@@ -3,22 +3,21 @@
  *
  * d = mean over ranks of (anchor - weights); m = 0.9 m + d; anchor -= 0.7 (d + 0.9 m); weights = anchor. AdamW's
  * moments stay those of each rank. Source: Douillard et al., DiLoCo, 2023, arXiv:2311.08105. */
-#include "ddp/strategy.h"
+#include "ddp/reducer.h"
 
 static const float outer_rate = 0.7f, outer_momentum = 0.9f;
 
-/* The anchor [arena] and the outer momentum [arena]. */
-static size_t keeps(const struct model *model, size_t interval)
+/* Allocates the anchor [arena] and the outer momentum [arena]. */
+static void create(struct reducer *reducer)
 {
-    (void)interval;
-    return 2 * model->arena;
+    reducer->state = reducer_allocate(reducer, 2 * reducer->model->arena);
 }
 
 static void restart(struct reducer *reducer)
 {
     const struct model *model = reducer->model;
-    model->device->copy(reducer->kept, model->weight, model->arena);
-    model->device->zero(reducer->kept + model->arena, model->arena);
+    model->device->copy(reducer->state, model->weight, model->arena);
+    model->device->zero((float *)reducer->state + model->arena, model->arena);
 }
 
 /* The gradient of the loss is divided by the number of ranks, for a sum. Here no sum follows, so multiplies by it. */
@@ -33,7 +32,7 @@ static void average_weights(struct reducer *reducer, int range)
 {
     const struct model *model = reducer->model;
     const struct device *device = model->device;
-    float *difference = model->gradient, *anchor = reducer->kept, *momentum = anchor + model->arena;
+    float *difference = model->gradient, *anchor = reducer->state, *momentum = anchor + model->arena;
     float share = 1 / (float)reducer->comm->ranks;
     (void)range;
     if (!reducer_averages(reducer))
@@ -49,18 +48,15 @@ static void average_weights(struct reducer *reducer, int range)
     model_weights_changed(model);
 }
 
+static const struct traits plain = {.reduces = 1, .averages = 1, .messages = 1, .message = {{.kind = COMM_ALL_REDUCE}}};
+
 const struct strategy strategy_ddp_local = {
     .name = "ddp_local",
     .summary = "local SGD: each rank trains alone; every H steps, an all-reduce of weights (other arithmetic)",
-    .reduces = 1,
-    .approximates = 1,
-    .averages = 1,
-    .collectives = 1,
+    .traits = {[VARIANT_PLAIN] = &plain},
+    .number = {"H", "interval in steps", 1000},
     .plan = plan_whole,
-    .number_letter = "H",
-    .number_words = "interval in steps",
-    .most_number = 1000,
-    .keeps = keeps,
+    .create = create,
     .restart = restart,
     .finish = keep_own_gradient,
     .range_updated = average_weights,

@@ -7,7 +7,7 @@
  * it from its M, as PyTorch's powerSGD_hook does with the mean. Vectors, and matrices that are no larger than their
  * factors, are summed as they are, in the same message as P.
  * Source: Vogels et al., PowerSGD, NeurIPS 2019, arXiv:1905.13727. */
-#include "ddp/strategy.h"
+#include "ddp/low_rank.h"
 
 #include "kernels/error.h"
 #include "kernels/random.h"
@@ -16,13 +16,20 @@
 
 enum { OF_P, OF_Q, COLLECTIVES };
 
+static const struct traits plain = {
+    .reduces = 1,
+    .overlaps = 1,
+    .buckets = 1,
+    .messages = COLLECTIVES,
+    .message = {[OF_P] = {.kind = COMM_ALL_REDUCE, .partial = 1}, [OF_Q] = {.kind = COMM_ALL_REDUCE, .partial = 1}}};
+
 static int is_low_rank(const struct tensor *t, size_t rank)
 {
     return rank * (t->rows + t->columns) < t->count;
 }
 
-/* Sets end[tensors + 1] to the places of all tensors in the messages, which follow the order of the arena. */
-static void lay_out(struct low_rank_tensor *end, const struct model *model, size_t rank)
+/* Sets the places of all tensors in the messages, which follow the order of the arena. */
+static void lay_out(struct place *end, const struct model *model, size_t rank)
 {
     for (int i = model->tensors - 1; i >= 0; i--) {
         const struct tensor *t = &model->tensor[i];
@@ -32,68 +39,66 @@ static void lay_out(struct low_rank_tensor *end, const struct model *model, size
     }
 }
 
-/* The error memory [arena], all P, all Q. */
-static size_t keeps(const struct model *model, size_t rank)
+static void create(struct reducer *reducer)
 {
-    struct low_rank_tensor *end = allocate((size_t)model->tensors + 1, sizeof *end);
-    lay_out(end, model, rank);
-    size_t floats = model->arena + end[0].p + end[0].q;
-    free(end);
-    return floats;
-}
-
-static void place_tensors(struct reducer *reducer)
-{
-    reducer->low_rank = allocate((size_t)reducer->model->tensors + 1, sizeof *reducer->low_rank);
-    lay_out(reducer->low_rank, reducer->model, reducer->number);
+    const struct model *model = reducer->model;
+    struct low_rank *low =
+        reducer_keep(reducer, 1, sizeof *low + ((size_t)model->tensors + 1) * sizeof *low->end); /* with its array */
+    lay_out(low->end, model, reducer->number);
+    low->error = reducer_allocate(reducer, model->arena);
+    low->message = reducer_allocate(reducer, low->end[0].p + low->end[0].q);
+    reducer->state = low;
 }
 
 /* Return the addresses of a tensor's P [R, rows] and Q [R, columns]. */
-static float *p_of(const struct reducer *reducer, int tensor)
+static float *p_of(const struct low_rank *low, int tensor)
 {
-    return reducer->kept + reducer->model->arena + reducer->low_rank[tensor + 1].p;
+    return low->message + low->end[tensor + 1].p;
 }
-static float *q_of(const struct reducer *reducer, int tensor)
+static float *q_of(const struct low_rank *low, int tensor)
 {
-    return reducer->kept + reducer->model->arena + reducer->low_rank[0].p + reducer->low_rank[tensor + 1].q;
+    return low->message + low->end[0].p + low->end[tensor + 1].q;
 }
 
 /* No error yet; and Q uniform in [-1, 1). */
 static void restart(struct reducer *reducer)
 {
     const struct device *device = reducer->model->device;
-    size_t n = reducer->low_rank[0].q;
+    const struct low_rank *low = reducer->state;
+    size_t n = low->end[0].q;
     float *q = allocate(n + 1, sizeof *q);
     for (size_t i = 0; i < n; i++)
         q[i] = (float)(random_bits((i + 1) * RANDOM_STEP) >> 40) * 0x1p-23f - 1;
-    device->upload(q_of(reducer, reducer->model->tensors - 1), q, n * sizeof *q);
+    device->upload(q_of(low, reducer->model->tensors - 1), q, n * sizeof *q);
     free(q);
-    device->zero(reducer->kept, reducer->model->arena);
+    device->zero(low->error, reducer->model->arena);
 }
 
-static struct collective collective_of(const struct reducer *reducer, int bucket, int i)
+static void place_collective(const struct reducer *reducer, int bucket, int i, struct collective *c)
 {
+    const struct low_rank *low = reducer->state;
     const struct bucket *b = &reducer->plan.bucket[bucket];
     int first = b->last_tensor + b->tensors - 1; /* in the order of the arena */
-    const struct low_rank_tensor *begin = &reducer->low_rank[first + 1], *end = &reducer->low_rank[b->last_tensor];
-    if (i == OF_P)
-        return (struct collective){.buffer = p_of(reducer, first), .count = end->p - begin->p, .index = bucket};
-    return (struct collective){.buffer = q_of(reducer, first), .count = end->q - begin->q, .index = bucket};
+    const struct place *begin = &low->end[first + 1], *end = &low->end[b->last_tensor];
+    c->buffer = i == OF_P ? p_of(low, first) : q_of(low, first);
+    c->count = i == OF_P ? end->p - begin->p : end->q - begin->q;
 }
 
 /* Starts a collective of a bucket, unless it is empty: a bucket of vectors has no Q. */
 static void start(struct reducer *reducer, int bucket, int i)
 {
-    if (!collective_of(reducer, bucket, i).count)
+    struct low_rank *low = reducer->state;
+    if (!reducer_collective(reducer, bucket, i).count)
         return;
     reducer_start(reducer, bucket, i);
-    reducer->low_rank[reducer->plan.bucket[bucket].last_tensor].ticket = reducer->ticket;
+    low->end[reducer->plan.bucket[bucket].last_tensor].ticket = reducer->ticket;
 }
 
 /* Waits for the last collective of a bucket. */
 static void join(struct reducer *reducer, int bucket)
 {
-    reducer->comm->join(reducer->comm, reducer->low_rank[reducer->plan.bucket[bucket].last_tensor].ticket);
+    const struct low_rank *low = reducer->state;
+    reducer->comm->join(reducer->comm, low->end[reducer->plan.bucket[bucket].last_tensor].ticket);
     reducer->model->device->stamp(); /* the next operation begins at this stamp in the trace, after the wait */
 }
 
@@ -126,11 +131,11 @@ static void each_tensor(const struct reducer *reducer, int bucket,
                         void (*do_it)(const struct reducer *reducer, const struct tensor *t, float *g, float *e,
                                       float *p, float *q))
 {
+    const struct low_rank *low = reducer->state;
     const struct bucket *b = &reducer->plan.bucket[bucket];
     for (int i = b->last_tensor + b->tensors - 1; i >= b->last_tensor; i--) {
         const struct tensor *t = &reducer->model->tensor[i];
-        do_it(reducer, t, reducer->model->gradient + t->offset, reducer->kept + t->offset, p_of(reducer, i),
-              q_of(reducer, i));
+        do_it(reducer, t, reducer->model->gradient + t->offset, low->error + t->offset, p_of(low, i), q_of(low, i));
     }
 }
 
@@ -166,19 +171,12 @@ static void join_and_restore(struct reducer *reducer)
 const struct strategy strategy_ddp_powersgd = {
     .name = "ddp_powersgd",
     .summary = "PowerSGD: all-reduces of low-rank factors of each matrix, per bucket (other arithmetic)",
-    .reduces = 1,
-    .overlaps = 1,
-    .approximates = 1,
-    .buckets = 1,
-    .collectives = COLLECTIVES,
+    .traits = {[VARIANT_PLAIN] = &plain},
+    .number = {"R", "rank of the approximation", 64},
     .plan = plan_create,
-    .number_letter = "R",
-    .number_words = "rank of the approximation",
-    .most_number = 64,
-    .keeps = keeps,
-    .own = place_tensors,
+    .create = create,
     .restart = restart,
     .gradient_ready = reduce_completed_bucket,
     .finish = join_and_restore,
-    .collective = collective_of,
+    .place_collective = place_collective,
 };

@@ -126,7 +126,7 @@ static void one_rank_create(struct one_rank *rank, const struct device *device, 
     rank->comm =
         threaded ? comm_thread_create("null", transport, device, &rank->timeline, (size_t)rank->model.tensors, progress)
                  : comm_self_create(device, &rank->timeline);
-    reducer_create(&rank->reducer, &strategy_ddp_individual, &rank->model, rank->comm, NULL, 0);
+    reducer_create(&rank->reducer, &strategy_ddp_individual, VARIANT_PLAIN, &rank->model, rank->comm, NULL, 0);
     rank->trainer = (struct trainer){.device = device,
                                      .model = &rank->model,
                                      .data = rank->data,

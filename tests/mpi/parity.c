@@ -4,6 +4,8 @@
 #include "ddp/comm_create.h"
 #include "ddp/comm_self.h"
 #include "ddp/job.h"
+#include "ddp/low_rank.h"
+#include "ddp/ring.h"
 #include "ddp/step.h"
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
@@ -45,7 +47,8 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     model_plan(&one->model, &sizes, device->compute_bytes);
     ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
-    size_t collectives = (size_t)strategy_ddp_hierarchical.collectives * (size_t)one->model.tensors + 1;
+    size_t collectives =
+        (size_t)strategy_ddp_hierarchical.traits[VARIANT_PLAIN]->messages * (size_t)one->model.tensors + 1;
     step_spans(&one->model, micro_batches, collectives, 0, 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
@@ -85,12 +88,12 @@ static void one_rank_destroy(struct one_rank *one)
     model_destroy(&one->model);
 }
 
-/* Trains from the initial weights with a strategy; number: see reducer_create. */
-static void train_with(struct one_rank *one, const struct strategy *strategy, const struct bucket_caps *caps,
-                       size_t number, int steps)
+/* Trains from the initial weights with a variant of a strategy; number: see reducer_create. */
+static void train_with(struct one_rank *one, const struct strategy *strategy, enum variant variant,
+                       const struct bucket_caps *caps, size_t number, int steps)
 {
     reducer_destroy(&one->reducer);
-    reducer_create(&one->reducer, strategy, &one->model, one->comm, caps, number);
+    reducer_create(&one->reducer, strategy, variant, &one->model, one->comm, caps, number);
     trainer_reset(&one->trainer, one->trainer.schedule.warmup_steps ? 0 : 1);
     timeline_clear(&one->timeline);
     one->model.device->stamps_begin();
@@ -103,7 +106,7 @@ static void train_with(struct one_rank *one, const struct strategy *strategy, co
 
 static void train(struct one_rank *one, const struct strategy *strategy, const struct bucket_caps *caps, int steps)
 {
-    train_with(one, strategy, caps, 0, steps);
+    train_with(one, strategy, VARIANT_PLAIN, caps, 0, steps);
 }
 
 static float recorded(const struct one_rank *one, int step, enum step_record what)
@@ -164,23 +167,25 @@ static double weight_error(const struct one_rank *a, const struct one_rank *b)
     return job_max(&job, sqrt(apart / way));
 }
 
-struct variant {
+struct tried {
     const struct strategy *strategy;
+    enum variant variant;
     struct bucket_caps caps; /* of strategies with buckets */
 };
-static struct variant variants[64];
-static int n_variants;
+static struct tried tried[64];
+static int n_tried;
 
 /* Lists every strategy of the program that reduces the sum of all gradients; strategies with buckets with three plans
  * of buckets. */
-static void make_variants(void)
+static void list_tried(void)
 {
     static const struct bucket_caps caps[] = {{.cap = {2000}}, {.cap = {500, 9000}, .last = 3000}, {.cap = {1 << 30}}};
     for (int i = 0; strategies[i]; i++)
-        for (size_t s = 0; strategy_is_compared(strategies[i]) && s < (strategies[i]->buckets ? 3 : 1); s++) {
-            variants[n_variants++] = (struct variant){strategies[i], caps[s]};
-            if (strategies[i]->gradients)
-                variants[n_variants++] = (struct variant){strategies[i]->gradients, caps[s]};
+        for (size_t s = 0;
+             strategy_is_compared(strategies[i]) && s < (strategies[i]->traits[VARIANT_PLAIN]->buckets ? 3 : 1); s++) {
+            tried[n_tried++] = (struct tried){strategies[i], VARIANT_PLAIN, caps[s]};
+            if (strategies[i]->traits[VARIANT_GRADIENTS])
+                tried[n_tried++] = (struct tried){strategies[i], VARIANT_GRADIENTS, caps[s]};
         }
 }
 
@@ -194,15 +199,15 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     one_rank_create(&one, 0, 1, 1, warmup_steps);
     one_rank_create(&many, job.rank, job.size, micro_batches, warmup_steps);
     train(&one, &strategy_ddp, NULL, 1);
-    for (const struct variant *v = variants; v < variants + n_variants; v++) {
-        train(&many, v->strategy, &v->caps, 1);
+    for (const struct tried *v = tried; v < tried + n_tried; v++) {
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, 1);
         double error = gradient_error(&many, &one);
         ck_assert_msg(error <= gradient_tolerance, "%s, %zu bytes: gradients differ by %g", v->strategy->name,
                       v->caps.cap[0], error);
     }
     train(&one, &strategy_ddp, NULL, STEPS);
-    for (const struct variant *v = variants; v < variants + n_variants; v++) {
-        train(&many, v->strategy, &v->caps, STEPS);
+    for (const struct tried *v = tried; v < tried + n_tried; v++) {
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, STEPS);
         double error = weight_error(&many, &one);
         ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their change",
                       v->strategy->name, v->caps.cap[0], error);
@@ -215,17 +220,17 @@ static void check_parity(size_t micro_batches, long warmup_steps)
  * emulated GPU. */
 START_TEST(gradients_equal_one_process)
 {
-    static const struct variant few[] = {{&strategy_ddp, {.cap = {0}}},
-                                         {&strategy_ddp_individual_v2, {.cap = {0}}},
-                                         {&strategy_ddp_bucketed, {.cap = {2000}}},
-                                         {&strategy_ddp_sharded, {.cap = {2000}}},
-                                         {&strategy_ddp_sharded_gradients, {.cap = {2000}}}};
+    static const struct tried few[] = {{&strategy_ddp, VARIANT_PLAIN, {.cap = {0}}},
+                                       {&strategy_ddp_individual_v2, VARIANT_PLAIN, {.cap = {0}}},
+                                       {&strategy_ddp_bucketed, VARIANT_PLAIN, {.cap = {2000}}},
+                                       {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {2000}}},
+                                       {&strategy_ddp_sharded, VARIANT_GRADIENTS, {.cap = {2000}}}};
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, batch / (size_t)job.size > 1 ? 2 : 1, 0);
     train(&one, &strategy_ddp, NULL, 1);
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
-        train(&many, few[i].strategy, &few[i].caps, 1);
+        train_with(&many, few[i].strategy, few[i].variant, &few[i].caps, 0, 1);
         ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
     }
     one_rank_destroy(&many);
@@ -330,33 +335,33 @@ END_TEST
 /* With gradients sent as bfloat16, the mean is right to the precision of bfloat16, and equal on all ranks. */
 START_TEST(bf16_is_close_and_the_same_everywhere)
 {
-    static const struct variant narrow[] = {{&strategy_ddp_individual_v2_bf16, {.cap = {0}}},
-                                            {&strategy_ddp_flat_bf16, {.cap = {0}}},
-                                            {&strategy_ddp_bucketed_bf16, {.cap = {2000}}},
-                                            {&strategy_ddp_bucketed_bf16, {.cap = {0}}},
-                                            {&strategy_ddp_sharded_bf16, {.cap = {2000}}}};
-    const struct variant *end = narrow + sizeof narrow / sizeof *narrow;
+    static const struct tried narrow[] = {{&strategy_ddp_individual_v2, VARIANT_BF16, {.cap = {0}}},
+                                          {&strategy_ddp_flat, VARIANT_BF16, {.cap = {0}}},
+                                          {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {2000}}},
+                                          {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {0}}},
+                                          {&strategy_ddp_sharded, VARIANT_BF16, {.cap = {2000}}}};
+    const struct tried *end = narrow + sizeof narrow / sizeof *narrow;
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
     size_t bytes = many.model.arena * sizeof(float);
     float *all = allocate((size_t)job.size, bytes);
     train(&one, &strategy_ddp, NULL, 1);
-    for (const struct variant *v = narrow; v < end; v++) {
-        train(&many, v->strategy, &v->caps, 1);
+    for (const struct tried *v = narrow; v < end; v++) {
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, 1);
         double error = gradient_error(&many, &one);
         ck_assert_msg(error <= 4 * 0x1p-8, "%s: %g", v->strategy->name, error); /* each sum is rounded to 8 bits */
         ck_assert_msg(error > 1e-5, "%s: %g, as if fp32 was sent", v->strategy->name, error);
         float *gradient = on_host(many.model.device, many.model.gradient, many.model.arena);
         job_gather(&job, gradient, bytes, all);
         free(gradient);
-        for (int r = 1; r < job.size && !v->strategy->shards; r++)
+        for (int r = 1; r < job.size && !v->strategy->traits[v->variant]->shards; r++)
             ck_assert_mem_eq(all, all + (size_t)r * many.model.arena, bytes);
     }
     free(all);
     train(&one, &strategy_ddp, NULL, STEPS);
-    for (const struct variant *v = narrow; v < end; v++) {
-        train(&many, v->strategy, &v->caps, STEPS);
+    for (const struct tried *v = narrow; v < end; v++) {
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, STEPS);
         double error = weight_error(&many, &one);
         ck_assert_msg(error <= 0.2, "%s: weights differ by %g of their change", v->strategy->name, error);
     }
@@ -388,7 +393,7 @@ START_TEST(early_updates_equal_later_ones)
     one_rank_create(&one, job.rank, job.size, 2, 0);
     train(&one, &strategy_ddp_bucketed, &caps[_i], STEPS);
     char *expected = state_of(&one, &bytes);
-    train(&one, &strategy_ddp_bucketed_update, &caps[_i], STEPS);
+    train_with(&one, &strategy_ddp_bucketed, VARIANT_UPDATE, &caps[_i], 0, STEPS);
     char *state = state_of(&one, &bytes);
     ck_assert_mem_eq(state, expected, bytes);
     ck_assert_uint_eq(one.timeline.lane[LANE_HOST].dropped, 0);
@@ -475,8 +480,8 @@ static void faulty_run(struct comm *comm, const struct collective *collective)
 }
 
 /* Trains with a mistake; returns the error of the gradient after one step, or that of the weights after several. */
-static double error_with(struct one_rank *many, const struct one_rank *one, const struct variant *v,
-                         enum mistake mistake, int steps)
+static double error_with(struct one_rank *many, const struct one_rank *one, const struct tried *v, enum mistake mistake,
+                         int steps)
 {
     struct faulty faulty = {{.rank = job.rank,
                              .ranks = job.size,
@@ -490,7 +495,7 @@ static double error_with(struct one_rank *many, const struct one_rank *one, cons
                             mistake,
                             many};
     reducer_destroy(&many->reducer);
-    reducer_create(&many->reducer, v->strategy, &many->model, &faulty.comm, &v->caps, 0);
+    reducer_create(&many->reducer, v->strategy, v->variant, &many->model, &faulty.comm, &v->caps, 0);
     many->trainer.ranks = mistake == FORGETS_MEAN ? 1 : job.size;
     trainer_reset(&many->trainer, 1);
     timeline_clear(&many->timeline);
@@ -511,14 +516,13 @@ START_TEST(the_check_fails_on_mistakes)
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, NULL, 1);
-    for (int v = 0; v < n_variants; v++) {
-        int shards = variants[v].strategy->shards;
-        ck_assert_double_le(error_with(&many, &one, &variants[v], NO_MISTAKE, 1), gradient_tolerance);
+    for (int v = 0; v < n_tried; v++) {
+        int shards = tried[v].strategy->traits[tried[v].variant]->shards;
+        ck_assert_double_le(error_with(&many, &one, &tried[v], NO_MISTAKE, 1), gradient_tolerance);
         for (int mistake = FORGETS_MEAN; mistake <= (shards ? SHIFTS_SHARD : RUNS_TWICE); mistake++)
             if (!shards || mistake != RUNS_TWICE)
-                ck_assert_msg(error_with(&many, &one, &variants[v], (enum mistake)mistake, 1) >
-                                  100 * gradient_tolerance,
-                              "%s: mistake %d is not detected", variants[v].strategy->name, mistake);
+                ck_assert_msg(error_with(&many, &one, &tried[v], (enum mistake)mistake, 1) > 100 * gradient_tolerance,
+                              "%s: mistake %d is not detected", tried[v].strategy->name, mistake);
     }
     one_rank_destroy(&many);
     one_rank_destroy(&one);
@@ -530,8 +534,8 @@ START_TEST(the_check_fails_on_mistakes_in_gathers)
 {
     if (job.size == 1)
         return;
-    static const struct variant few[] = {{&strategy_ddp_sharded, {.cap = {0}}},
-                                         {&strategy_ddp_sharded, {.cap = {1 << 30}}}};
+    static const struct tried few[] = {{&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {0}}},
+                                       {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {1 << 30}}}};
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
@@ -551,8 +555,8 @@ END_TEST
 
 START_TEST(the_check_fails_on_forgotten_stages)
 {
-    static const struct variant few[] = {{&strategy_ddp_hierarchical, {.cap = {1}}},
-                                         {&strategy_ddp_hierarchical, {.cap = {1 << 30}}}};
+    static const struct tried few[] = {{&strategy_ddp_hierarchical, VARIANT_PLAIN, {.cap = {1}}},
+                                       {&strategy_ddp_hierarchical, VARIANT_PLAIN, {.cap = {1 << 30}}}};
     struct one_rank one, many;
     if (job.size < 4)
         return;
@@ -573,8 +577,14 @@ END_TEST
 /* ---- shards ---- */
 
 enum { RESUMED = 3 };
-static const struct strategy *const resumed[RESUMED] = {&strategy_ddp_bucketed, &strategy_ddp_sharded,
-                                                        &strategy_ddp_sharded_gradients};
+static const struct tried resumed[RESUMED] = {{&strategy_ddp_bucketed, VARIANT_PLAIN, {.cap = {2000}}},
+                                              {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {2000}}},
+                                              {&strategy_ddp_sharded, VARIANT_GRADIENTS, {.cap = {2000}}}};
+
+static void train_resumed(struct one_rank *one, int i, int steps)
+{
+    train_with(one, resumed[i].strategy, resumed[i].variant, &resumed[i].caps, 0, steps);
+}
 
 /* On two ranks, whose sums do not depend on the order, weights after some steps are those of one all-reduce bit for
  * bit; if gradients are released, with one micro-batch only, since the ranks sum each micro-batch. */
@@ -586,7 +596,7 @@ START_TEST(shards_equal_one_all_reduce)
     one_rank_create(&one, job.rank, job.size, _i ? 1 : 2, 0);
     train(&one, &strategy_ddp_flat, NULL, STEPS);
     float *whole = on_host(one.model.device, one.model.weight, one.model.arena);
-    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, &small, STEPS);
+    train_with(&one, &strategy_ddp_sharded, _i ? VARIANT_GRADIENTS : VARIANT_PLAIN, &small, 0, STEPS);
     float *sharded = on_host(one.model.device, one.model.weight, one.model.arena);
     ck_assert_mem_eq(sharded, whole, one.model.arena * sizeof *whole);
     free(whole);
@@ -600,10 +610,10 @@ START_TEST(a_step_can_end_with_the_gradient)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 2, STEPS);
-    train(&one, resumed[_i], &small, 1);
+    train_resumed(&one, _i, 1);
     float *whole_step = reduced_gradient(&one);
     one.trainer.gradient_only = 1;
-    train(&one, resumed[_i], &small, 1);
+    train_resumed(&one, _i, 1);
     float *only = reduced_gradient(&one), zero = 0;
     ck_assert_mem_eq(only, whole_step, one.model.arena * sizeof *only);
     float *weight = on_host(one.model.device, one.model.weight, one.model.arena);
@@ -653,10 +663,10 @@ START_TEST(checkpoints_do_not_depend_on_the_strategy)
     *c =
         (struct checkpoint){.job = &job, .seed = 3, .piece = one.model.device->allocate_host(checkpoint_piece_bytes())};
     snprintf(c->path, sizeof c->path, "/tmp/test_shards_%d.bin", (int)all[0]);
-    train(&one, resumed[_i], &small, 3);
+    train_resumed(&one, _i, 3);
     checkpoint_save(c, trainer_state(&one.trainer));
     ck_assert_uint_eq(c->saved, 1);
-    train(&one, resumed[(_i + 1) % RESUMED], &small, 1);
+    train_resumed(&one, (_i + 1) % RESUMED, 1);
     ck_assert_msg(!restore_trainer(&one.trainer, c->path), "%s", error_text());
     if (job.rank)
         checkpoint_take_part(trainer_state(&one.trainer));
@@ -749,10 +759,10 @@ START_TEST(low_rank_steps_equal_the_reference)
     const struct model *model = &many.model;
     size_t arena = model->arena, ranks = (size_t)job.size;
     for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
-        train_with(&many, &strategy_ddp_powersgd, &of_hosts[b], RANK, 0);
-        const struct reducer *r = &many.reducer;
-        float *q = on_host(model->device, r->kept + arena + r->low_rank[0].p, r->low_rank[0].q), *x[OF_LOW_RANK];
-        check_ranks(q, r->low_rank[0].q, 1);
+        train_with(&many, &strategy_ddp_powersgd, VARIANT_PLAIN, &of_hosts[b], RANK, 0);
+        const struct low_rank *low = many.reducer.state;
+        float *q = on_host(model->device, low->message + low->end[0].p, low->end[0].q), *x[OF_LOW_RANK];
+        check_ranks(q, low->end[0].q, 1);
         for (int step = 0; step < OF_LOW_RANK; step++) {
             x[step] = allocate(arena, sizeof **x);
             for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
@@ -766,7 +776,7 @@ START_TEST(low_rank_steps_equal_the_reference)
             double *e = allocate(ranks * t->count, sizeof *e), *g = allocate(ranks * t->count, sizeof *g);
             double *of_q = allocate(RANK * t->columns, sizeof *of_q), *sum = allocate(t->count, sizeof *sum);
             for (size_t i = 0; i < RANK * t->columns && t->rows > 1; i++)
-                of_q[i] = (double)q[r->low_rank[tensor + 1].q + i];
+                of_q[i] = (double)q[low->end[tensor + 1].q + i];
             for (int step = 0; step < OF_LOW_RANK; step++) {
                 for (size_t i = 0; i < ranks * t->count; i++)
                     g[i] = (double)made_up((int)(i / t->count), step, t->offset + i % t->count);
@@ -809,7 +819,7 @@ START_TEST(matrices_of_low_rank_are_exact)
                 sum[t->offset + i] += (double)product;
                 x[t->offset + i] = r == job.rank ? product : x[t->offset + i];
             }
-    train_with(&many, &strategy_ddp_powersgd, &small, MORE, 0);
+    train_with(&many, &strategy_ddp_powersgd, VARIANT_PLAIN, &small, MORE, 0);
     reduce(&many, x);
     for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++) {
         double error = largest_error(x + t->offset, sum + t->offset, t->count);
@@ -865,7 +875,7 @@ START_TEST(local_training_equals_the_reference)
     }
     one.trainer.ranks = job.size;
     for (int step = 0; step < STEPS; step++) {
-        train_with(&one, &strategy_ddp_local, NULL, (size_t)_i, step + 1);
+        train_with(&one, &strategy_ddp_local, VARIANT_PLAIN, NULL, (size_t)_i, step + 1);
         ck_assert_uint_eq(one.timeline.lane[LANE_COMMUNICATION].n, (size_t)((step + 1) / _i));
         float *weight = on_host(device, one.model.weight, arena);
         double apart = 0, way = 0;
@@ -894,7 +904,7 @@ START_TEST(training_can_start_again)
     static const struct strategy *const keeping[] = {&strategy_ddp_powersgd, &strategy_ddp_local};
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 1, 0);
-    train_with(&one, keeping[_i], &small, 2, STEPS);
+    train_with(&one, keeping[_i], VARIANT_PLAIN, &small, 2, STEPS);
     float *first = on_host(one.model.device, one.model.weight, one.model.arena);
     trainer_reset(&one.trainer, 1);
     for (int i = 0; i < STEPS; i++)
@@ -916,7 +926,7 @@ START_TEST(spans_distinguish_collectives_of_a_bucket)
     enum { MICRO_BATCHES = 2 };
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, MICRO_BATCHES, 0);
-    train(&one, _i ? &strategy_ddp_sharded_gradients : &strategy_ddp_sharded, &small, STEPS);
+    train_with(&one, &strategy_ddp_sharded, _i ? VARIANT_GRADIENTS : VARIANT_PLAIN, &small, 0, STEPS);
     int reductions = one.reducer.plan.n * (_i ? MICRO_BATCHES : 1), waits[STEPS] = {0};
     const struct lane *host = &one.timeline.lane[LANE_HOST];
     for (const struct span *s = host->span; s < host->span + host->n; s++)
@@ -1014,7 +1024,7 @@ START_TEST(training_resumes_from_a_checkpoint)
     one.trainer.checkpoint = checkpoint;
     one.trainer.checkpoint.piece = job.rank ? NULL : one.model.device->allocate_host(checkpoint_piece_bytes());
     one.trainer.delay_ns[PHASE_CHECKPOINT] = job.rank ? 0 : DELAY_NS;
-    train(&one, resumed[_i], &small, STEPS);
+    train_resumed(&one, _i, STEPS);
     ck_assert_uint_eq(one.trainer.checkpoint.saved, 1);
     const struct lane *host = &one.timeline.lane[LANE_HOST];
     int phases = 0;
@@ -1034,7 +1044,7 @@ START_TEST(training_resumes_from_a_checkpoint)
     one_rank_destroy(&one);
 
     one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
-    train(&one, resumed[_i], &small, 1);
+    train_resumed(&one, _i, 1);
     ck_assert_int_eq(restore_trainer(&one.trainer, checkpoint.path), -1); /* refused: another seed */
     error_clear();
     one.trainer.checkpoint.seed = 3;
@@ -1071,7 +1081,7 @@ int main(void)
     for (int i = 0; name && i < COMM_LIBRARIES; i++)
         library = strcmp(name, comm_library_name[i]) ? library : (enum comm_library)i;
     placed = job;
-    make_variants();
+    list_tried();
     Suite *suite = suite_create("parity");
     TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU is too slow for "more" */
     tcase_add_test(core, gradients_equal_one_process);

@@ -103,10 +103,11 @@ const char *rows_of(const struct command_line *line)
             at += (size_t)snprintf(words + at, sizeof words - at, " %.9g", (double)*cap / 1048576);
         if (row->size.caps.last)
             at += (size_t)snprintf(words + at, sizeof words - at, " last %.9g", (double)row->size.caps.last / 1048576);
-        at += (size_t)snprintf(
-            words + at, sizeof words - at, "%s%s%s%s%s%s", row->strategy->wire == COMM_BF16 ? " bf16" : "",
-            row->strategy->updates_early ? " early" : "", row->strategy->releases ? " releases" : "",
-            row->traced ? " traced" : "", row->captured ? " captured" : "", row->after_backward ? " late" : "");
+        at += (size_t)snprintf(words + at, sizeof words - at, "%s%s%s%s%s%s",
+                               implementation_traits(row)->wire == COMM_BF16 ? " bf16" : "",
+                               implementation_traits(row)->updates_early ? " early" : "",
+                               implementation_traits(row)->releases ? " releases" : "", row->traced ? " traced" : "",
+                               row->captured ? " captured" : "", row->after_backward ? " late" : "");
         ck_assert_uint_lt(at, sizeof words);
     }
     return words;

@@ -7,7 +7,8 @@ void healthy_create(struct healthy *h)
 {
     *h = (struct healthy){
         .facts = {.label = "ddp_bucketed",
-                  .strategy = &strategy_ddp_bucketed,
+                  .strategy = strategy_ddp_bucketed.name,
+                  .traits = strategy_ddp_bucketed.traits[VARIANT_PLAIN],
                   .buckets = 5,
                   .ranks = 2,
                   .hosts = 1,

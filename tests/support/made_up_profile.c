@@ -21,6 +21,7 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
         const struct strategy *row = training.implementation[i].strategy;
         p->row[i] = training.implementation[i];
         p->reducer[i] = (struct reducer){.strategy = row,
+                                         .traits = row->traits[VARIANT_PLAIN],
                                          .model = &p->model,
                                          .plan = {row->plan == plan_whole ? 1 : PROFILE_BUCKETS, p->bucket},
                                          .owned = &p->all,
@@ -30,7 +31,8 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     p->measurements.rounds = PROFILE_ROUNDS;
     p->attainable = attainable_create(p->reducer, training.n, PROFILE_TENSORS, PROFILE_TIMED, PROFILE_ROOM);
     const struct profile_rows rows = profile_rows_find(p->row, training.n, 0);
-    controls_create(&p->controls, &rows, ranks > 1 && strategy->reduces, p->attainable, 0, PROFILE_ROOM);
+    controls_create(&p->controls, &rows, ranks > 1 && strategy->traits[VARIANT_PLAIN]->reduces, p->attainable, 0,
+                    PROFILE_ROOM);
 }
 
 void made_up_profile_destroy(struct made_up_profile *p)

@@ -137,7 +137,6 @@ static int of_workload(struct allreduce_options *o)
     struct workload *workload = &o->workload;
     enum comm_kind kind = o->choice.kind;
     struct implementation implementation[MAX_IMPLEMENTATIONS];
-    int scatters = kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER;
     if (workload_check(workload, "synthetic"))
         return -1;
     int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->wire_dtypes,
@@ -150,14 +149,19 @@ static int of_workload(struct allreduce_options *o)
     o->parameters = model.parameters;
     for (int i = 0; i < n; i++) {
         const struct strategy *strategy = implementation[i].strategy;
+        const struct traits *traits = implementation_traits(&implementation[i]);
         struct plan plan;
-        int whole = kind == COMM_ALL_REDUCE ? strategy->reduces && !strategy->collective
-                                            : scatters && strategy->shards && strategy->wire == COMM_FLOAT32;
-        if (!whole) /* its buckets are not sent whole by collectives of this kind */
+        int whole = 0;
+        for (int m = 0; m < traits->messages; m++)
+            whole |=
+                traits->message[m].kind == kind && traits->message[m].group == COMM_ALL && !traits->message[m].partial;
+        if (traits->messages > 1 && traits->wire != COMM_FLOAT32)
+            whole = 0; /* exchanged in slices */
+        if (!whole)    /* its buckets are not sent whole by collectives of this kind */
             continue;
         strategy->plan(&plan, model.tensor, model.tensors, &implementation[i].size.caps);
         for (int bucket = 0; bucket < plan.n; bucket++)
-            add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(strategy->wire));
+            add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(traits->wire));
         plan_destroy(&plan);
     }
     model_destroy(&model);

@@ -87,7 +87,7 @@ static double to_best(const struct answer_row *row)
 }
 
 /* Adds which candidate to use, and how the other candidates of the final compare with it. */
-static void add_verdict(const struct answer *a, const struct search *s, const struct strategy *strategy, int busy,
+static void add_verdict(const struct answer *a, const struct search *s, const struct implementation *made, int busy,
                         cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
@@ -95,7 +95,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
     struct verdict verdict = {.ranks = 2, /* stands for two or more: tune refuses one rank */
                               .candidates = s->n,
                               .label = best->label,
-                              .strategy = strategy->name,
+                              .strategy = made->strategy->name,
                               .size = best->size,
                               .step = best->step,
                               .cost = best->cost,
@@ -108,7 +108,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .explain = 1,
                               .busy = busy,
                               .item = other};
-    implementation_form(strategy, &verdict.form_options, &verdict.form_words);
+    variant_words(made->variant, &verdict.form_options, &verdict.form_words);
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
         if (in_final(row->searched) && row != best && *row->size && (!sized || to_best(row) < to_best(sized)))
             sized = row;
@@ -200,7 +200,7 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
     /* a figure of every search, for `compare`: other figures depend on which candidates were dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
     if (s->final && s->row[s->best].against.paired.n) {
-        add_verdict(&a, s, implementation[s->best].strategy, busy, summary);
+        add_verdict(&a, s, &implementation[s->best], busy, summary);
         add_plans(&a, summary);
     }
     add_end(s, summary);

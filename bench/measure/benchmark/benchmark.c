@@ -20,8 +20,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     if (o->n < 0 || training_rows_check(o))
         return -1;
     for (int i = 0; i < o->n; i++) {
-        reduce += o->implementation[i].strategy->reduces;
-        compared += strategy_is_compared(o->implementation[i].strategy);
+        reduce += implementation_traits(&o->implementation[i])->reduces;
+        compared += implementation_traits(&o->implementation[i])->exact;
     }
     if (o->forward_only && reduce)
         return error_report("--forward-only has no gradients to reduce: use --implementations none");
@@ -50,7 +50,7 @@ static double *find_attainable(const struct benchmark *benchmark)
         return NULL;
     double *seconds = allocate((size_t)o->n * rounds, sizeof *seconds);
     for (int i = 0; i < o->n; i++)
-        if (o->implementation[i].strategy->reduces)
+        if (implementation_traits(&o->implementation[i])->reduces)
             attainable_rounds(benchmark->attainable, benchmark->training.harness.job, i, rounds,
                               seconds + (size_t)i * rounds);
     return seconds;

@@ -98,14 +98,17 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MA
 {
     int n = 0;
     for (int pass = 0; pass < 2; pass++) /* pass 0 adds the control `none`, pass 1 the others */
-        for (int i = 0; strategies[i]; i++)
-            if (strategies[i]->reduces == pass && !strategies[i]->buckets && !strategies[i]->approximates) {
-                kind[n] = CANDIDATE;
-                row[n++] = make_row(strategies[i], "");
-            }
-    for (int i = 0; strategies[i]; i++)
-        if (strategies[i]->buckets && !strategies[i]->approximates &&
-            !strategies[i]->on_one_level) /* that one may be the same as another */
+        for (int i = 0; strategies[i]; i++) {
+            const struct traits *traits = strategies[i]->traits[VARIANT_PLAIN];
+            if (traits->reduces != pass || traits->exact != pass || traits->buckets)
+                continue;
+            kind[n] = CANDIDATE;
+            row[n++] = make_row(strategies[i], "");
+        }
+    for (int i = 0; strategies[i]; i++) {
+        const struct traits *traits = strategies[i]->traits[VARIANT_PLAIN];
+        if (traits->buckets && traits->exact && !traits->staged) /* a staged one may be the same as another */
             n = add_sizes(row, kind, n, strategies[i], tensor, tensors);
+    }
     return n;
 }

@@ -63,7 +63,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         const struct implementation *of = &implementation[i];
         c->row[i] = (struct ranking_row){.label = of->label,
                                          .implementation = of,
-                                         .reduces = of->strategy->reduces,
+                                         .reduces = implementation_traits(of)->reduces,
                                          .compared = implementation_is_compared(of),
                                          .error = {NAN, NAN},
                                          .mark = ""};

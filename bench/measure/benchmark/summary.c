@@ -73,6 +73,12 @@ static const struct row_column {
 };
 /* clang-format on */
 
+static int is_other_arithmetic(const struct ranking_row *row)
+{
+    const struct traits *traits = implementation_traits(row->implementation);
+    return traits->reduces && !traits->exact;
+}
+
 /* Whether the column is shown. A figure that is NAN does not count. */
 static int is_shown(const struct ranking *c, const struct row_column *column)
 {
@@ -80,7 +86,7 @@ static int is_shown(const struct ranking *c, const struct row_column *column)
     double value, least = column->shown == LARGE ? 0.05 : 0;
     for (const struct ranking_row *row = c->row; row < c->row + c->n && !shown; row++) {
         memcpy(&value, (const char *)row + column->column.offset, sizeof value);
-        shown = column->shown == OTHER_ARITHMETIC ? row->implementation->strategy->approximates
+        shown = column->shown == OTHER_ARITHMETIC ? is_other_arithmetic(row)
                                                   : value > least * row->seconds[FIGURE_STEP].median;
     }
     return shown;
@@ -96,11 +102,11 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
         to_none |= c->row[i].sync_cost.n > 0;
-        gathers |= c->row[i].implementation->strategy->shards;
-        releases |= c->row[i].implementation->strategy->releases;
+        gathers |= implementation_traits(c->row[i].implementation)->shards;
+        releases |= implementation_traits(c->row[i].implementation)->releases;
         errors |= c->row[i].error.first > 0;
         last |= c->row[i].error.last > 0;
-        other |= c->row[i].implementation->strategy->approximates;
+        other |= is_other_arithmetic(&c->row[i]);
     }
     for (size_t i = 0; i < COLUMNS; i++)
         if (is_shown(c, &row_columns[i])) {
@@ -178,7 +184,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, dou
             verdict.label = row->label;
             verdict.strategy = row->implementation->strategy->name;
             verdict.size = row->implementation->size.words;
-            implementation_form(row->implementation->strategy, &verdict.form_options, &verdict.form_words);
+            variant_words(row->implementation->variant, &verdict.form_options, &verdict.form_words);
             verdict.step = row->seconds[FIGURE_STEP];
             verdict.cost = row->sync_cost;
         } else if (c->fastest >= 0 && row->compared) {

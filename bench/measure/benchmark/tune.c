@@ -31,9 +31,9 @@ static void make_rows(struct training_options *o, char *kind, int ranks)
     sizes.shards = (size_t)ranks; /* some rows shard */
     model_plan(&model, &sizes, sizeof(float));
     o->n = candidates_make(o->implementation, kind, model.tensor, model.tensors);
-    enum comm_dtype wire = o->workload.wire_dtypes & 1u << COMM_BF16 ? COMM_BF16 : COMM_FLOAT32;
     for (int i = 0; i < o->n; i++)
-        o->implementation[i].strategy = strategy_with(o->implementation[i].strategy, wire);
+        if (o->workload.wire_dtypes & 1u << COMM_BF16 && o->implementation[i].strategy->traits[VARIANT_BF16])
+            o->implementation[i].variant = VARIANT_BF16;
     model_destroy(&model);
 }
 
@@ -105,12 +105,13 @@ static void begin_search(struct search *search, const struct tune_options *optio
     search->n = o->n;
     for (int i = 0; i < search->n; i++) {
         struct search_row *row = &search->row[i];
-        const struct strategy *strategy = o->implementation[i].strategy;
-        if (*o->implementation[i].size.words)
-            row->series =
-                i && !strcmp(o->implementation[i - 1].strategy->name, strategy->name) ? row[-1].series : i + 1;
+        const struct implementation *made = &o->implementation[i];
+        if (*made->size.words)
+            row->series = i && made[-1].strategy == made->strategy ? row[-1].series : i + 1;
         row->is_plan = options->kind[i] == CANDIDATE_PLAN;
-        row->state = !strategy->reduces ? SEARCH_CONTROL : options->kind[i] == CANDIDATE ? SEARCH_IN : SEARCH_RESERVE;
+        row->state = !implementation_traits(made)->reduces ? SEARCH_CONTROL
+                     : options->kind[i] == CANDIDATE       ? SEARCH_IN
+                                                           : SEARCH_RESERVE;
     }
     search_begin(search, 60 * options->max_minutes, block_s);
 }
@@ -140,8 +141,8 @@ static void remake_plans(struct tune *t, int best)
     for (int p = 0; p < CANDIDATE_PLANS; p++) {
         const struct implementation *row = &o->implementation[first + p];
         reducer_destroy(&engine->reducer[first + p]);
-        reducer_create(&engine->reducer[first + p], row->strategy, &engine->model, engine->comm, &row->size.caps,
-                       row->number);
+        reducer_create(&engine->reducer[first + p], row->strategy, row->variant, &engine->model, engine->comm,
+                       &row->size.caps, row->number);
         if (is_new[p])
             continue;
         t->search.row[first + p].state = SEARCH_RESERVE; /* used on rank 0 */

@@ -294,7 +294,7 @@ static void evaluate_steps(struct capture *capture, struct training *t)
     collect_steps(capture, t);
     collectives_bound_clocks(&capture->collectives, job, &capture->alignment);
     overlap_of_steps(&r->timeline, capture->times, capture->n, recorder_computing(r),
-                     t->engine.trainer.reducer->strategy->shards, capture->overlap);
+                     t->engine.trainer.reducer->traits->shards, capture->overlap);
     while (first < capture->n && capture->step[first].warmup)
         first++;
     first = first < capture->n ? first : 0;

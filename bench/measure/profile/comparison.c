@@ -27,7 +27,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
     struct verdict verdict = {.ranks = shortest->facts.ranks,
                               .candidates = reduce,
                               .label = shortest->facts.label,
-                              .strategy = shortest->facts.strategy->name,
+                              .strategy = shortest->facts.strategy,
                               .size = shortest->facts.bucket_words,
                               .step = shortest->controls.step,
                               .best_size = "",
@@ -38,7 +38,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .option = "--rounds",
                               .explain = 1,
                               .item = other};
-    implementation_form(shortest->facts.strategy, &verdict.form_options, &verdict.form_words);
+    variant_words(shortest->facts.variant, &verdict.form_options, &verdict.form_words);
     for (struct profile *p = profile; p < profile + n; p++) {
         const struct paired alone = stats_paired(measurements_of(m, p->row, FIGURE_STEP), step[best], m->rounds, 0.95);
         p->step_to_shortest = stats_of_paired(&alone);

@@ -223,13 +223,13 @@ static void judge_efficiency(char text[OVERLAP_VERDICT], const struct profile_fa
 void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
                            const struct controls *c)
 {
-    const char *name = facts->strategy->name;
+    const char *name = facts->strategy;
     const struct estimate *e = &c->overlap_efficiency;
     if (facts->ranks == 1)
         snprintf(text, OVERLAP_VERDICT, "Overlap: N/A, one rank does not communicate.");
-    else if (!facts->strategy->reduces)
+    else if (!facts->traits->reduces)
         snprintf(text, OVERLAP_VERDICT, "Overlap: N/A, %s does not communicate.", name);
-    else if (!facts->strategy->overlaps)
+    else if (!facts->traits->overlaps)
         snprintf(text, OVERLAP_VERDICT, "Overlap: none; by design, %s starts to communicate after backward.", name);
     else if (!c->rounds)
         snprintf(text, OVERLAP_VERDICT, "Overlap: not measured; use --rounds 6 or more.");

@@ -9,7 +9,9 @@
 /* What was profiled, and on which machine. */
 struct profile_facts {
     const char *label, *bucket_words; /* label and bucket size of the implementation */
-    const struct strategy *strategy;
+    const char *strategy;             /* its strategy's name */
+    enum variant variant;
+    const struct traits *traits;
     int compared;                    /* 1: may be the best (implementation_is_compared) */
     int buckets;                     /* number of buckets in the plan */
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */

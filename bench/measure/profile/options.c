@@ -163,7 +163,7 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
         n = error_report("--profile-implementation: %d profiles; at most %d in one run", n, MOST);
     for (const struct implementation *w = wanted; w < wanted + n; w++)
         if (!strcmp(w->label, "untraced") || !strcmp(w->label, "after_backward") || !strcmp(w->label, "comparison") ||
-            (!strcmp(w->label, strategy_none.name) && w->strategy->reduces))
+            (!strcmp(w->label, strategy_none.name) && implementation_traits(w)->reduces))
             n = error_report("--profile-implementation: the label '%s' is reserved; choose another", w->label);
     t->n = 0;
     for (const struct implementation *w = wanted; w < wanted + n; w++) {
@@ -171,9 +171,9 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
         t->implementation[t->n].traced = t->implementation[t->n].captured = 1;
         const struct implementation *row = &t->implementation[t->n++];
         add_control(t, row, "untraced", n > 1)->traced = 0;
-        if (row->strategy->overlaps)
+        if (implementation_traits(row)->overlaps)
             add_control(t, row, "after_backward", n > 1)->after_backward = 1;
-        has_none |= !row->strategy->reduces;
+        has_none |= !implementation_traits(row)->reduces;
     }
     if (n > 0 && !has_none) {
         t->implementation[t->n] = (struct implementation){.strategy = &strategy_none, .traced = 1};
@@ -185,10 +185,11 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
 
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured)
 {
-    const struct strategy *strategy = row[captured].strategy; /* controls follow the captured row (profile_rows_make) */
-    struct profile_rows rows = {captured, captured + 1, strategy->overlaps ? captured + 2 : -1, -1};
-    for (int i = 0; i < n && strategy->reduces; i++)
-        if (row[i].traced && !row[i].strategy->reduces)
+    const struct traits *traits =
+        implementation_traits(&row[captured]); /* controls follow the captured row (profile_rows_make) */
+    struct profile_rows rows = {captured, captured + 1, traits->overlaps ? captured + 2 : -1, -1};
+    for (int i = 0; i < n && traits->reduces; i++)
+        if (row[i].traced && !implementation_traits(&row[i])->reduces)
             rows.none = i;
     return rows;
 }
@@ -217,12 +218,12 @@ int profile_options_check(const struct profile_options *o, const struct option_t
     if (profile_rows_make(t, &o->implementations))
         return -1;
     for (int i = 0; i < t->n; i++)
-        if (t->implementation[i].strategy->averages)
+        if (implementation_traits(&t->implementation[i])->averages)
             return error_report("--profile-implementation: %s cannot be profiled, since its steps differ: most do not "
                                 "communicate; the benchmark has its times",
                                 t->implementation[i].label);
     for (int i = 0; i < t->n; i++)
-        if (t->forward_only && t->implementation[i].strategy->reduces)
+        if (t->forward_only && implementation_traits(&t->implementation[i])->reduces)
             return error_report("--forward-only has no gradients to reduce: use --profile-implementation none");
     return 0;
 }

@@ -34,10 +34,8 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     cJSON *summary = training_create_summary(t, "profile", epochs);
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
         const char *size = q->facts.bucket_words;
-        const struct strategy *used =
-            strategy_used(q->facts.strategy, t->harness.job->size, t->harness.job->local_size);
-        int per_bucket = (int)strategy_collectives(used, o->grad_accumulation);
-        int collectives = t->harness.job->size > 1 && used->reduces ? q->facts.buckets * per_bucket : 0;
+        int per_bucket = (int)strategy_collectives(q->facts.traits, o->grad_accumulation);
+        int collectives = t->harness.job->size > 1 && q->facts.traits->reduces ? q->facts.buckets * per_bucket : 0;
         if (!p || p == q)
             results_add_sentence(summary, "heading",
                                  "Training: %s%s%s%s: %d collective%s a step; learning rate %g, seed %zu",
@@ -143,10 +141,10 @@ static int capture_profile(struct profiles *all, struct profile *p)
     if (all->n > 1)
         status = job_agree_after(job, status, merge_trace(all, p));
     profile_figures_create(&p->figures, job, &p->capture);
-    if (job->size > 1 && reducer->strategy->reduces)
+    if (job->size > 1 && reducer->traits->reduces)
         profile_figures_add_buckets(&p->figures, job, &p->capture, &t->engine.recorder.timeline, &reducer->plan,
                                     recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous,
-                                    reducer->strategy->shards);
+                                    reducer->traits->shards);
     totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
                   p->figures.first, p->figures.steps);
     return status;
@@ -175,12 +173,12 @@ static int measure_profiles(struct profiles *all)
     for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
         status = capture_profile(all, p);
         interrupted = p->capture.interrupted;
-        if (p->capture.n && job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device && !interrupted &&
+        if (p->capture.n && job->hosts > 1 && p->facts.traits->reduces && !p->facts.comm_on_device && !interrupted &&
             !all->links) {
             all->links = allocate((size_t)job->hosts, sizeof *all->links);
             links_measure(job, t->engine.comm, all->links);
         }
-        p->links = p->facts.strategy->reduces ? all->links : NULL;
+        p->links = p->facts.traits->reduces ? all->links : NULL;
         status = job_agree_after(job, status, write_summaries(all));
         interrupted = capture_stop_noting(job);
         if (job->rank == 0 && interrupted)
@@ -236,11 +234,13 @@ static void collect_facts(struct profile *p, const struct training *t, const str
     size_t tokens = o->batch_size * o->workload.context_length;
     const struct job *job = t->harness.job;
     struct plan plan;
-    strategy_used(row->strategy, job->size, job->local_size)
-        ->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, &row->size.caps);
+    const struct strategy *used = strategy_used(row->strategy, job->size, job->local_size);
+    used->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, &row->size.caps);
     p->facts = (struct profile_facts){
         .label = row->label,
-        .strategy = row->strategy,
+        .strategy = row->strategy->name,
+        .variant = row->variant,
+        .traits = used->traits[row->variant],
         .compared = implementation_is_compared(row),
         .bucket_words = row->size.words,
         .buckets = plan.n,
@@ -301,7 +301,7 @@ static void create_controls(struct profile *p, const struct training *t, const s
         others_bytes += i == p->row ? 0 : t->engine.reducer[i].bytes;
     others_bytes +=
         2 * sizeof(float) * (t->engine.trainer.optimizer.moments - reducer_owned(&t->engine.reducer[p->row]));
-    controls_create(&p->controls, &rows, t->harness.job->size > 1 && p->facts.strategy->reduces, attainable,
+    controls_create(&p->controls, &rows, t->harness.job->size > 1 && p->facts.traits->reduces, attainable,
                     others_bytes * (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1), o->rounds);
 }
 

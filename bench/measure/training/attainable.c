@@ -123,21 +123,21 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
         series_grow(&attainable->none, tensors + OF_NONE, &same);
         series_grow(&attainable->alone, (size_t)attainable->n * PARTS * tensors, &attainable->rounds);
     }
-    if (!reducer->strategy->reduces) {
+    if (!reducer->traits->reduces) {
         measure_none(attainable, timeline, b);
         return;
     }
     enum { LEAD = 1 << 20 }; /* floats in `lead`: 4 MiB, which on any link takes longer than a launch */
-    size_t all = reducer->ring ? (size_t)reducer->ring_buffers * reducer->ring_floats : reducer->model->arena;
-    float *gradients = reducer->ring ? reducer->ring : reducer->model->gradient;
+    size_t all;
+    float *gradients = reducer_gradients(reducer, &all);
     const struct collective lead = {.buffer = gradients, .count = all < LEAD ? all : LEAD};
     reducer->model->device->zero(gradients, all); /* zeros do not overflow when summed many times */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
         for (int part = 0; part < PARTS; part++)
             alone_of(attainable, b->implementation, (enum part)part, bucket)[b->round] = 0;
-        for (int i = 0; i < reducer->strategy->collectives; i++) {
+        for (int i = 0; i < reducer->traits->messages; i++) {
             const struct collective collective = reducer_collective(reducer, bucket, i);
-            int of_gradients = comm_of_gradients(collective.kind, reducer->strategy->shards);
+            int of_gradients = comm_of_gradients(collective.kind, reducer->traits->shards);
             enum part part = collective.group == COMM_HOST ? WITHIN_HOST : of_gradients ? REDUCE : GATHER;
             if (collective.count)
                 alone_of(attainable, b->implementation, part, bucket)[b->round] +=
@@ -172,14 +172,14 @@ int attainable_write(const struct attainable *a, struct results *results, const 
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
     fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu", label, round);
-    if (reducer->strategy->reduces) {
+    if (reducer->traits->reduces) {
         double *in_step = allocate((size_t)reducer->plan.n + 1, sizeof *in_step);
         add_durations(timeline, a->timed, in_step);
         print_list(out, "alone_ms", alone_of(a, b->implementation, REDUCE, 0) + round, reducer->plan.n, a->rounds);
-        if (reducer->strategy->on_one_level)
+        if (reducer->traits->staged)
             print_list(out, "within_host_alone_ms", alone_of(a, b->implementation, WITHIN_HOST, 0) + round,
                        reducer->plan.n, a->rounds);
-        if (reducer->strategy->shards)
+        if (reducer->traits->shards)
             print_list(out, "gather_alone_ms", alone_of(a, b->implementation, GATHER, 0) + round, reducer->plan.n,
                        a->rounds);
         print_list(out, "in_step_ms", in_step, reducer->plan.n, 1);
@@ -233,10 +233,9 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
     double *within = allocate((size_t)plan->n + 1, sizeof *within);
     for (size_t r = 0; r < rounds; r++) {
         double gather = 0, update = share * none_of(a, UPDATE)[r];
-        double early =
-            reducer->strategy->updates_early ? (1 - last) * update : 0; /* before the last bucket is summed */
+        double early = reducer->traits->updates_early ? (1 - last) * update : 0; /* before the last bucket is summed */
         double rest = update - early + none_of(a, REST)[r], before = 0;
-        if (reducer->strategy->averages) { /* weights are averaged when they are updated: nothing hides that */
+        if (reducer->traits->averages) { /* weights are averaged when they are updated: nothing hides that */
             before = none_of(a, BACKWARD_END)[r] + rest;
             rest = 0;
         }

@@ -63,7 +63,7 @@ static void time_steps(struct run *run, const struct job *job, struct engine *en
     run_steps(&engine->trainer, job->watchdog, 0, DISCARDED_STEPS);
 
     double communication = comm->cpu_seconds(comm);
-    if (!engine->trainer.reducer->gathering) /* while weights are gathered, MPI belongs to the comm */
+    if (!reducer_is_in_flight(engine->trainer.reducer)) /* while weights are gathered, MPI belongs to the comm */
         job_barrier(job);
     int64_t start = clock_now_ns();
     run_steps(&engine->trainer, job->watchdog, DISCARDED_STEPS, (int)run->block_steps);
@@ -154,11 +154,11 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     int reduce = 0;
     for (int i = 0; i < o->n; i++) {
         error[i] = (struct gradient_errors){NAN, NAN};
-        reduce |= o->implementation[i].strategy->reduces;
+        reduce |= implementation_traits(&o->implementation[i])->reduces;
     }
     if (!reduce)
         return;
-    reducer_create(&none, &strategy_none, model, engine->comm, NULL, 0);
+    reducer_create(&none, &strategy_none, VARIANT_PLAIN, model, engine->comm, NULL, 0);
     block_start(run, engine, 0, o->block_start);
     /* Reductions overwrite this rank's own gradient, so it is kept in place of the starting weights, which are the
      * weights in these steps. */
@@ -167,8 +167,8 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     reduce_gradient(run, engine, &none, 0);
     model->gradient = gradient;
     for (int i = 0; i < o->n; i++) {
-        const struct strategy *strategy = o->implementation[i].strategy;
-        if (!strategy->reduces || strategy->averages)
+        const struct traits *traits = implementation_traits(&o->implementation[i]);
+        if (!traits->reduces || traits->averages)
             continue;
         watchdog_doing(job->watchdog, "the gradient error of %s", o->implementation[i].label);
         reduce_gradient(run, engine, &engine->reducer[i], 0);
@@ -176,7 +176,7 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     }
     t->device->copy(t->start, model->weight, model->arena);
     for (int i = 0; i < o->n; i++)
-        if (isfinite(error[i].first) && o->implementation[i].strategy->approximates)
+        if (isfinite(error[i].first) && !implementation_traits(&o->implementation[i])->exact)
             error[i].last = error_of_last_step(run, job, engine, &none, i);
     reducer_destroy(&none);
 }
@@ -193,7 +193,7 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
     recorder->device->download(b->record, engine->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
     steps_from_timeline(timeline, b->times, steps);
     overlap_of_steps(timeline, b->times, steps, traced ? recorder_computing(recorder) : NULL,
-                     engine->reducer[b->implementation].strategy->shards, b->overlap);
+                     engine->reducer[b->implementation].traits->shards, b->overlap);
     for (int i = 0; i < steps; i++) {
         b->loss[i] = (double)b->record[i * RECORDS + RECORD_LOSS];
         for (int p = 0; p < PHASES && i >= DISCARDED_STEPS; p++)
@@ -231,8 +231,8 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     const struct job *job = h->job;
     const struct reducer *reducer = &engine->reducer[b->implementation];
     struct block_counts *counts = &run->counts;
-    int reduces = reducer->strategy->reduces, in_fp32 = reducer->strategy->wire == COMM_FLOAT32;
-    int must_agree = strategy_is_compared(reducer->strategy) && in_fp32;
+    int reduces = reducer->traits->reduces;
+    int must_agree = reducer->traits->exact && reducer->traits->wire == COMM_FLOAT32;
     struct block_report mine, *all = allocate((size_t)job->size, sizeof *all);
     b->number = counts->blocks++;
     b->first_step = run->steps_run;

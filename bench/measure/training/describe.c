@@ -14,22 +14,23 @@
 static void describe_implementation(const struct implementation *row, const struct reducer *reducer,
                                     const struct model *model, cJSON *item)
 {
+    const struct traits *traits = implementation_traits(row);
     json_add_text(item, "name", row->label);
     json_add_text(item, "strategy", row->strategy->name);
     if (row->twin_of)
         json_add_text(item, "twin_of", row->twin_of);
-    cJSON_AddBoolToObject(item, "approximates", row->strategy->approximates);
+    cJSON_AddBoolToObject(item, "approximates", traits->reduces && !traits->exact);
     cJSON_AddBoolToObject(item, "traced", row->traced);
-    cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
-    json_add_text(item, "wire_dtype", row->strategy->wire == COMM_BF16 ? "bf16" : "fp32");
-    cJSON_AddBoolToObject(item, "update_in_backward", row->strategy->updates_early);
-    if (row->strategy->buckets) {
+    cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !traits->overlaps);
+    json_add_text(item, "wire_dtype", traits->wire == COMM_BF16 ? "bf16" : "fp32");
+    cJSON_AddBoolToObject(item, "update_in_backward", traits->updates_early);
+    if (traits->buckets) {
         json_add_number(item, "bucket_bytes", (double)bucket_cap(&row->size.caps, BUCKET_CAPS));
         json_add_text(item, "bucket_size", row->size.words);
         json_add_text(item, "bucket_rule", "at_least"); /* plan_create; earlier versions cut by another rule */
     }
     cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
-    for (int i = 0; row->strategy->reduces && i < reducer->plan.n; i++) {
+    for (int i = 0; traits->reduces && i < reducer->plan.n; i++) {
         const struct bucket *bucket = &reducer->plan.bucket[i];
         struct collective c = reducer_collective(reducer, i, 0);
         size_t parts = comm_parts(c.kind, comm_group_ranks(c.group, reducer->comm->ranks, reducer->comm->local_size));
@@ -167,7 +168,7 @@ static void add_buckets(const struct training_options *o, const struct model *mo
     FILE *out = text_begin(&text, &length);
     for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
         struct plan plan;
-        if (!row->strategy->buckets)
+        if (!implementation_traits(row)->buckets)
             continue;
         row->strategy->plan(&plan, model->tensor, model->tensors, &row->size.caps);
         fprintf(out, "%s %s %d", ftell(out) ? "," : "", row->label, plan.n);
@@ -276,8 +277,8 @@ void training_add_notes(const struct training *t, cJSON *summary)
     int compared = 0, narrow = 0;
     for (int i = 0; i < run->options->n; i++) {
         const struct reducer *reducer = &t->engine.reducer[i];
-        compared += strategy_is_compared(reducer->strategy) && reducer->strategy->wire == COMM_FLOAT32;
-        narrow += reducer->strategy->wire == COMM_BF16;
+        compared += reducer->traits->exact && reducer->traits->wire == COMM_FLOAT32;
+        narrow += reducer->traits->wire == COMM_BF16;
     }
     add_loss_notes(&run->losses, compared, summary);
     if (narrow)

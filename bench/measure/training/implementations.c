@@ -12,7 +12,7 @@
 /* Writes a strategy's name as --implementations takes it, such as ddp or ddp_local:H. */
 static const char *strategy_form(const struct strategy *s, char text[40])
 {
-    snprintf(text, 40, s->number_letter ? "%s:%s" : "%s", s->name, s->number_letter);
+    snprintf(text, 40, s->number.letter ? "%s:%s" : "%s", s->name, s->number.letter);
     return text;
 }
 
@@ -22,7 +22,7 @@ static const char *strategy_names(const char *between, int with_numbers, char te
     size_t at = 0;
     char form[40];
     for (int i = 0; strategies[i] && at < 256; i++)
-        if (with_numbers || !strategies[i]->number_letter)
+        if (with_numbers || !strategies[i]->number.letter)
             at += (size_t)snprintf(text + at, 256 - at, "%s%s", i ? between : "", strategy_form(strategies[i], form));
     return text;
 }
@@ -33,10 +33,10 @@ static int number_parse(size_t *n, const char *option, const struct strategy *s,
     double number;
     char form[40];
     if (!text || option_number(text + 1, &number) || number != floor(number) || number < 1 ||
-        number > (double)s->most_number)
+        number > (double)s->number.most)
         return error_report("--%s %s%.60s: expected %s, where %s is the %s, a whole number from 1 to %zu", option,
-                            s->name, text ? text : "", strategy_form(s, form), s->number_letter, s->number_words,
-                            s->most_number);
+                            s->name, text ? text : "", strategy_form(s, form), s->number.letter, s->number.words,
+                            s->number.most);
     *n = (size_t)number;
     return 0;
 }
@@ -52,22 +52,23 @@ int bucket_size_parse(struct bucket_size *size, const char *option, const char *
     return 0;
 }
 
-/* Forms of a strategy (struct strategy): how the label of a row ends beside the plain form, and the option that adds
- * it. */
-enum { PLAIN, UPDATE, BF16, GRADIENTS, FORMS };
+/* How the label of a row of a variant ends beside the plain row; the option that adds it; how variant_words names it.
+ */
 static const struct {
-    const char *suffix, *option;
-} forms[FORMS] = {{"", ""},
-                  {":update", "--update-in-backward (benchmark and profile only)"},
-                  {":bf16", "--wire-dtype fp32,bf16"},
-                  {":gradients", "--shard optimizer,gradients"}};
+    const char *suffix, *option, *options, *words;
+} variants[VARIANTS] = {
+    [VARIANT_PLAIN] = {"", "", "", ""},
+    [VARIANT_UPDATE] = {":update", "--update-in-backward (benchmark and profile only)", " --update-in-backward",
+                        ", updated in backward"},
+    [VARIANT_BF16] = {":bf16", "--wire-dtype fp32,bf16", " --wire-dtype bf16", ", bf16"},
+    [VARIANT_GRADIENTS] = {":gradients", "--shard optimizer,gradients", " --shard gradients", ", gradients sharded"}};
 
 /* Returns the option that adds the rows whose labels end with these words; NULL: none does. */
-static const char *form_option(const char *words)
+static const char *variant_option(const char *words)
 {
-    for (int form = PLAIN + 1; form < FORMS; form++)
-        if (!strcmp(strrchr(words, ':'), forms[form].suffix))
-            return forms[form].option;
+    for (int v = VARIANT_PLAIN + 1; v < VARIANTS; v++)
+        if (!strcmp(strrchr(words, ':'), variants[v].suffix))
+            return variants[v].option;
     return NULL;
 }
 
@@ -89,13 +90,13 @@ static int strategies_parse(const struct option *option, const char *text, void 
         if (!strategy)
             return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
                                 strategy_names(", ", 1, names));
-        if (size && form_option(size))
+        if (size && variant_option(size))
             return error_report("--%s: '%s' is a row's label, not a name; name '%.*s', and give %s", option->name, word,
-                                (int)(strrchr(word, ':') - word), word, form_option(size));
-        if (strategy->number_letter) {
+                                (int)(strrchr(word, ':') - word), word, variant_option(size));
+        if (strategy->number.letter) {
             if (number_parse(&list.item[list.n].number, option->name, strategy, size))
                 return -1;
-        } else if (size && !strategy->buckets)
+        } else if (size && !strategy->traits[VARIANT_PLAIN]->buckets)
             return error_report("--%s: '%s' has no buckets, so it takes no size", option->name, name);
         else if (size && bucket_size_parse(&list.item[list.n].size, option->name, "NAME:SIZE with ", size + 1))
             return -1;
@@ -219,55 +220,55 @@ const char *const sharding_name[SHARDINGS + 1] = {"optimizer", "gradients", NULL
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
                          const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update)
 {
-    int n = 0, buckets = 0, found[FORMS] = {0};
+    int n = 0, buckets = 0, found[VARIANTS] = {0};
     unsigned narrow = wires & 1u << COMM_BF16, gradients = shards & 1u << SHARD_GRADIENTS;
     for (int i = 0; i < list->n; i++) {
         const struct strategy *named = list->item[i].strategy;
-        const struct strategy *const strategy[FORMS] = {named, named->update, named->bf16, named->gradients};
-        int plain =
-            (!named->bf16 || wires & 1u << COMM_FLOAT32) && (!named->gradients || shards & 1u << SHARD_OPTIMIZER);
-        const int wanted[FORMS] = {plain, update && plain, narrow != 0, gradients != 0};
+        const struct traits *const *has = named->traits;
+        int plain = (!has[VARIANT_BF16] || wires & 1u << COMM_FLOAT32) &&
+                    (!has[VARIANT_GRADIENTS] || shards & 1u << SHARD_OPTIMIZER);
+        const int wanted[VARIANTS] = {plain, update && plain, narrow != 0, gradients != 0};
         const struct bucket_size *own = *list->item[i].size.words ? &list->item[i].size : NULL;
-        int n_sizes = named->buckets && !own ? sizes->n : 1;
-        buckets |= named->buckets && !own;
-        if (narrow && gradients && named->bf16 && named->gradients)
+        int has_buckets = has[VARIANT_PLAIN]->buckets, n_sizes = has_buckets && !own ? sizes->n : 1;
+        buckets |= has_buckets && !own;
+        if (narrow && gradients && has[VARIANT_BF16] && has[VARIANT_GRADIENTS])
             return error_report("--shard gradients: %s with sharded gradients sends fp32 only; leave gradients out of "
                                 "--shard, or bf16 out of --wire-dtype",
                                 named->name);
-        for (int r = 0; r < n_sizes * FORMS; r++) {
-            const struct bucket_size *size = own ? own : &sizes->item[r / FORMS];
-            int form = r % FORMS;
-            if (!wanted[form] || !strategy[form])
+        for (int r = 0; r < n_sizes * VARIANTS; r++) {
+            const struct bucket_size *size = own ? own : &sizes->item[r / VARIANTS];
+            enum variant variant = (enum variant)(r % VARIANTS);
+            if (!wanted[variant] || !has[variant])
                 continue;
             if (n == MAX_IMPLEMENTATIONS)
-                return error_report("more than %d rows: name fewer implementations, bucket sizes or forms of them",
+                return error_report("more than %d rows: name fewer implementations, bucket sizes or variants",
                                     MAX_IMPLEMENTATIONS);
             struct implementation *made = &row[n++];
-            *made = (struct implementation){.strategy = strategy[form], .number = list->item[i].number};
+            *made = (struct implementation){.strategy = named, .variant = variant, .number = list->item[i].number};
             snprintf(made->label, sizeof made->label, "%s%s%s%s", list->item[i].label, n_sizes > 1 ? ":" : "",
-                     n_sizes > 1 ? size->words : "", plain ? forms[form].suffix : "");
+                     n_sizes > 1 ? size->words : "", plain ? variants[variant].suffix : "");
             for (const struct implementation *other = row; other < made; other++)
                 if (!strcmp(other->label, made->label))
                     return error_report("--implementations: two rows are called '%s'; give one of them a label, as "
                                         "LABEL=NAME",
                                         made->label);
-            if (named->buckets)
+            if (has_buckets)
                 made->size = *size;
-            found[form] = 1;
+            found[variant] = 1;
         }
     }
     if (!buckets && !sizes->automatic)
         return error_report("--bucket-size-mb: none of the implementations has buckets to size; %s, %s, %s and %s do",
                             strategy_ddp_bucketed.name, strategy_ddp_hierarchical.name, strategy_ddp_sharded.name,
                             strategy_ddp_powersgd.name);
-    if (!found[BF16] && narrow)
+    if (!found[VARIANT_BF16] && narrow)
         return error_report("--wire-dtype bf16: none of the implementations sends it; %s, %s, %s and %s do",
                             strategy_ddp_bucketed.name, strategy_ddp_sharded.name, strategy_ddp_flat.name,
                             strategy_ddp_individual_v2.name);
-    if (!found[GRADIENTS] && gradients)
+    if (!found[VARIANT_GRADIENTS] && gradients)
         return error_report("--shard %s: none of the implementations shards; %s does", sharding_name[SHARD_GRADIENTS],
                             strategy_ddp_sharded.name);
-    if (!found[UPDATE] && update)
+    if (!found[VARIANT_UPDATE] && update)
         return error_report("--update-in-backward: none of the implementations can update in backward; %s can, with "
                             "--wire-dtype fp32",
                             strategy_ddp_bucketed.name);
@@ -276,7 +277,7 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
 
 int implementation_is_compared(const struct implementation *row)
 {
-    return strategy_is_compared(row->strategy) && !row->twin_of;
+    return implementation_traits(row)->exact && !row->twin_of;
 }
 
 static int same_buckets_and_kind(const struct implementation *a, const struct implementation *b)
@@ -290,23 +291,22 @@ void implementations_mark_twins(struct implementation *row, int n, int ranks, in
     for (int i = 0; i < n; i++) {
         const struct strategy *used = strategy_used(row[i].strategy, ranks, local_size);
         for (int j = 0; j < n && used != row[i].strategy && !row[i].twin_of; j++)
-            if (row[j].strategy == used && same_buckets_and_kind(&row[i], &row[j]))
+            if (row[j].strategy == used && row[j].variant == row[i].variant && same_buckets_and_kind(&row[i], &row[j]))
                 row[i].twin_of = row[j].label;
     }
 }
 
-void implementation_form(const struct strategy *strategy, const char **options, const char **words)
+void variant_words(enum variant variant, const char **options, const char **words)
 {
-    int narrow = strategy->wire == COMM_BF16, early = strategy->updates_early, releases = strategy->releases;
-    *options = narrow ? " --wire-dtype bf16" : early ? " --update-in-backward" : releases ? " --shard gradients" : "";
-    *words = narrow ? ", bf16" : early ? ", updated in backward" : releases ? ", gradients sharded" : "";
+    *options = variants[variant].options;
+    *words = variants[variant].words;
 }
 
 int implementations_sharding(const struct implementation *row, int n)
 {
     int sharding = 0;
     for (int i = 0; i < n; i++)
-        sharding += row[i].strategy->shards;
+        sharding += implementation_traits(&row[i])->shards;
     return sharding;
 }
 

@@ -19,10 +19,11 @@ struct bucket_size {
  * MiB". Returns 0; or -1, reported. */
 int bucket_size_parse(struct bucket_size *size, const char *option, const char *before, const char *words);
 
-/* A row of the comparison: a strategy, a label, and a bucket size if the strategy has buckets. */
+/* A row of the comparison: a strategy and a variant of it, a label, and a bucket size if the strategy has buckets. */
 struct implementation {
     char label[IMPLEMENTATION_LABEL];
     const struct strategy *strategy;
+    enum variant variant;
     struct bucket_size size; /* words "": the strategy has no buckets */
     size_t number;           /* N of NAME:N; 0 if the strategy has no number */
     int traced;              /* 1: while the row runs, the device's operations are recorded */
@@ -30,6 +31,12 @@ struct implementation {
     int captured;            /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
     const char *twin_of;     /* label of a row of another strategy that runs the same operations; NULL: none */
 };
+
+/* Returns the traits of a row's variant. */
+static inline const struct traits *implementation_traits(const struct implementation *row)
+{
+    return row->strategy->traits[row->variant];
+}
 
 /* Returns 1 if a row may be the best: its strategy may be, and it is no other row's twin. 0: it is a control. */
 int implementation_is_compared(const struct implementation *row);
@@ -73,7 +80,7 @@ struct delays {
 };
 extern const struct option_kind option_delay;
 
-/* Makes the rows of a comparison: for each strategy and, if it has buckets, bucket size, a row of each form that is
+/* Makes the rows of a comparison: for each strategy and, if it has buckets, bucket size, a row of each variant that is
  * asked for and that the strategy has: wires (--wire-dtype) is a set of 1 << enum comm_dtype, shards (--shard) one of
  * 1 << enum sharding; update 1 adds one that updates early. The label of a row is the strategy's label; :SIZE if there
  * are several sizes; and :update, or, beside the plain form, :bf16 or :gradients. Returns the number of rows; or -1,
@@ -81,11 +88,12 @@ extern const struct option_kind option_delay;
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update);
 
-/* Sets what tells a form of a strategy from the plain one: options, such as " --wire-dtype bf16", and words for a
- * sentence, such as ", bf16"; "" for the plain form. */
-void implementation_form(const struct strategy *strategy, const char **options, const char **words);
+/* Sets what tells a variant from the plain one: options, such as " --wire-dtype bf16", and words for a sentence, such
+ * as
+ * ", bf16"; "" for the plain one. */
+void variant_words(enum variant variant, const char **options, const char **words);
 
-/* Returns how many of n rows shard the optimizer's work (struct strategy). */
+/* Returns how many of n rows shard the optimizer's work (struct traits). */
 int implementations_sharding(const struct implementation *row, int n);
 
 /* Prints the list of strategies for --help. */

@@ -2,7 +2,6 @@
 #include "training/memory.h"
 
 #include "base/text.h"
-#include "ddp/ring.h"
 #include "kernels/error.h"
 #include "spans/spans.h"
 #include "training/samples.h"
@@ -18,7 +17,7 @@ size_t memory_collectives(const struct training_options *o, const struct model *
 {
     size_t most = 1;
     for (int i = 0; i < o->n; i++) {
-        size_t collectives = strategy_collectives(o->implementation[i].strategy, o->grad_accumulation);
+        size_t collectives = strategy_collectives(implementation_traits(&o->implementation[i]), o->grad_accumulation);
         most = collectives > most ? collectives : most;
     }
     return most * (size_t)model->tensors; /* at most one bucket per tensor */
@@ -30,7 +29,7 @@ static void spans_of_step(const struct training_options *o, const struct model *
 {
     int releases = 0;
     for (int i = 0; i < o->n; i++)
-        releases |= o->implementation[i].strategy->releases;
+        releases |= implementation_traits(&o->implementation[i])->releases;
     step_spans(model, o->grad_accumulation, memory_collectives(o, model), traced, releases, spans);
 }
 
@@ -67,19 +66,14 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     int sharding = implementations_sharding(o->implementation, o->n);
     bytes[MEMORY_OPTIMIZER] = 2 * arena / (sharding == o->n ? ranks : 1);
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
-    bytes[MEMORY_COMMUNICATION] = (size_t)sharding * ranks * sizeof(float);
+    bytes[MEMORY_COMMUNICATION] = 0;
     bytes[MEMORY_STAGING] = 0;
     for (int i = 0; i < o->n; i++) {
-        const struct strategy *strategy = o->implementation[i].strategy;
-        int parts = strategy_parts(strategy, c->ranks, c->local_size);
-        bytes[MEMORY_GRADIENTS] += ring_floats(strategy, model, &o->implementation[i].size.caps) * sizeof(float);
-        if (strategy->stages)
-            bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(strategy->wire);
-        else if (strategy->exchanges)
-            bytes[MEMORY_COMMUNICATION] += 2 * model->arena * comm_dtype_bytes(COMM_BF16);
-        bytes[MEMORY_COMMUNICATION] += parts ? arena / (size_t)parts : 0;
-        if (strategy->keeps)
-            bytes[MEMORY_COMMUNICATION] += strategy->keeps(model, o->implementation[i].number) * sizeof(float);
+        const struct implementation *row = &o->implementation[i];
+        size_t gradients, all = reducer_memory(row->strategy, row->variant, model, c->ranks, c->local_size,
+                                               &row->size.caps, row->number, &gradients);
+        bytes[MEMORY_GRADIENTS] += gradients;
+        bytes[MEMORY_COMMUNICATION] += all - gradients;
     }
     if (c->stages)
         bytes[MEMORY_STAGING] = bytes[MEMORY_GRADIENTS] + bytes[MEMORY_COMMUNICATION] +

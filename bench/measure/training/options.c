@@ -221,7 +221,7 @@ int training_options_check(struct training_options *o, const struct option_table
 int training_rows_check(struct training_options *o)
 {
     for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
-        if (!row->strategy->averages)
+        if (!implementation_traits(row)->averages)
             continue;
         size_t n = row->number;
         if (o->block_steps % n)
@@ -241,7 +241,7 @@ int training_needs_gradient(const struct training_options *o)
 {
     int needs = o->checkpoint_every > 0;
     for (int i = 0; i < o->n; i++)
-        needs |= !o->implementation[i].strategy->releases;
+        needs |= !implementation_traits(&o->implementation[i])->releases;
     return needs;
 }
 

@@ -52,7 +52,7 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
     const struct training_options *o = run->options;
     int tried = 0;
     char words[CELL], blocks[240] = "";
-    while (tried < o->n && !o->implementation[tried].strategy->reduces)
+    while (tried < o->n && !implementation_traits(&o->implementation[tried])->reduces)
         tried++;
     watchdog_doing(job->watchdog, "the first steps");
     double cold;

@@ -15,7 +15,7 @@ int training_estimate(struct model *model, const struct memory_conditions *c, co
     struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
     int sharding = implementations_sharding(o->implementation, o->n);
     for (int i = 0; i < o->n; i++)
-        if (strategy_parts(o->implementation[i].strategy, c->ranks, c->local_size))
+        if (strategy_parts(implementation_traits(&o->implementation[i]), c->ranks, c->local_size))
             sizes.shards = (size_t)c->ranks;
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         if (d->phase == PHASE_PARAMETER_GATHER && !sharding)
@@ -46,12 +46,13 @@ static int plan_groups(struct harness *h, const struct training_options *o)
     const struct job *job = h->job;
     for (int i = 0; i < o->n; i++) {
         const struct strategy *strategy = o->implementation[i].strategy;
-        if (strategy->on_one_level && job->local_size * job->hosts != job->size)
+        const struct traits *traits = implementation_traits(&o->implementation[i]);
+        if (traits->staged && job->local_size * job->hosts != job->size)
             return error_report("%s needs the same number of ranks on each host, but %d of %d ranks on %d hosts are on "
                                 "%s: start as many on each host, or use %s",
                                 strategy->name, job->local_size, job->size, job->hosts, h->host.name,
                                 strategy->on_one_level->name);
-        h->comm.groups |= strategy->on_one_level && strategy_parts(strategy, job->size, job->local_size);
+        h->comm.groups |= traits->staged && strategy_parts(traits, job->size, job->local_size);
     }
     return 0;
 }
@@ -135,8 +136,8 @@ static void create_trainer(struct training *t, const char *directory)
     t->engine.reducer = allocate((size_t)o->n, sizeof *t->engine.reducer);
     for (int i = 0; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];
-        reducer_create(&t->engine.reducer[i], row->strategy, &t->engine.model, t->engine.comm, &row->size.caps,
-                       row->number);
+        reducer_create(&t->engine.reducer[i], row->strategy, row->variant, &t->engine.model, t->engine.comm,
+                       &row->size.caps, row->number);
         t->engine.reducer[i].after_backward = row->after_backward;
     }
     *trainer = (struct trainer){

@@ -96,12 +96,13 @@ static double slowness(const struct points_model *m, size_t ranks)
 static void time_plan(const struct points_model *model, const struct point *p, const struct link *link, double factor,
                       struct replay_plan *plan, enum link_basis *basis)
 {
-    int is_staged = p->strategy->on_one_level && model->ranks_per_host > 1;
+    const struct traits *traits = p->strategy->traits[p->variant];
+    int is_staged = traits->staged && model->ranks_per_host > 1;
     size_t local = is_staged ? model->ranks_per_host : 1;
     for (struct replay_bucket *b = plan->bucket; b < plan->bucket + plan->n; b++) {
-        enum comm_kind kind = p->strategy->shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
+        enum comm_kind kind = traits->shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
         b->reduce = factor * link_seconds(link, kind, p->ranks / local, b->bytes, basis);
-        b->gather = p->strategy->shards
+        b->gather = traits->shards
                         ? factor * link_seconds(link, COMM_ALL_GATHER, p->ranks, plan->gather_share * b->bytes, basis)
                         : 0;
         if (is_staged)
@@ -115,7 +116,7 @@ void points_plan(const struct points_model *model, const struct point *p, struct
 {
     const struct trained *t = &model->trained;
     enum link_basis basis = LINK_MEASURED;
-    *plan = trained_cut(t, p->strategy, &p->caps, p->ranks);
+    *plan = trained_cut(t, p->strategy, p->variant, &p->caps, p->ranks);
     time_plan(model, p, &model->link, 1, plan, &basis);
     *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
     for (size_t r = 0; r < t->rounds; r++)
@@ -256,7 +257,7 @@ int points_calibrate(struct points_model *m)
     struct point p = {.strategy = c->strategy, .ranks = c->ranks};
     double *replayed = allocate(t->rounds, sizeof *replayed), waits = 0,
            step = t->row[t->rows].measured * slowness(m, c->ranks);
-    if (c->strategy->reduces) {
+    if (c->strategy->traits[VARIANT_PLAIN]->reduces) {
         replay_point(m, &p, replayed);
         step = p.step;
         waits = p.at.exposed;
@@ -271,11 +272,11 @@ int points_calibrate(struct points_model *m)
     return 0;
 }
 
-struct point *points_shortest(struct point *point, size_t n, const struct strategy *strategy)
+struct point *points_shortest(struct point *point, size_t n, const struct point *of)
 {
     struct point *best = NULL;
     for (struct point *p = point; p < point + n; p++)
-        if ((!strategy || p->strategy == strategy) && (!best || p->step < best->step))
+        if ((!of || (p->strategy == of->strategy && p->variant == of->variant)) && (!best || p->step < best->step))
             best = p;
     return best;
 }

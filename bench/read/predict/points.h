@@ -47,6 +47,7 @@ enum { POINT_SHARES = 5 };
 struct point {
     char label[128], size[50]; /* size: as --bucket-size-mb takes it, or "" */
     const struct strategy *strategy;
+    enum variant variant;
     struct bucket_caps caps;
     const char *link; /* the link, as the user named it */
     size_t ranks, buckets;
@@ -63,8 +64,8 @@ struct point {
     double bandwidth[POINT_SHARES]; /* set by points_bandwidths */
 };
 
-/* Predicts n points with equal ranks. Of a point label, size, strategy, caps, link and ranks are set; the others are
- * filled.
+/* Predicts n points with equal ranks. Of a point label, size, strategy, variant, caps, link and ranks are set; the
+ * others are filled.
  *
  * The step is the geometric mean over the rounds of the replayed step, with collectives as on the link, and `none` as
  * in the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean
@@ -75,8 +76,8 @@ struct point {
  * round. It does not include the error of `spread` and of the algorithms' models for other numbers of ranks. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
-/* Returns the point with the shortest step among point[n], of one strategy unless that is NULL. */
-struct point *points_shortest(struct point *point, size_t n, const struct strategy *strategy);
+/* Returns the point with the shortest step among point[n], of the strategy and variant of `of` unless that is NULL. */
+struct point *points_shortest(struct point *point, size_t n, const struct point *of);
 
 /* Sets bandwidth[i]: the smallest one (bus bytes / second) with which a point's computation takes 50, 75, 90, 95 and
  * 99 % of its step, at the link's latency; INFINITY: none is large enough. */

@@ -64,7 +64,10 @@ static int take_word(void *context, const char *word)
 /* ---- which points ---- */
 
 struct choice {
-    const struct strategy *strategy[MOST_STRATEGIES];
+    struct {
+        const struct strategy *strategy;
+        enum variant variant;
+    } row[MOST_STRATEGIES];
     struct point size[MOST_LISTED]; /* size and caps are set */
     size_t ranks[MOST_LISTED];
     size_t strategies, sizes, numbers;
@@ -115,16 +118,23 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
     return 0;
 }
 
+static int is_staged(const struct strategy *strategy)
+{
+    return strategy->traits[VARIANT_PLAIN]->staged;
+}
+
 static int choose_strategies(struct choice *c, const char *text, const struct trained *t, int has_intra)
 {
     char word[64];
     int more, staged = 0;
     for (size_t i = 0; i < t->rows && !*text; i++) {
         size_t first = 0;
-        while (t->row[first].strategy != t->row[i].strategy)
+        while (t->row[first].strategy != t->row[i].strategy || t->row[first].variant != t->row[i].variant)
             first++;
-        if (first == i && (has_intra || !t->row[i].strategy->on_one_level))
-            c->strategy[c->strategies++] = t->row[i].strategy;
+        if (first != i || (!has_intra && is_staged(t->row[i].strategy)))
+            continue;
+        c->row[c->strategies].strategy = t->row[i].strategy;
+        c->row[c->strategies++].variant = t->row[i].variant;
     }
     for (struct option_list list = {"implementations", text, 0}; (more = option_next_word(&list, word, sizeof word));) {
         const struct strategy *s = more > 0 ? strategy_find(word) : NULL;
@@ -132,16 +142,22 @@ static int choose_strategies(struct choice *c, const char *text, const struct tr
             return error_report("--implementations '%.100s': expected names of strategies that sum all gradients, "
                                 "such as ddp,ddp_bucketed,ddp_sharded",
                                 text);
-        c->strategy[c->strategies++] = s;
+        c->row[c->strategies].strategy = s;
+        c->row[c->strategies++].variant = VARIANT_PLAIN;
     }
     for (size_t i = 0; i < c->strategies; i++)
-        staged += c->strategy[i]->on_one_level != NULL;
+        staged += is_staged(c->row[i].strategy);
     if (!has_intra && (staged || !c->strategies))
         return error_report("--implementations: ddp_hierarchical also needs the link within a host: --link-intra and "
                             "--ranks-per-host");
     if (has_intra && !staged)
         return error_report("--link-intra: only ddp_hierarchical uses it; add that to --implementations");
     return 0;
+}
+
+static size_t sizes_of(const struct choice *c, size_t row)
+{
+    return c->row[row].strategy->traits[VARIANT_PLAIN]->buckets ? c->sizes : 1;
 }
 
 /* Makes the points that options choose: for each number of ranks, each strategy, with each size if it has buckets.
@@ -155,17 +171,18 @@ static int choose_points(const struct predict_options *o, struct prediction *all
         return -1;
     all->groups = c.numbers;
     for (size_t s = 0; s < c.strategies; s++)
-        all->n += c.strategy[s]->buckets ? c.sizes : 1;
+        all->n += sizes_of(&c, s);
     struct point *p = all->point = allocate(all->groups * all->n, sizeof *all->point);
     for (size_t g = 0; g < c.numbers; g++)
         for (size_t s = 0; s < c.strategies; s++)
-            for (size_t i = 0; i < (c.strategy[s]->buckets ? c.sizes : 1); i++, p++) {
-                *p = c.strategy[s]->buckets ? c.size[i] : (struct point){0};
-                p->strategy = c.strategy[s];
+            for (size_t i = 0; i < sizes_of(&c, s); i++, p++) {
+                *p = c.row[s].strategy->traits[VARIANT_PLAIN]->buckets ? c.size[i] : (struct point){0};
+                p->strategy = c.row[s].strategy;
+                p->variant = c.row[s].variant;
                 p->link = *o->link ? o->link : o->link_model;
                 p->ranks = c.ranks[g];
                 snprintf(p->label, sizeof p->label, "%s%s%s%s", p->strategy->name, *p->size ? ":" : "", p->size,
-                         p->strategy->updates_early ? ":update" : "");
+                         p->variant == VARIANT_UPDATE ? ":update" : "");
             }
     return 0;
 }
@@ -227,7 +244,7 @@ static int export_points(const struct predict_options *o, const struct predictio
     int status = 0;
     for (const struct point *p = all->point; p < end; p++) {
         files += p->ranks;
-        if (p->strategy->on_one_level)
+        if (is_staged(p->strategy))
             return error_report("--export-chakra: %s has collectives of several groups, which the export lacks",
                                 p->label);
     }

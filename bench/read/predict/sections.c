@@ -111,7 +111,7 @@ static size_t select_points(const struct prediction *all, int every, struct poin
     for (size_t g = 0; g < all->groups; g++) {
         struct point *point = all->point + g * all->n;
         for (struct point *p = point; p < point + all->n; p++)
-            if (every || points_shortest(point, all->n, p->strategy) == p)
+            if (every || points_shortest(point, all->n, p) == p)
                 row[n++] = *p;
     }
     return n;
@@ -209,7 +209,7 @@ void prediction_add_answers(const struct prediction *all)
         if (!before || strcmp(before->label, best->label) != 0)
             document_add_item(all->document, "Options: `--implementations %s%s%s%s`", best->strategy->name,
                               *best->size ? " --bucket-size-mb " : "", best->size,
-                              best->strategy->updates_early ? " --update-in-backward" : "");
+                              best->variant == VARIANT_UPDATE ? " --update-in-backward" : "");
         before = best;
     }
 }

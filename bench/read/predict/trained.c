@@ -50,15 +50,14 @@ static int read_tensors(struct trained *t, const char *directory, const cJSON *r
 }
 
 /* Returns the plan of a strategy with these buckets, which are destroyed. */
-static struct replay_plan plan_of(const struct trained *t, const struct strategy *strategy, struct plan *cut,
-                                  size_t ranks)
+static struct replay_plan plan_of(const struct trained *t, const struct traits *traits, struct plan *cut, size_t ranks)
 {
     struct replay_plan plan = {.bucket = allocate((size_t)cut->n + 1, sizeof *plan.bucket),
                                .n = cut->n,
-                               .after_backward = !strategy->overlaps,
-                               .updates_early = strategy->updates_early,
-                               .shards = strategy->shards,
-                               .update_share = strategy->shards ? 1 / (double)ranks : 1,
+                               .after_backward = !traits->overlaps,
+                               .updates_early = traits->updates_early,
+                               .shards = traits->shards,
+                               .update_share = traits->shards ? 1 / (double)ranks : 1,
                                .gather_share = t->gather_share};
     for (int b = 0; b < cut->n; b++)
         plan.bucket[b] = (struct replay_bucket){.last_tensor = cut->bucket[b].last_tensor,
@@ -68,12 +67,12 @@ static struct replay_plan plan_of(const struct trained *t, const struct strategy
     return plan;
 }
 
-struct replay_plan trained_cut(const struct trained *t, const struct strategy *strategy, const struct bucket_caps *caps,
-                               size_t ranks)
+struct replay_plan trained_cut(const struct trained *t, const struct strategy *strategy, enum variant variant,
+                               const struct bucket_caps *caps, size_t ranks)
 {
     struct plan cut;
     strategy->plan(&cut, t->tensor, t->tensors, caps);
-    return plan_of(t, strategy, &cut, ranks);
+    return plan_of(t, strategy->traits[variant], &cut, ranks);
 }
 
 /* Sets *plan to the buckets that a run recorded; another version may have cut them by another rule. Returns 0; or -1
@@ -115,7 +114,7 @@ static int read_implementations(struct trained *t, const char *directory, const 
         none |= !strcmp(name, "none");
         if (!strategy || !strategy_is_compared(strategy) || strcmp(json_string(item, "wire_dtype"), "fp32") != 0)
             continue;
-        if (strategy->shards && strstr(shard, "gradients"))
+        if (strategy->traits[VARIANT_PLAIN]->shards && strstr(shard, "gradients"))
             return error_report("%s: %s ran with --shard %s; only --shard optimizer can be replayed, since gradients "
                                 "that are sharded are summed at once into a rank's part",
                                 directory, name, shard);
@@ -123,10 +122,11 @@ static int read_implementations(struct trained *t, const char *directory, const 
             return error_report("%s/run.json: the collectives of %s do not have all %d tensors in turn", directory,
                                 name, t->tensors);
         row->strategy = strategy;
-        if (strategy->update && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
-            row->strategy = strategy->update;
+        if (strategy->traits[VARIANT_UPDATE] &&
+            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
+            row->variant = VARIANT_UPDATE;
         snprintf(row->label, sizeof row->label, "%s", name);
-        row->plan = plan_of(t, row->strategy, &cut, t->ranks);
+        row->plan = plan_of(t, strategy->traits[row->variant], &cut, t->ranks);
         t->rows++;
     }
     strcpy(t->row[t->rows].label, "none");

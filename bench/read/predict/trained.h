@@ -13,10 +13,11 @@
 struct trained_row {
     char label[128];
     const struct strategy *strategy; /* NULL: `none` */
-    struct replay_plan plan;         /* the buckets that the run recorded; plan.bucket[rounds, plan.n]: times alone in
-                                        each round, of the slowest rank */
-    double *step;                    /* [rounds] step of the slowest rank */
-    double *computing;               /* [rounds] forward and backward, mean over ranks */
+    enum variant variant;
+    struct replay_plan plan; /* the buckets that the run recorded; plan.bucket[rounds, plan.n]: times alone in
+                                each round, of the slowest rank */
+    double *step;            /* [rounds] step of the slowest rank */
+    double *computing;       /* [rounds] forward and backward, mean over ranks */
     /* ---- set by points_replay ---- */
     double measured, replayed, error; /* step, geometric means over the rounds; replayed / measured - 1 */
 };
@@ -45,8 +46,8 @@ cJSON *trained_settings(const cJSON *run);
 int trained_read(struct trained *trained, const char *directory);
 void trained_destroy(struct trained *trained);
 
-/* Cuts the model into a strategy's buckets: all but their times is set. The caller frees plan.bucket. */
-struct replay_plan trained_cut(const struct trained *trained, const struct strategy *strategy,
+/* Cuts the model into the buckets of a strategy's variant: all but their times is set. The caller frees plan.bucket. */
+struct replay_plan trained_cut(const struct trained *trained, const struct strategy *strategy, enum variant variant,
                                const struct bucket_caps *caps, size_t ranks);
 
 #endif

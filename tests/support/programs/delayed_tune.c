@@ -37,7 +37,7 @@ static void delay(void)
 {
     struct implementation *row = options.run.training.implementation;
     for (int i = 0; i < options.run.training.n; i++) {
-        if (!row[i].strategy->reduces)
+        if (!implementation_traits(&row[i])->reduces)
             continue;
         original[i] = row[i].strategy;
         delayed[i] = *row[i].strategy;

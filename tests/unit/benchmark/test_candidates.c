@@ -56,11 +56,13 @@ TEST_EACH(strategies_without_buckets_come_first, GRADIENTS)
     int n = 0;
     make(&gradients[_i], &strategy_ddp_bucketed);
     ck_assert_ptr_eq(row[0].strategy, &strategy_none);
-    for (int i = 0; strategies[i]; i++)
-        n += !strategies[i]->buckets && !strategies[i]->approximates;
+    for (int i = 0; strategies[i]; i++) {
+        const struct traits *traits = strategies[i]->traits[VARIANT_PLAIN];
+        n += !traits->buckets && (traits->exact || !traits->reduces);
+    }
     ck_assert_int_eq(without, n);
     for (int i = 1; i < all; i++)
-        ck_assert(strategy_is_compared(row[i].strategy) && !row[i].strategy->buckets == (i < without));
+        ck_assert(strategy_is_compared(row[i].strategy) && !implementation_traits(&row[i])->buckets == (i < without));
 }
 
 TEST_EACH(words_are_the_sizes, CASES)

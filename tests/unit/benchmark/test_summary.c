@@ -136,29 +136,31 @@ TEST(what_a_step_has_beyond_the_columns)
     }
 }
 
-/* The options that select the best include that of its form. */
-TEST_EACH(options_select_the_form_of_a_strategy, 3)
+/* The options that select the best include that of its variant. */
+TEST_EACH(options_select_the_variant_of_a_strategy, 3)
 {
     static const struct {
         const struct strategy *strategy;
+        enum variant variant;
         const char *label, *sentence, *options;
-    } forms[] = {
-        {&strategy_ddp_bucketed_bf16, "fast:0.25:bf16", "\nUse fast, 0.25 MiB, bf16: a step takes 12.01",
+    } variants[] = {
+        {&strategy_ddp_bucketed, VARIANT_BF16, "fast:0.25:bf16", "\nUse fast, 0.25 MiB, bf16: a step takes 12.01",
          "--implementations ddp_bucketed --bucket-size-mb 0.25 --wire-dtype bf16"},
-        {&strategy_ddp_bucketed_update, "fast:0.25:update",
+        {&strategy_ddp_bucketed, VARIANT_UPDATE, "fast:0.25:update",
          "\nUse fast, 0.25 MiB, updated in backward: a step takes 12.01",
          "--implementations ddp_bucketed --bucket-size-mb 0.25 --update-in-backward"},
-        {&strategy_ddp_sharded_gradients, "fast:0.25:gradients",
+        {&strategy_ddp_sharded, VARIANT_GRADIENTS, "fast:0.25:gradients",
          "\nUse fast, 0.25 MiB, gradients sharded: a step takes 12.01",
          "--implementations ddp_sharded --bucket-size-mb 0.25 --shard gradients"},
     };
     struct implementation rows[ROWS];
     memcpy(rows, row, sizeof rows);
-    rows[2].strategy = forms[_i].strategy;
-    strcpy(rows[2].label, forms[_i].label);
+    rows[2].strategy = variants[_i].strategy;
+    rows[2].variant = variants[_i].variant;
+    strcpy(rows[2].label, variants[_i].label);
     char *text = verdict(rows, ROWS, ROUNDS, 2);
-    expect(text, forms[_i].sentence);
-    ck_assert_str_eq(json_string(cJSON_GetObjectItem(summary, "verdict"), "options"), forms[_i].options);
+    expect(text, variants[_i].sentence);
+    ck_assert_str_eq(json_string(cJSON_GetObjectItem(summary, "verdict"), "options"), variants[_i].options);
     free(text);
 }
 

@@ -1,4 +1,6 @@
 /* test_plan.c - buckets tile the gradient, and strategies send each element exactly once, at the right time. */
+#include "ddp/exchange.h"
+#include "ddp/low_rank.h"
 #include "ddp/ring.h"
 #include "ddp/step.h"
 #include "kernels/error.h"
@@ -118,22 +120,23 @@ static void check_exchange(const struct recorder *r, const struct reducer *reduc
         ck_assert_int_eq(c->dtype, COMM_BF16);
         ck_assert_uint_ge(c->count, reducer->plan.bucket[c->index].count);
         ck_assert_int_eq(c->index, c->kind == COMM_ALL_TO_ALL ? exchanged++ : gathered++);
-        ck_assert(reducer->strategy->shards || gathered >= exchanged - 2);
+        ck_assert(reducer->traits->shards || gathered >= exchanged - 2);
     }
     ck_assert_int_eq(exchanged, n);
-    ck_assert_int_eq(gathered, reducer->strategy->shards ? 0 : n);
+    ck_assert_int_eq(gathered, reducer->traits->shards ? 0 : n);
 }
 
 /* Checks that each element of the messages of ddp_powersgd was sent once, P of the buckets in turn, and the Q of each,
  * if it is not empty, a bucket later. */
 static void check_low_rank(const struct recorder *r, const struct reducer *reducer)
 {
-    const struct low_rank_tensor *end = &reducer->low_rank[0];
+    const struct low_rank *low = reducer->state;
+    const struct place *end = &low->end[0];
     unsigned char *sent = allocate(end->p + end->q, 1);
     int of_p = 0, of_q = -1;
     for (int i = 0; i < r->n; i++) {
         const struct collective *c = &r->call[i].collective;
-        size_t offset = (size_t)((const float *)c->buffer - reducer->kept) - model.arena;
+        size_t offset = (size_t)((const float *)c->buffer - low->message);
         for (size_t j = 0; j < c->count; j++)
             ck_assert_int_eq(sent[offset + j]++, 0);
         if (offset < end->p)
@@ -152,22 +155,24 @@ TEST(every_strategy_sends_each_element_once)
 {
     static const struct bucket_caps caps[] = {{.cap = {1}},          {.cap = {1000}},  {.cap = {4096}, .last = 2000},
                                               {.cap = {1000, 4096}}, {.cap = {10000}}, {.cap = {1UL << 30}}};
-    static const enum comm_dtype wires[] = {COMM_FLOAT32, COMM_BF16};
+    static const enum variant tried[] = {VARIANT_PLAIN, VARIANT_BF16};
     for (int i = 0; strategies[i]; i++)
         for (size_t b = 0; b < sizeof caps / sizeof *caps; b++)
             for (int d = 0; d < 2; d++) {
                 struct recorder r = recorder_make();
                 struct reducer reducer;
-                const struct strategy *strategy = strategy_with(strategies[i], wires[d]);
-                reducer_create(&reducer, strategy, &model, &r.comm, &caps[b], 1);
+                const struct traits *traits = strategies[i]->traits[tried[d]];
+                if (!traits)
+                    continue;
+                reducer_create(&reducer, strategies[i], tried[d], &model, &r.comm, &caps[b], 1);
                 for (int step = 0; step < 2; step++) {
                     r = recorder_make();
                     drive(&r, &reducer);
-                    if (reducer.staged)
-                        check_tiles(&r, reducer.staged, comm_dtype_bytes(strategy->wire), 1);
-                    else if (reducer.exchanged)
+                    if (strategies[i] == &strategy_ddp_individual_v2)
+                        check_tiles(&r, reducer.state, comm_dtype_bytes(traits->wire), 1);
+                    else if (traits->wire == COMM_BF16)
                         check_exchange(&r, &reducer);
-                    else if (reducer.low_rank)
+                    else if (strategies[i] == &strategy_ddp_powersgd)
                         check_low_rank(&r, &reducer);
                     else
                         check_tiles(&r, (char *)model.gradient, sizeof(float), strategy_is_compared(strategies[i]));
@@ -191,11 +196,9 @@ static void check_free(const struct recorder *r, const float *from, size_t float
 static float *placed(const struct recorder *r, struct reducer *reducer, int t, float number)
 {
     size_t floats = tensor_matrix_rows(&model.tensor[t]) * model.tensor[t].columns;
-    if (reducer_waits(reducer, t))
-        reducer_join_buffer(reducer, t);
+    reducer_join_needed(reducer, t, PASS_BACKWARD);
     float *place = reducer_place(reducer, t);
-    ck_assert(place >= reducer->ring);
-    ck_assert(place + floats <= reducer->ring + (size_t)reducer->ring_buffers * reducer->ring_floats);
+    ck_assert(place >= reducer->released && place + floats <= reducer->released + reducer->released_floats);
     check_free(r, place, floats);
     for (size_t i = 0; i < floats; i++)
         ck_assert_mem_eq(&place[i], &number, sizeof number);
@@ -211,10 +214,10 @@ TEST(buffers_of_released_gradients_are_free_when_they_are_written)
     for (int m = 0; m < 12; m++) {
         struct recorder r = recorder_make();
         struct reducer reducer;
-        reducer_create(&reducer, &strategy_ddp_sharded_gradients, &model, &r.comm, &caps[m % 4], 1);
+        reducer_create(&reducer, &strategy_ddp_sharded, VARIANT_GRADIENTS, &model, &r.comm, &caps[m % 4], 1);
         size_t micro_batches = (size_t)m / 4 + 1, sent = 0;
-        memset(reducer.ring, 1, (size_t)reducer.ring_buffers * reducer.ring_floats * sizeof(float)); /* stale numbers */
-        memset(reducer.shard, 2, model.arena * sizeof(float));
+        memset(reducer.released, 1, reducer.released_floats * sizeof(float)); /* stale numbers */
+        memset(reducer.owned[0].gradient, 2, model.arena * sizeof(float));
         for (size_t batch = 0; batch < micro_batches; batch++) {
             reducer_begin(&reducer, batch);
             for (int t = model.tensors - 1, end; t >= 0; t = end) {
@@ -248,7 +251,7 @@ TEST(synchronous_strategies_wait_for_each)
 {
     struct recorder r = recorder_make();
     struct reducer reducer;
-    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, NULL, 0);
+    reducer_create(&reducer, &strategy_ddp, VARIANT_PLAIN, &model, &r.comm, NULL, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
@@ -258,7 +261,7 @@ TEST(synchronous_strategies_wait_for_each)
     }
     reducer_destroy(&reducer);
     r = recorder_make();
-    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, NULL, 0);
+    reducer_create(&reducer, &strategy_ddp_flat, VARIANT_PLAIN, &model, &r.comm, NULL, 0);
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, 1);
     ck_assert_int_eq(r.call[0].announced, -1);
@@ -272,7 +275,8 @@ TEST(overlapping_strategies_start_with_the_last_gradient)
     for (int i = 0; i < 3; i++) {
         struct recorder r = recorder_make();
         struct reducer reducer;
-        reducer_create(&reducer, overlapping[i], &model, &r.comm, &(struct bucket_caps){.cap = {3000}}, 0);
+        reducer_create(&reducer, overlapping[i], VARIANT_PLAIN, &model, &r.comm, &(struct bucket_caps){.cap = {3000}},
+                       0);
         drive(&r, &reducer);
         ck_assert_int_eq(r.n, reducer.plan.n);
         ck_assert_int_gt(r.n, 3);
@@ -448,7 +452,7 @@ TEST(parts_of_three_ranks_tile_the_arena)
             struct reducer reducer;
             r.comm.ranks = RANKS;
             r.comm.rank = rank;
-            reducer_create(&reducer, &strategy_ddp_sharded, &sharded, &r.comm, &caps[b], 0);
+            reducer_create(&reducer, &strategy_ddp_sharded, VARIANT_PLAIN, &sharded, &r.comm, &caps[b], 0);
             ck_assert_uint_eq(reducer_owned(&reducer), sharded.arena / RANKS);
             for (int i = 0; i < reducer.ranges; i++)
                 for (size_t j = 0; j < reducer.owned[i].count; j++)

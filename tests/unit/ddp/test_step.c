@@ -20,6 +20,7 @@ enum { STEPS = 2 };
 /* Settings of a training run; struct one_rank holds all objects of the run, on one rank. */
 struct way {
     const struct strategy *strategy;
+    enum variant variant;
     size_t layers, micro_batches;
     long warmup_steps; /* number of warm-up steps, which clip gradients */
     int log_grad_norm, traced, after_backward;
@@ -87,8 +88,9 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     *one = (struct one_rank){.data = NULL};
     model_plan(&one->model, &sizes, sizeof(float));
-    size_t collectives = strategy_collectives(way->strategy, way->micro_batches) * (size_t)one->model.tensors;
-    step_spans(&one->model, way->micro_batches, collectives, way->traced, way->strategy->releases, one->spans);
+    const struct traits *traits = way->strategy->traits[way->variant];
+    size_t collectives = strategy_collectives(traits, way->micro_batches) * (size_t)one->model.tensors;
+    step_spans(&one->model, way->micro_batches, collectives, way->traced, traits->releases, one->spans);
     for (int l = 0; l < TIMELINE_LANES; l++)
         capacity[l] = STEPS * one->spans[l];
     timeline_create(&one->timeline, capacity);
@@ -111,7 +113,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
     one->late = (struct late){
         {.ranks = 1, .start = late_start, .join = late_join, .complete = late_complete, .release = late_release},
         .lag = way->lag};
-    reducer_create(&one->reducer, way->strategy, &one->model, way->lag < 0 ? one->comm : &one->late.comm,
+    reducer_create(&one->reducer, way->strategy, way->variant, &one->model, way->lag < 0 ? one->comm : &one->late.comm,
                    &(struct bucket_caps){.cap = {500}}, 1);
     one->reducer.after_backward = way->after_backward;
     trainer_use(&one->trainer, device, &one->reducer);
@@ -141,7 +143,7 @@ static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
             ck_assert(lane->span[i].step == 0 || lane->span[i].step == 1);
             n[l] += lane->span[i].step == STEPS - 1;
         }
-        if (l != LANE_HOST || !one->reducer.strategy->shards)
+        if (l != LANE_HOST || !one->reducer.traits->shards)
             ck_assert_uint_eq(lane->n, STEPS * n[l]);
         ck_assert_uint_eq(lane->dropped, 0);
     }
@@ -153,19 +155,21 @@ TEST_EACH(every_strategy_fits, 9)
     struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1, .lag = -1};
     size_t most[TIMELINE_LANES] = {0}, spans[TIMELINE_LANES] = {0}, n[TIMELINE_LANES];
     for (int s = 0; strategies[s]; s++)
-        for (int variant = 0; variant < 8; variant++) {
+        for (int setting = 0; setting < 4 * VARIANTS; setting++) {
             struct one_rank one;
-            way.strategy = strategy_with(strategies[s], variant % 2 ? COMM_BF16 : COMM_FLOAT32);
-            if (variant == 4 && strategies[s]->update)
-                way.strategy = strategies[s]->update;
-            way.warmup_steps = variant / 2 == 1 ? 10 : 0;
-            way.log_grad_norm = variant / 2 == 2;
-            way.after_backward = variant / 2 == 3 && strategies[s]->overlaps;
+            way.strategy = strategies[s];
+            way.variant = (enum variant)(setting % VARIANTS);
+            const struct traits *traits = way.strategy->traits[way.variant];
+            if (!traits)
+                continue;
+            way.warmup_steps = setting / VARIANTS == 1 ? 10 : 0;
+            way.log_grad_norm = setting / VARIANTS == 2;
+            way.after_backward = setting / VARIANTS == 3 && traits->overlaps;
             one_rank_create(&one, &way);
             count_spans(&one, n);
             for (int l = 0; l < TIMELINE_LANES; l++) {
                 ck_assert_uint_le(n[l], one.spans[l]);
-                if (way.strategy->collectives > 1)
+                if (traits->messages > 1)
                     continue; /* it has fewer buckets than tensors */
                 most[l] = n[l] > most[l] ? n[l] : most[l];
                 spans[l] = one.spans[l] > spans[l] ? one.spans[l] : spans[l];
@@ -231,7 +235,7 @@ TEST_EACH(early_updates_change_nothing_but_the_time, 12)
     way.after_backward = _i / 4 == 2;
     struct one_rank after, early;
     one_rank_create(&after, &way);
-    way.strategy = &strategy_ddp_bucketed_update;
+    way.variant = VARIANT_UPDATE;
     one_rank_create(&early, &way);
     size_t bytes = after.model.arena * sizeof(float);
     ck_assert_int_gt(early.reducer.ranges, 6);

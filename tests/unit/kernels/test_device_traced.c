@@ -166,10 +166,11 @@ TEST(waiting_is_not_part_of_an_operation)
     struct comm comm = {.join = nothing_to_join};
     struct model model = {.device = behind(1), .gradient = x};
     struct reducer reducer = {.strategy = &strategy_ddp_individual_v2,
+                              .traits = strategy_ddp_individual_v2.traits[VARIANT_PLAIN],
                               .model = &model,
                               .comm = &comm,
                               .plan = {.n = 1, .bucket = &bucket},
-                              .staged = staged};
+                              .state = staged};
     model.device->stamp(); /* stamp 1: the phase begins */
     strategy_ddp_individual_v2.finish(&reducer);
     ck_assert_int_eq(timeline.lane[LANE_COMPUTE].span->start_ns, -2);

@@ -37,7 +37,8 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
                                       .facts = {.ranks = 2,
                                                 .label = made_up[i].label,
                                                 .bucket_words = "",
-                                                .strategy = made_up[i].strategy,
+                                                .strategy = made_up[i].strategy->name,
+                                                .traits = made_up[i].strategy->traits[VARIANT_PLAIN],
                                                 .compared = strategy_is_compared(made_up[i].strategy)},
                                       .controls.step = stats_estimate(step, rounds),
                                       .overlap = "Overlap: as made up."};

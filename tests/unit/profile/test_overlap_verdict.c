@@ -17,12 +17,14 @@ static void one_rank(void)
 
 static void no_strategy(void)
 {
-    h.facts.strategy = &strategy_none;
+    h.facts.strategy = strategy_none.name;
+    h.facts.traits = strategy_none.traits[VARIANT_PLAIN];
 }
 
 static void after_backward(void)
 {
-    h.facts.strategy = &strategy_ddp;
+    h.facts.strategy = strategy_ddp.name;
+    h.facts.traits = strategy_ddp.traits[VARIANT_PLAIN];
 }
 
 static void no_rounds(void)

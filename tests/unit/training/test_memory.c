@@ -65,7 +65,7 @@ TEST(what_strategies_keep_is_estimated)
         size_t with = communication(rows[i].line, &model);
         model_allocate(&model, device_cpu(1), NULL, NULL);
         struct comm *comm = comm_self_create(model.device, NULL);
-        reducer_create(&reducer, rows[i].strategy, &model, comm, &(struct bucket_caps){.cap = {1 << 20}},
+        reducer_create(&reducer, rows[i].strategy, VARIANT_PLAIN, &model, comm, &(struct bucket_caps){.cap = {1 << 20}},
                        rows[i].number);
         ck_assert_uint_gt(reducer.bytes, model.arena * sizeof(float));
         ck_assert_uint_eq(with - without, reducer.bytes);

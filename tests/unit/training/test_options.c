@@ -257,7 +257,7 @@ TEST(numbers_are_those_of_the_names)
     o = &parsed("--implementations|all")->run.training;
     ck_assert_int_gt(o->n, 5);
     for (int i = 0; i < o->n; i++)
-        ck_assert(!o->implementation[i].strategy->number_letter && !o->implementation[i].number);
+        ck_assert(!o->implementation[i].strategy->number.letter && !o->implementation[i].number);
     ck_assert_int_eq(o->keep_block_steps, 0);
 }
 
