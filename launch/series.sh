@@ -1,6 +1,6 @@
-# series.sh - functions shared by launch/sweep.sh and launch/paper.sh: a series of benchmark runs. A run's directory
+# series.sh - functions shared by sweep.sh, paper.sh and checks in tests/long: a series of benchmark runs. A run's directory
 # gets its final name once the run is complete, so the same command continues a call that was cut short. A script sets
-# `here` (its directory) and `settings` (name of the settings file), defines describe() to print the settings, and sources this file.
+# `here` (the directory of this file) and `settings` (name of the settings file), defines describe() to print the settings, and sources this file.
 # shellcheck shell=bash
 # The scripts use and set these variables:
 # shellcheck disable=SC2034,SC2154

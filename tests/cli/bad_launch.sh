@@ -446,12 +446,13 @@ group "nsys.sh and ncu.sh"
 
 # ---- the other scripts of launch/ ----
 
-for name in run netlab slurm sweep paper nsys ncu gate overlap same_twice isolate_check setup corpus bench_gpu install pack; do
-    unknown "$launch/$name.sh"
+checks=$root/tests/long
+for name in "$launch"/{run,netlab,slurm,sweep,paper,nsys,ncu,setup,corpus,bench_gpu,install,pack} "$checks"/{gate,overlap,same_twice,isolate_check}; do
+    unknown "$name.sh"
 done
-for option in run:--hosts sweep:--output paper:--program nsys:-o ncu:--output gate:--output overlap:--output isolate_check:--output \
-    predict_check:--output bench_gpu:--output bench_gpu:--archive bench_gpu:--python pack:--directory; do
-    for word in - --dry-run; do bad 2 "$launch/${option%:*}.sh" "${option#*:} $word: expected a path; write ./$word" "${option#*:}" "$word"; done
+for option in "$launch"/{run:--hosts,sweep:--output,paper:--program,nsys:-o,ncu:--output,bench_gpu:--output,bench_gpu:--archive} \
+    "$launch"/{bench_gpu:--python,pack:--directory} "$checks"/{gate,overlap,isolate_check,predict_check}:--output; do
+    for word in - --dry-run; do bad 2 "${option%:*}.sh" "${option#*:} $word: expected a path; write ./$word" "${option#*:}" "$word"; done
 done
 bad 2 "$slurm" '--output -: expected a path' configure --output -
 # shellcheck disable=SC2016 # expanded by the shell that runs it
@@ -462,16 +463,16 @@ group "unknown options and paths of all scripts"
 
 for option in gate:--tries:1:9999 gate:--runs:3:9999 isolate_check:--seeds:1:9999 isolate_check:--load:0:999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
     IFS=: read -r name option least most <<<"$option"
-    numbers "$launch/$name.sh" "$option" "$least" "$most"
+    numbers "$checks/$name.sh" "$option" "$least" "$most"
 done
-for name in gate overlap same_twice isolate_check; do bad 2 "$launch/$name.sh" "unexpected argument 'word'" word; done
-for name in gate overlap isolate_check; do without_value "$launch/$name.sh" --output; done
+for name in gate overlap same_twice isolate_check; do bad 2 "$checks/$name.sh" "unexpected argument 'word'" word; done
+for name in gate overlap isolate_check; do without_value "$checks/$name.sh" --output; done
 for name in overlap isolate_check; do
-    for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$launch/$name.sh" 'rate' --rate "$word"; done
+    for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$checks/$name.sh" 'rate' --rate "$word"; done
 done
-for word in "${odd[@]}" 3 65 4,4 4,,5; do bad 2 "$launch/isolate_check.sh" '--nodes' --nodes "$word"; done
-for word in "${odd[@]}" pairs none,none; do bad 2 "$launch/isolate_check.sh" '--kinds' --kinds "$word"; done
-for word in "${odd[@]}" bogus a=ddp ddp,ddp; do bad 2 "$launch/same_twice.sh" '--strategy' --strategy "$word"; done
+for word in "${odd[@]}" 3 65 4,4 4,,5; do bad 2 "$checks/isolate_check.sh" '--nodes' --nodes "$word"; done
+for word in "${odd[@]}" pairs none,none; do bad 2 "$checks/isolate_check.sh" '--kinds' --kinds "$word"; done
+for word in "${odd[@]}" bogus a=ddp ddp,ddp; do bad 2 "$checks/same_twice.sh" '--strategy' --strategy "$word"; done
 group "gate.sh, overlap.sh, isolate_check.sh and same_twice.sh"
 
 for word in "${odd[@]}" MPICH -; do
@@ -628,7 +629,7 @@ group "missing tools"
 
 # Makes a copy of launch/ with a fake netlab.sh and launcher, and a fake program, which creates the file `ready` once it runs.
 export temporary # the fake program writes to $temporary
-mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
+mkdir -p tree/build tree/tools && cp -r "$launch" tree && mkdir -p tree/tests && cp -r "$checks" tree/tests && echo text >tree/build/corpus.txt
 ln -s "$(command -v sleep)" tree/at_work
 cat >tree/build/ddpbench <<END
 #!/bin/sh
@@ -669,9 +670,9 @@ $(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "a
         rm -f lab_is_up
     done
 }
-stopped gate.sh tree/launch/gate.sh --output "$temporary/scratch_gate"
-stopped overlap.sh tree/launch/overlap.sh
-stopped same_twice.sh tree/launch/same_twice.sh
+stopped gate.sh tree/tests/long/gate.sh --output "$temporary/scratch_gate"
+stopped overlap.sh tree/tests/long/overlap.sh
+stopped same_twice.sh tree/tests/long/same_twice.sh
 stopped bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
 cp -r "$root"/{bench,ddp,tests,LICENSE} tree
 cp "$program" tree/build/ddpbench # pack.sh asks it for its version

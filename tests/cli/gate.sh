@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# gate.sh - launch/gate.sh with a fake netlab.sh and a fake ddpbench: which verdicts make gate.sh fail, where --output goes,
+# gate.sh - tests/long/gate.sh with a fake netlab.sh and a fake ddpbench: which verdicts make gate.sh fail, where --output goes,
 # and that gate.sh removes only a lab (a network of netlab.sh) that it made.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-mkdir -p tree/launch tree/build elsewhere
-cp "$root"/launch/{gate,common}.sh tree/launch
+mkdir -p tree/launch tree/tests/long tree/build elsewhere
+cp "$root"/tests/long/gate.sh tree/tests/long
+cp "$root"/launch/common.sh tree/launch
 # The fake netlab.sh: its lab is up while the file `up` exists, `done` records commands, and `netlab.sh up` fails if `refuses` exists.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
@@ -58,7 +59,7 @@ gate() {
         repeat 4 "$5"
     } >tree/equal
     cd elsewhere
-    try ../tree/launch/gate.sh --tries 20 --runs 3 --output out
+    try ../tree/tests/long/gate.sh --tries 20 --runs 3 --output out
     cd ..
     cp elsewhere/said elsewhere/printed .
     check "$1" "$2" .
@@ -67,11 +68,11 @@ gate() {
 gate 0 "gate.sh passes with 16 of 20 comparisons ok and 3 regressed" 16 3 1
 is "--output is relative to the current directory" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
 mkdir -p elsewhere/theirs/.gate-part && echo mine >elsewhere/theirs/near-far.txt
-try tree/launch/gate.sh --output elsewhere/theirs
+try tree/tests/long/gate.sh --output elsewhere/theirs
 check 2 "a directory with a user's files is refused" 'theirs: is not empty and has no .gate that gate.sh wrote'
 is "a directory with a user's files is not changed" "$(cd elsewhere/theirs && echo .gate* *) $(cat elsewhere/theirs/near-far.txt)" ".gate-part near-far.txt mine"
 echo '# written by gate.sh' >elsewhere/gate && ln -s ../gate elsewhere/theirs/.gate
-try tree/launch/gate.sh --output elsewhere/theirs
+try tree/tests/long/gate.sh --output elsewhere/theirs
 check 2 "a directory where .gate is a link is refused" 'has no .gate that gate.sh wrote'
 is "gate.sh removes its own lab" "$(tail -n 1 tree/done)" down
 gate 1 "gate.sh fails with 4 of 20 comparisons regressed" 16 4 0
@@ -86,10 +87,10 @@ rm tree/refuses
 gate 1 "gate.sh fails while another user's lab is up" 20 0 0
 is "another user's lab is not removed" "$(cat tree/done)" ""
 mkdir -p elsewhere/theirs/.gate-part && rm elsewhere/theirs/.gate && echo '# written by gate.sh' >elsewhere/theirs/.gate
-try tree/launch/gate.sh --output elsewhere/theirs
+try tree/tests/long/gate.sh --output elsewhere/theirs
 check 2 "a file of somebody else in an earlier results directory is refused" 'theirs/near-far.txt was not written by gate.sh'
 echo '# written by gate.sh' >elsewhere/theirs/near-far.txt
-try tree/launch/gate.sh --output elsewhere/theirs
+try tree/tests/long/gate.sh --output elsewhere/theirs
 check 1 "gate.sh with an existing results directory fails while another user's lab is up" '^netlab.sh: refused'
 succeeds "a results directory is not changed if another user's lab is up" [ -d elsewhere/theirs/.gate-part ]
 exit "$failed"

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# isolate_check.sh - launch/isolate_check.sh with a fake netlab.sh and a fake ddpbench: which findings make it fail, what it prints
+# isolate_check.sh - tests/long/isolate_check.sh with a fake netlab.sh and a fake ddpbench: which findings make it fail, what it prints
 # when interrupted, and that the same command continues.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-mkdir -p tree/launch tree/build
-cp "$root"/launch/{isolate_check,series,common}.sh tree/launch
+mkdir -p tree/launch tree/tests/long tree/build
+cp "$root"/tests/long/isolate_check.sh tree/tests/long
+cp "$root"/launch/{series,common}.sh tree/launch
 # The fake netlab.sh writes the faults that it makes to the file `faults`, as isolate would report them.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/bash
@@ -59,7 +60,7 @@ chmod +x tree/launch/netlab.sh tree/build/ddpbench
 
 # proof STATUS WORDS PATTERN [OPTION...]: runs the script, and checks its status and a line of its table.
 proof() {
-    try tree/launch/isolate_check.sh --nodes 4,5 --seeds 3 --output out "${@:4}"
+    try tree/tests/long/isolate_check.sh --nodes 4,5 --seeds 3 --output out "${@:4}"
     cat printed >>said
     check "$1" "$2" "$3"
 }
@@ -83,7 +84,7 @@ echo sends 4 >tree/extra
 proof 1 "it fails if isolate finds what is not planted" '^ +5 none +3 +0 +0 +3 '
 rm -rf out tree/extra tree/done
 : >tree/hangs
-interrupt TERM tree/reached tree/launch/isolate_check.sh --nodes 4 --seeds 3 --kinds none --output out
+interrupt TERM tree/reached tree/tests/long/isolate_check.sh --nodes 4 --seeds 3 --kinds none --output out
 is "SIGTERM ends it, and removes its lab" "$status $(tail -n 1 tree/done)" "143 down"
 is "it prints a table when interrupted" "$(grep -c '^nodes fault ' printed)" 1
 rm tree/hangs

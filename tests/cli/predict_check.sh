@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# predict_check.sh - launch/predict_check.sh with a fake netlab.sh and a fake ddpbench: which errors make it fail, and that the same
+# predict_check.sh - tests/long/predict_check.sh with a fake netlab.sh and a fake ddpbench: which errors make it fail, and that the same
 # command continues.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-mkdir -p tree/launch tree/build
-cp "$root"/launch/{predict_check,series,common}.sh tree/launch
+mkdir -p tree/launch tree/tests/long tree/build
+cp "$root"/tests/long/predict_check.sh tree/tests/long
+cp "$root"/launch/{series,common}.sh tree/launch
 cat >tree/launch/corpus.sh <<'END'
 #!/bin/bash
 touch "$1"
@@ -49,7 +50,7 @@ proof() {
         for (i = 1; i <= 10; i++)
             printf ",%s,step,,s,%g\n", i == 1 ? "ddp" : i == 2 ? "ddp_flat" : "ddp_bucketed:0." i - 1, i == 2 ? 0.1 * (1 + regret / 100) : 0.1
     }' >tree/summary.csv
-    try tree/launch/predict_check.sh --links 100mbit,50mbit/1ms --ranks 2,3 --output out "${@:6}"
+    try tree/tests/long/predict_check.sh --links 100mbit,50mbit/1ms --ranks 2,3 --output out "${@:6}"
     cat printed >>said
     check "$1" "$2" "$3"
 }

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # same_twice.sh - measures the false positive rate of the comparison, by listing one strategy under two names
 #
-# Usage: launch/same_twice.sh [--runs N] [--strategy NAME], after `make`
+# Usage: tests/long/same_twice.sh [--runs N] [--strategy NAME], after `make`
 #   --runs N         runs of the benchmark, about 4 s each (default 40)
 #   --strategy NAME  the strategy that is listed twice (default ddp_bucketed)
 # Exit status 1: the two names were called different in more than 15 % of the runs; the test's level of 5 % predicts 2 of 40.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
-. "$(dirname "$(realpath "$0")")/common.sh"
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 runs=40 strategy=ddp_bucketed
 check_strategy() { [[ $2 =~ ^[a-z0-9_]{1,40}$ ]] || usage_error "$1 '$2': expected the name of a strategy, such as ddp_bucketed"; }
 option_rows=("--runs runs check_integer 1 9999" "--strategy strategy check_strategy")
 read_options "$@"
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 program=build/ddpbench
 why=$(dry_run_error 2 cpu '' --implementations "a=$strategy,b=$strategy")

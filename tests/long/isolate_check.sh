@@ -2,7 +2,7 @@
 # isolate_check.sh - verifies `ddpbench isolate` in an emulated network: makes nodes and links slow, as a seed draws them, and
 # compares what isolate finds
 #
-# Usage: launch/isolate_check.sh [OPTION...] [-- OPTION OF ISOLATE...], as root, after `make`
+# Usage: tests/long/isolate_check.sh [OPTION...] [-- OPTION OF ISOLATE...], as root, after `make`
 #   --nodes LIST   numbers of nodes, at least 4 (default 4,8,16)
 #   --kinds LIST   faults (default all): none; uplink and downlink: all that a node sends, or receives, is slow; pair: what it
 #                  sends to one neighbour is slow; delay: what it receives arrives late; busy: its process gets only a share
@@ -19,7 +19,7 @@
 # something else.
 set -euo pipefail
 
-here=$(dirname "$(realpath "$0")")
+here=$(realpath "$(dirname "$(realpath "$0")")/../../launch")
 settings=settings.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"

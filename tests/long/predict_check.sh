@@ -2,7 +2,7 @@
 # predict_check.sh - verifies `ddpbench predict` in an emulated network: measures steps and all-reduces on several links, predicts
 # each step from an earlier run, and compares
 #
-# Usage: launch/predict_check.sh [OPTION...] [-- OPTION OF THE BENCHMARK...], as root, after `make`
+# Usage: tests/long/predict_check.sh [OPTION...] [-- OPTION OF THE BENCHMARK...], as root, after `make`
 #   --links LIST    links, as RATE or RATE/DELAY (default 50mbit,100mbit,200mbit,100mbit/1ms)
 #   --ranks LIST    numbers of ranks (default 2; 2,3,4 with 4 cores or more)
 #   --sizes LIST    bucket sizes in MiB (default 0.1,0.25,0.5,1,2)
@@ -23,7 +23,7 @@
 # steps, the coverage of all is not from 80 to 97 %, or the mean regret is above 2 %.
 set -euo pipefail
 
-here=$(dirname "$(realpath "$0")")
+here=$(realpath "$(dirname "$(realpath "$0")")/../../launch")
 settings=settings.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"

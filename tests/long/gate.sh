@@ -2,7 +2,7 @@
 # gate.sh - verifies `ddpbench compare` on an emulated link: sets of runs over equal links are ok, and sets over a link
 # with a lower rate or a longer latency are regressed
 #
-# Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
+# Usage: tests/long/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
 #   --tries N     comparisons of equal sets over 100 Mbit/s (default 20); makes N + 1 sets of runs, about 6 s a run
 #   --runs N      runs of a set (default 5; at least 3, since fewer are never called regressed)
 #   --output DIR  results of all runs (default results/<time>-gate); the same command continues there
@@ -10,13 +10,13 @@
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
-. "$(dirname "$(realpath "$0")")/common.sh"
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 tries=20 runs=5 output=
 option_rows=("--tries tries check_integer 1 9999" "--runs runs check_integer 3 9999" "--output output check_path")
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
 

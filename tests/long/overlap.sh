@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # overlap.sh - verifies that overlap works, with two ranks over an emulated link where communication takes as long as backward
 #
-# Usage: launch/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, after `make`
+# Usage: tests/long/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, after `make`
 #   --rate RATE   rate of the emulated link (default 100mbit)
 #   --rounds N    rounds of the comparison (default 10)
 #   --output DIR  result directory, which must not hold results yet (default results/<time>-overlap)
@@ -10,13 +10,13 @@
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
-. "$(dirname "$(realpath "$0")")/common.sh"
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 rate=100mbit rounds=10 output=
 option_rows=("--rate rate check_rate" "--rounds rounds check_integer 1 999999" "--output output check_path")
 read_options "$@"
 [ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-overlap}
 
