@@ -3,6 +3,7 @@
 
 #include "kernels/error.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

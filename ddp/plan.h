@@ -6,7 +6,7 @@
 #ifndef DDP_PLAN_H
 #define DDP_PLAN_H
 
-#include "ddp/model.h"
+#include "ddp/tensors.h"
 
 struct bucket {
     size_t offset, count; /* the bucket's range of the arena, in floats */

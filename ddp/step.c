@@ -188,13 +188,13 @@ void step_run(struct trainer *t, int slot)
         device->upload(t->target, target, tokens * sizeof *target);
 
         enter_phase(t, PHASE_FORWARD);
-        model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, &forward_hook);
+        model->source->forward(model, t->input, t->target, loss, loss_scale, grad_scale, &forward_hook);
 
         if (t->forward_only)
             continue;
         enter_phase(t, PHASE_BACKWARD);
         reducer_begin(t->reducer, m);
-        model_backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &last : &earlier);
+        model->source->backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &last : &earlier);
     }
 
     if (!t->forward_only) {

@@ -8,6 +8,7 @@
 #define DDP_STRATEGY_H
 
 #include "ddp/comm.h"
+#include "ddp/model.h"
 #include "ddp/plan.h"
 
 /* Variants of a strategy: as it is named; --update-in-backward; --wire-dtype bf16; --shard gradients. */

@@ -71,10 +71,10 @@ void step_spans(const struct model *model, size_t micro_batches, size_t collecti
     spans[LANE_COMMUNICATION] = collectives + 1; /* 1: to gather norms */
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {
-        spans[LANE_HOST] += model_ranges(model) * micro_batches;
+        spans[LANE_HOST] += model->source->ranges(model) * micro_batches;
         /* Two per collective, which are at most strategy_collectives per tensor, bound the operations of every
          * strategy: two copies if it stages; three per tensor, with two collectives, of ddp_powersgd; zeroing and
          * copying a buffer for each reduction if it releases; an update per bucket, and four for the norm */
-        spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches + 2 * collectives;
+        spans[LANE_COMPUTE] = OF_STEP + model->source->operations(model) * micro_batches + 2 * collectives;
     }
 }

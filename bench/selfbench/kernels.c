@@ -5,7 +5,7 @@
  * the GPU has finished it. operations.h declares how many bytes and FLOP an operation needs at least, as
  * Hager and Eitzinger's TheBandwidthBenchmark (RRZE) does. */
 #include "base/stats.h"
-#include "ddp/model.h"
+#include "ddp/transformer.h"
 #include "kernels/device.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
@@ -121,7 +121,7 @@ static void declare_case(struct bench *b, int operation, const size_t size[4])
 /* Returns how many numbers apart rows of logits begin in a model with this vocabulary. */
 static size_t stride_of_logits(size_t vocabulary)
 {
-    return model_padded_vocabulary(&(struct model_sizes){.vocabulary = vocabulary});
+    return transformer_padded_vocabulary(&(struct model_sizes){.vocabulary = vocabulary});
 }
 
 /* Adds the memory-bound cases. On the CPU the copy that they are compared with is a plain loop. */

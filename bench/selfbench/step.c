@@ -8,6 +8,7 @@
 #include "base/stats.h"
 #include "ddp/comm_self.h"
 #include "ddp/comm_thread.h"
+#include "ddp/transformer.h"
 #include "kernels/device_null.h"
 #include "kernels/error.h"
 #include "kernels/gpu_peak.h"
@@ -113,7 +114,7 @@ static void one_rank_create(struct one_rank *rank, const struct device *device, 
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     size_t spans[TIMELINE_LANES];
     *rank = (struct one_rank){0};
-    model_plan(&rank->model, sizes, device->compute_bytes);
+    transformer_plan(&rank->model, sizes, device->compute_bytes);
     model_allocate(&rank->model, device, NULL, NULL);
     if (data_create(&rank->data, &data))
         FATAL("%s", error_text());
@@ -193,10 +194,10 @@ static void step_and_products_create(struct step_and_products *pairs, const stru
                                      const struct step_options *o)
 {
     const struct model_sizes sizes = workload_sizes(&o->model, o->batch), *s = &sizes;
-    size_t wide = s->ff > s->width ? s->ff : s->width, logits = model_padded_vocabulary(s);
+    size_t wide = s->ff > s->width ? s->ff : s->width, logits = transformer_padded_vocabulary(s);
     size_t widest = logits > 3 * wide ? logits : 3 * wide;
     one_rank_create(&pairs->rank, device, s, 0, 1);
-    model_initialize(&pairs->rank.model, 1);
+    pairs->rank.model.source->initialize(&pairs->rank.model, 1);
     device->copy(pairs->rank.trainer.start, pairs->rank.model.weight, pairs->rank.model.arena);
     pairs->rows = s->batch * s->context;
     pairs->x = random_numbers(device, device->compute_bytes, pairs->rows * wide, -sqrt(3), sqrt(3));
@@ -262,8 +263,9 @@ static void run_pair(struct step_and_products *pairs, int pair)
     double tokens = (double)pairs->rows, flops = 6 * (double)rank->model.matmul_parameters * tokens;
     double products_s = 1e-9 * (double)(device->stamp_ns(middle) - device->stamp_ns(begin));
     double step_s = 1e-9 * (double)(device->stamp_ns(end) - device->stamp_ns(middle));
-    double ceiling = 1e-12 * flops / products_s, rate = 1e-12 * model_flops(&rank->model, pairs->rows, 0) / step_s;
-    double whole = model_flops(&rank->model, pairs->rows, 1) / step_s;
+    double ceiling = 1e-12 * flops / products_s,
+           rate = 1e-12 * rank->model.source->flops(&rank->model, pairs->rows, 0) / step_s;
+    double whole = rank->model.source->flops(&rank->model, pairs->rows, 1) / step_s;
     const double value[FIRST_PHASE] = {
         1e3 * products_s,          1e3 * step_s,       step_s / products_s, ceiling, rate, rate / ceiling,
         1e12 * rate / pairs->peak, whole / pairs->peak};

@@ -7,6 +7,7 @@
 #include "ddp/low_rank.h"
 #include "ddp/ring.h"
 #include "ddp/step.h"
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
 #include "tests/support/on_hosts.h"
@@ -44,7 +45,7 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 18, 2, 3, 41, 10000, (size_t)job.size};
     struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks, 1, 1, NULL};
     const struct device *device = on_device(job.rank);
-    model_plan(&one->model, &sizes, device->compute_bytes);
+    transformer_plan(&one->model, &sizes, device->compute_bytes);
     ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
     size_t collectives =
@@ -62,7 +63,7 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     ck_assert_ptr_nonnull(one->comm);
     model_allocate(&one->model, device, one->comm->allocate(one->comm, one->model.arena * sizeof(float)),
                    one->comm->allocate(one->comm, one->model.arena * device->compute_bytes));
-    model_initialize(&one->model, 3);
+    one->model.source->initialize(&one->model, 3);
     one->trainer = (struct trainer){.device = one->model.device,
                                     .model = &one->model,
                                     .data = one->data,

@@ -4,6 +4,7 @@
 
 #include "ddp/comm_mpi.h"
 #include "ddp/plan.h"
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -145,7 +146,7 @@ static int of_workload(struct allreduce_options *o)
         return -1;
     struct model_sizes of_model = workload_sizes(workload, 1);
     struct model model;
-    model_plan(&model, &of_model, sizeof(float));
+    transformer_plan(&model, &of_model, sizeof(float));
     o->parameters = model.parameters;
     for (int i = 0; i < n; i++) {
         const struct strategy *strategy = implementation[i].strategy;

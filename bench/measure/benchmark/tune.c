@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "benchmark/answer.h"
 #include "benchmark/benchmark.h"
+#include "ddp/transformer.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -29,7 +30,7 @@ static void make_rows(struct training_options *o, char *kind, int ranks)
     struct model_sizes sizes = workload_sizes(&o->workload, 1);
     struct model model;
     sizes.shards = (size_t)ranks; /* some rows shard */
-    model_plan(&model, &sizes, sizeof(float));
+    transformer_plan(&model, &sizes, sizeof(float));
     o->n = candidates_make(o->implementation, kind, model.tensor, model.tensors);
     for (int i = 0; i < o->n; i++)
         if (o->workload.wire_dtypes & 1u << COMM_BF16 && o->implementation[i].strategy->traits[VARIANT_BF16])

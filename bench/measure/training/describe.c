@@ -58,7 +58,7 @@ static void describe_tensors(const struct model *model, cJSON *json)
 
 double training_flops(const struct training_options *o, const struct model *model)
 {
-    return model_flops(model, o->batch_size * o->workload.context_length, 0) / (o->forward_only ? 3 : 1);
+    return model->source->flops(model, o->batch_size * o->workload.context_length, 0) / (o->forward_only ? 3 : 1);
 }
 
 int training_write_run_json(const struct training *t, const char *mode, const struct command *command,

@@ -2,6 +2,7 @@
 #include "training/options.h"
 
 #include "ddp/data.h"
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 
 #include <stddef.h>
@@ -150,7 +151,7 @@ int workload_check(struct workload *w, const char *data)
         return 0;
     const struct model_sizes sizes = workload_sizes(w, 1);
     struct model model;
-    model_plan(&model, &sizes, sizeof(float));
+    transformer_plan(&model, &sizes, sizeof(float));
     size_t quarter = model.parameters * sizeof(float) / 4;
     size->caps.cap[0] = quarter < BUCKET_DEFAULT_BYTES ? quarter : BUCKET_DEFAULT_BYTES;
     snprintf(size->words, sizeof size->words, "%.6g", (double)size->caps.cap[0] / 1048576);

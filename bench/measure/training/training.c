@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "ddp/comm_create.h"
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ int training_estimate(struct model *model, const struct memory_conditions *c, co
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
-    model_plan(model, &sizes, compute_bytes);
+    transformer_plan(model, &sizes, compute_bytes);
     memory_estimate(c, o, model, bytes);
     int on_wrong_device = c->recording->gpu_option && !c->on_gpu;
     int is_too_small = c->recording->operations && !memory_captured_steps(o, model, c->recording);
@@ -132,7 +133,7 @@ static void create_trainer(struct training *t, const char *directory)
     model_allocate(model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                    model->has_no_gradient ? NULL : comm->allocate(comm, model->arena * sizeof(float)),
                    gathers ? comm->allocate(comm, model->arena * model->compute_bytes) : NULL);
-    model_initialize(&t->engine.model, o->seed);
+    t->engine.model.source->initialize(&t->engine.model, o->seed);
     t->engine.reducer = allocate((size_t)o->n, sizeof *t->engine.reducer);
     for (int i = 0; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];

@@ -1,7 +1,7 @@
 /* test_model.c - the model compared with PyTorch, which computed loss, gradients and three AdamW steps of a small model
  * in double precision (tests/support/fixture/make_fixture.py); and the memory plan of the model. */
-#include "ddp/model.h"
 #include "ddp/optimizer.h"
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
 #include "tests/support/suite.h"
@@ -67,7 +67,7 @@ static void create_model(struct model *model)
         .rope_theta = 10000,
     };
     const struct device *device = on_device(0);
-    model_plan(model, &sizes, device->compute_bytes);
+    transformer_plan(model, &sizes, device->compute_bytes);
     model_allocate(model, device, NULL, NULL);
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(fixture, "parameters"), *p;
     int i = 0;
@@ -100,8 +100,8 @@ static float run(struct model *model, const int32_t *in, const int32_t *out, siz
     const struct device *device = model->device;
     int32_t *input = to_device(device, in, tokens), *target = to_device(device, out, tokens);
     float *loss = device->allocate(sizeof *loss);
-    model_forward(model, input, target, loss, scale, scale, NULL);
-    model_backward(model, input, accumulate, hook);
+    model->source->forward(model, input, target, loss, scale, scale, NULL);
+    model->source->backward(model, input, accumulate, hook);
     float is = float_of(device, loss);
     device->release(loss);
     device->release(input);
@@ -305,9 +305,9 @@ TEST(initial_weights_have_their_variance)
 {
     struct model model;
     struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 10000, 1};
-    model_plan(&model, &sizes, sizeof(float));
+    transformer_plan(&model, &sizes, sizeof(float));
     model_allocate(&model, device_cpu(1), NULL, NULL);
-    model_initialize(&model, 7);
+    model.source->initialize(&model, 7);
     for (int i = 0; i < model.tensors; i++) {
         const struct tensor *t = &model.tensor[i];
         double sum = 0, squares = 0, variance = i == 0 ? 1 : 2 / (double)(t->rows + t->columns);

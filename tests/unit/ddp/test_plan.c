@@ -3,6 +3,7 @@
 #include "ddp/low_rank.h"
 #include "ddp/ring.h"
 #include "ddp/step.h"
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
 
@@ -14,7 +15,7 @@ static struct model model;
 static void setup(void)
 {
     struct model_sizes sizes = {1, 4, 37, 12, 3, 2, 20, 10000, 1};
-    model_plan(&model, &sizes, sizeof(float));
+    transformer_plan(&model, &sizes, sizeof(float));
     model_allocate(&model, device_cpu(1), NULL, NULL);
 }
 
@@ -443,7 +444,7 @@ TEST(parts_of_three_ranks_tile_the_arena)
     struct model sharded;
     struct model_sizes sizes = model.sizes;
     sizes.shards = RANKS;
-    model_plan(&sharded, &sizes, sizeof(float));
+    transformer_plan(&sharded, &sizes, sizeof(float));
     model_allocate(&sharded, model.device, NULL, NULL);
     for (size_t b = 0; b < sizeof caps / sizeof *caps; b++) {
         unsigned char *owners = allocate(sharded.arena, 1);

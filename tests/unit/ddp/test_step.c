@@ -1,5 +1,6 @@
 /* test_step.c - steps record no more spans than have memory reserved, for every strategy, with and without tracing;
  * tracing does not change the training; and checkpoint files. */
+#include "ddp/transformer.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
@@ -87,7 +88,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
     size_t capacity[TIMELINE_LANES];
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     *one = (struct one_rank){.data = NULL};
-    model_plan(&one->model, &sizes, sizeof(float));
+    transformer_plan(&one->model, &sizes, sizeof(float));
     const struct traits *traits = way->strategy->traits[way->variant];
     size_t collectives = strategy_collectives(traits, way->micro_batches) * (size_t)one->model.tensors;
     step_spans(&one->model, way->micro_batches, collectives, way->traced, traits->releases, one->spans);
@@ -96,7 +97,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
     timeline_create(&one->timeline, capacity);
     const struct device *plain = device_cpu(1), *device = way->traced ? device_traced(plain, &one->timeline, 1) : plain;
     model_allocate(&one->model, plain, NULL, NULL);
-    model_initialize(&one->model, 1);
+    one->model.source->initialize(&one->model, 1);
     ck_assert_int_eq(data_create(&one->data, &options), 0);
     one->comm = comm_self_create(one->model.device, &one->timeline);
     one->trainer = (struct trainer){.device = plain,
@@ -174,7 +175,7 @@ TEST_EACH(every_strategy_fits, 9)
                 most[l] = n[l] > most[l] ? n[l] : most[l];
                 spans[l] = one.spans[l] > spans[l] ? one.spans[l] : spans[l];
             }
-            ck_assert_uint_ge(n[LANE_COMPUTE], way.micro_batches * model_operations(&one.model) + 2);
+            ck_assert_uint_ge(n[LANE_COMPUTE], way.micro_batches * one.model.source->operations(&one.model) + 2);
             one_rank_destroy(&one);
         }
     ck_assert_uint_eq(most[LANE_COMPUTE], spans[LANE_COMPUTE]);
@@ -203,7 +204,7 @@ TEST(tracing_changes_nothing)
     ck_assert_uint_eq(without[LANE_COMPUTE], 0);
     ck_assert_uint_eq(without[LANE_COMMUNICATION], STEPS * (size_t)plain.model.tensors);
     ck_assert_uint_eq(with[LANE_COMMUNICATION], without[LANE_COMMUNICATION]);
-    ck_assert_uint_eq(with[LANE_HOST], without[LANE_HOST] + STEPS * 2 * model_ranges(&plain.model));
+    ck_assert_uint_eq(with[LANE_HOST], without[LANE_HOST] + STEPS * 2 * plain.model.source->ranges(&plain.model));
     ck_assert_uint_eq(with[LANE_MEMORY], 0);
     one_rank_destroy(&plain);
     one_rank_destroy(&traced);

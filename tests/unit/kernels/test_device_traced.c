@@ -1,6 +1,7 @@
 /* test_device_traced.c - the traced device computes the same as the device it wraps, and records every operation,
  * range and allocation of a model once; tests/unit/ddp/test_step.c tests whole steps. */
 #include "ddp/strategy.h"
+#include "ddp/transformer.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
@@ -199,11 +200,11 @@ static float train_once(struct model *model, const struct device *device, size_t
     static const int32_t token[12] = {0, 3, 6, 9, 12, 15, 18, 1, 4, 7, 10, 13};
     struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000, 1};
     float loss = 0;
-    model_plan(model, &sizes, sizeof(float));
+    transformer_plan(model, &sizes, sizeof(float));
     model_allocate(model, device, NULL, NULL);
-    model_initialize(model, 3);
-    model_forward(model, token, token + 2, &loss, 0.1f, 0.1f, NULL);
-    model_backward(model, token, 0, NULL);
+    model->source->initialize(model, 3);
+    model->source->forward(model, token, token + 2, &loss, 0.1f, 0.1f, NULL);
+    model->source->backward(model, token, 0, NULL);
     return loss;
 }
 
@@ -214,7 +215,7 @@ TEST_EACH(a_model_is_recorded, LENGTH(layer_counts))
     float got = train_once(&traced, device_traced(device_cpu(1), &timeline, 1), layer_counts[_i]);
     ck_assert_float_eq(got, want);
     ck_assert_mem_eq(traced.gradient, plain.gradient, plain.arena * sizeof *plain.gradient);
-    ck_assert_uint_eq(timeline.lane[LANE_COMPUTE].n, model_operations(&traced));
+    ck_assert_uint_eq(timeline.lane[LANE_COMPUTE].n, traced.source->operations(&traced));
     for (size_t i = 0; i < timeline.lane[LANE_COMPUTE].n; i++) {
         const struct span *s = &timeline.lane[LANE_COMPUTE].span[i];
         size_t used = 0;
@@ -224,7 +225,7 @@ TEST_EACH(a_model_is_recorded, LENGTH(layer_counts))
         ck_assert_uint_eq(used, strlen(operation_facts[s->index].sizes));
         ck_assert(s->queued_ns == s->start_ns && s->start_ns <= s->end_ns && s->returned_ns == s->end_ns);
     }
-    ck_assert_uint_eq(timeline.lane[LANE_HOST].n, model_ranges(&traced));
+    ck_assert_uint_eq(timeline.lane[LANE_HOST].n, traced.source->ranges(&traced));
     ck_assert_uint_eq(timeline.lane[LANE_MEMORY].n, 3); /* weights, gradients, activations */
     ck_assert_uint_eq(timeline.lane[LANE_MEMORY].span[0].size[SIZE_BYTES], traced.arena * sizeof(float));
     ck_assert_uint_eq(timeline.lane[LANE_MEMORY].span[2].size[SIZE_BYTES], traced.activation_bytes);

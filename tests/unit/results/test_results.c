@@ -7,6 +7,7 @@
 #include "results/results.h"
 #include "training/training.h"
 
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
