@@ -12,6 +12,10 @@ int bucket_caps_parse(struct bucket_caps *caps, const char *words)
     const double low = 1e-5, high = 1e6;
     struct bucket_caps parsed = {.last = 0};
     int n = 0;
+    if (!strcmp(words, "block")) {
+        *caps = (struct bucket_caps){.cap = {SIZE_MAX}, .blocks = 1};
+        return 0;
+    }
     for (const char *at = words;; at++) {
         int is_last = n && !strncmp(at, "last", 4);
         char *end;
@@ -62,7 +66,9 @@ static void plan_cut(struct plan *plan, const struct tensor *tensor, int tensors
     int last = start_of_last(tensor, tensors, caps->last, matrices);
     for (int i = tensors - 1; i >= 0; i--) {
         int may_cut = i > last && (!matrices || tensor[i].joined);
-        if (!bucket || i == last || (may_cut && bytes >= bucket_cap(caps, plan->n - 1))) {
+        int is_full = bucket && (bytes >= bucket_cap(caps, plan->n - 1) ||
+                                 (caps->blocks && tensor[i].layer != tensor[i + 1].layer));
+        if (!bucket || i == last || (may_cut && is_full)) {
             bucket = &plan->bucket[plan->n++];
             bucket->offset = tensor[i].offset;
             bytes = 0;
@@ -105,6 +111,16 @@ void plan_destroy(struct plan *plan)
 size_t plan_end(const struct plan *plan, int i, size_t arena)
 {
     return i + 1 < plan->n ? plan->bucket[i + 1].offset : arena;
+}
+
+size_t plan_largest(const struct plan *plan, size_t arena)
+{
+    size_t most = 0;
+    for (int i = 0; i < plan->n; i++) {
+        size_t floats = plan_end(plan, i, arena) - plan->bucket[i].offset;
+        most = floats > most ? floats : most;
+    }
+    return most;
 }
 
 size_t bucket_parameters(const struct tensor *tensor, const struct bucket *bucket)

@@ -25,10 +25,13 @@ struct plan {
 enum { BUCKET_CAPS = 8 };
 struct bucket_caps {
     size_t cap[BUCKET_CAPS], last;
+    int blocks; /* 1: a bucket is also closed where another layer begins: so, with a cap of SIZE_MAX, each transformer
+                   block is a bucket, and the tensors before and after the blocks are two more */
 };
 
-/* Parses caps in MiB, each from 1e-5 to 1e6, with + between them and `last` before that of the last bucket, such as 25,
- * 1+4+25 or 25+last0.25. Returns 0; or -1, not reported, with *caps unchanged. */
+/* Parses `block`, as PyTorch's replicate (FSDP2) groups parameters by modules, and not by bytes; or caps in MiB, each
+ * from 1e-5 to 1e6, with + between them and `last` before that of the last bucket, such as 25, 1+4+25 or 25+last0.25.
+ * Returns 0; or -1, not reported, with *caps unchanged. */
 int bucket_caps_parse(struct bucket_caps *caps, const char *words);
 
 /* Returns the cap of a bucket that is not the last one of its plan, in bytes. */
@@ -50,6 +53,9 @@ void plan_matrices(struct plan *plan, const struct tensor *tensor, int tensors, 
 void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
+
+/* Returns the floats of the largest bucket with the gap behind it. */
+size_t plan_largest(const struct plan *plan, size_t arena);
 
 /* Returns where bucket i and the gap behind it end: where the next bucket begins, or at the end of the arena. */
 size_t plan_end(const struct plan *plan, int i, size_t arena);

@@ -6,10 +6,7 @@ struct ring *ring_create(struct reducer *reducer)
     const struct plan *plan = &reducer->plan;
     struct ring *ring = reducer_keep(reducer, 1, sizeof *ring);
     ring->buffers = plan->n < RING_BUFFERS ? plan->n : RING_BUFFERS;
-    for (int i = 0; i < plan->n; i++) {
-        size_t floats = plan_end(plan, i, reducer->model->arena) - plan->bucket[i].offset;
-        ring->floats = floats > ring->floats ? floats : ring->floats;
-    }
+    ring->floats = plan_largest(plan, reducer->model->arena);
     reducer->released_floats = (size_t)ring->buffers * ring->floats;
     reducer->released = ring->buffer = reducer_allocate(reducer, reducer->released_floats);
     return ring;

@@ -3,10 +3,10 @@
 
 #include "base/json.h"
 #include "base/option_table.h"
-#include "base/text.h"
 #include "results/busy.h"
 #include "results/summary.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,18 +67,25 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     }
 }
 
+const char *verdict_bucket_size(char text[CELL], const char *size)
+{
+    snprintf(text, CELL, "%s%s", size, isdigit((unsigned char)*size) ? " MiB" : "");
+    return text;
+}
+
 /* Adds two sentences on the best: its name, step and cost, and the options that select it. */
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
     const struct estimate *cost = &verdict->cost;
     /* what follows the first : in the label is said in words */
     int sign = cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
-    char size[2 * CELL] = "", step[CELL], extra[CELL], against[3 * CELL] = "", options[3 * CELL],
+    char size[2 * CELL] = "", words[CELL], step[CELL], extra[CELL], against[3 * CELL] = "", options[3 * CELL],
                   pytorch[2 * CELL] = "";
     if (*verdict->size) {
-        snprintf(size, sizeof size, ", %s MiB", verdict->size);
+        snprintf(size, sizeof size, ", %s", verdict_bucket_size(words, verdict->size));
         int is_default = !strcmp(verdict->size, "1+25"); /* PyTorch has no other sizes that differ between buckets */
-        if (!strcmp(verdict->strategy, "ddp_bucketed") && (is_default || !strchr(verdict->size, '+')))
+        if (!strcmp(verdict->strategy, "ddp_bucketed") &&
+            (is_default || !verdict->size[strspn(verdict->size, "0123456789.e-")]))
             snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb%s%.16s)", is_default ? "" : "=",
                      is_default ? " not given" : verdict->size);
     }
@@ -183,6 +190,7 @@ static void add_explanation(const struct verdict *verdict, const char *list, cJS
 
 static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
 {
+    char size[CELL];
     int undecided = verdict->is_open || verdict->busy;
     if (add_obstacle(verdict, list, summary))
         return;
@@ -190,7 +198,8 @@ static void add_sentences(const struct verdict *verdict, const char *list, cJSON
         undecided |= verdict_judge(&verdict->item[i].against, verdict->within) == VERDICT_UNDECIDED;
     add_choice(verdict, undecided, list, summary);
     if (*verdict->best_size && !*verdict->size)
-        results_add_sentence(summary, list, "Bucket size with the shortest step: %s MiB.", verdict->best_size);
+        results_add_sentence(summary, list, "Bucket size with the shortest step: %s.",
+                             verdict_bucket_size(size, verdict->best_size));
     for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
         add_kind(verdict, kind, list, summary);
     add_explanation(verdict, list, summary);

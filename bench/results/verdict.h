@@ -4,6 +4,7 @@
 #define BENCH_RESULTS_VERDICT_H
 
 #include "base/best.h"
+#include "base/text.h"
 
 #include <cJSON.h>
 
@@ -47,6 +48,9 @@ struct verdict {
     int busy;    /* 1: the machine was busy (busy.h), so nothing is to be used, and more samples would not help */
     int is_open; /* 1: others that were left out of the comparison may be shorter, so nothing is to be used yet */
 };
+
+/* Writes a bucket size, as --bucket-size-mb takes it, for a sentence: "0.25 MiB", or "block". Returns text. */
+const char *verdict_bucket_size(char text[CELL], const char *size);
 
 /* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}: `options` are the
  * command-line options that select the best, `others` is an array of {implementation, verdict, ratio, low, high}. Also

@@ -151,6 +151,8 @@ measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64
 expect "--sizes-from-model halves the sizes with --wire-dtype bf16" equal "$(sizes)" "64 2048 3200 4096 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --collective reduce_scatter --implementations ddp_sharded --bucket-size-mb 0.02 -n 5
 expect "--sizes-from-model measures what ddp_sharded scatters" equal "$(sizes)" "23040 32896 "
+measure 2 --sizes-from-model --d-model 32 --num-layers 2 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_bucketed --bucket-size-mb block -n 5
+expect "--sizes-from-model measures a transformer block, the tensors before the blocks, and those after" equal "$(sizes)" "6400 8320 41216 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
 expect "--sizes-from-model measures the bucket sizes of the preset's model" equal "$(sizes)" "1311744 1312768 2097152 "
 expect "the heading names the preset and what comes from it" grep -q '^# From the preset laptop: d-model ' printed

@@ -72,6 +72,12 @@ is "the error of low-rank gradients in a block's last step is measured, too" \
 result "$good" "rows with other arithmetic have a loss, and are marked in run.json"
 ! texts "$out/summary.json" | grep -E '^(Use|Shortest|Tie|Slower|Undecided|Options).*ddp_(powersgd|local)' && good=0 || good=1
 result "$good" "rows with other arithmetic are not in the verdict"
+out=own
+latest "${tiny[@]}" --output own --implementations none,ddp,own=ddp_bucketed --bucket-size-mb block --attainable --dtype fp32
+try "${mpirun[@]}" -n 2 "$build/tests/support/programs/own_benchmark" "${latest[@]}"
+is "a strategy that the program does not have is measured, with its attainable step ($status)" "$(errors 1e-12 1e-6) $(grep -cE '^own( .* [0-9.]+){10}$' printed)" "2 1"
+is "run.json has its collectives, of half a bucket each: the output, a transformer block, the embedding" "$(tr -d '\n\t ' <own/run.json | grep -oE '"strategy":"own_strategy".*' | grep -oE '"kind":"[a-z_]*","bytes":[0-9]*' | paste -sd ' ')" \
+    '"kind":"all_reduce","bytes":16448 "kind":"all_reduce","bytes":17536 "kind":"all_reduce","bytes":16384'
 launch 2 --rounds 1 --implementations none,ddp_powersgd:32 # no matrix has more rows or columns than 32
 is "gradients of full rank have no error, in a block's first step and last" \
     "$(errors 1e-12 1e-4) $(awk -F, '/,gradient_error_last,/ && $6 > 1e-12 && $6 < 1e-4' "$out/summary.csv" | wc -l)" "1 1"

@@ -131,7 +131,7 @@ check 1 "refused: a file that is not predict's" '^ddpbench: --json p.json'
 
 tiny=(--device cpu --d-model 32 --num-layers 2 --num-heads 2 --d-ff 64 --context-length 16 --batch-size 4 --vocab-size 256)
 try "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 6 --steps-per-block 2 --attainable \
-    --implementations none,ddp,ddp_bucketed,ddp_sharded,ddp_individual_v2 --wire-dtype fp32,bf16 --bucket-size-mb 0.02,0.05 --output run
+    --implementations none,ddp,ddp_bucketed,ddp_sharded,ddp_individual_v2 --wire-dtype fp32,bf16 --bucket-size-mb 0.02,block --output run
 is "a run with --attainable succeeds" "$status" 0
 for kind in all_reduce reduce_scatter all_gather; do
     try "${mpirun[@]}" -n 2 "$program" allreduce --collective $kind -b 256 -e 512K -f 4 --iters 5 --output sweep/$kind
@@ -142,6 +142,10 @@ try "$program" predict run --link "$links" --ranks 2,4,8 --implementations ddp,d
 is "a real run is predicted" "$status" 0
 succeeds "predictions of 8 ranks are extrapolated" grep -qE '^ddp_sharded.* 8 .*extrapolated' printed
 is "a real run is replayed, without rows in bf16" "$(sed -n '/^Replay error/,/^Predicted/p' printed | grep -cE '^ddp.* -?[0-9.]+$')" 6
+
+try "$program" predict run --link "$links" --bucket-size-mb 0.02,block --implementations ddp_bucketed,ddp_sharded --csv -
+is "a bucket a transformer block: as many as the blocks, and one before and one after them" \
+    "$(awk -F, '$1 ~ /:block$/ { print $1, $3 }' printed | paste -sd ' ')" "ddp_bucketed:block 4 ddp_sharded:block 4"
 
 try "$program" report run "$link"
 is "report shows the link that is needed where a sweep lies beside a run" "$status $(grep -c '^The link you need$' printed)" "0 1"
@@ -169,6 +173,7 @@ refuses 2 "ranks that are no number" "--ranks '2,x'" known --link-model latency=
 refuses 2 "a bucket size that is none" "--bucket-size-mb '0'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 0
 refuses 2 "a bucket size in hexadecimal" "--bucket-size-mb '25[+]0x2'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 25+0x2
 refuses 2 "a number of ranks that is listed twice" "--ranks '1,2,1[.]0': 1 ranks are listed twice" known --link-model latency=1us,bandwidth=1GB/s --ranks 1,2,1.0
+refuses 2 "blocks of a run of an earlier version, which did not write them" "--bucket-size-mb block: an earlier version made the run" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb block
 refuses 2 "a bucket size that is listed twice" "--bucket-size-mb: 3 and 3[.]0 are one size" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 3,3.0
 refuses 2 "a control" "--implementations 'none'" known --link-model latency=1us,bandwidth=1GB/s --implementations none
 refuses 2 "hierarchical without the link within a host" '--implementations: ddp_hierarchical also needs' known \

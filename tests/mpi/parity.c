@@ -11,6 +11,7 @@
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
 #include "tests/support/on_hosts.h"
+#include "tests/support/own_strategy.h"
 #include "tests/support/reference.h"
 #include "tests/support/restore.h"
 #include "tests/support/suite.h"
@@ -176,18 +177,21 @@ struct tried {
 static struct tried tried[64];
 static int n_tried;
 
-/* Lists every strategy of the program that reduces the sum of all gradients; strategies with buckets with three plans
- * of buckets. */
+/* Lists every strategy of the program that reduces the sum of all gradients, and one that the program does not have;
+ * strategies with buckets with four plans of buckets. */
 static void list_tried(void)
 {
-    static const struct bucket_caps caps[] = {{.cap = {2000}}, {.cap = {500, 9000}, .last = 3000}, {.cap = {1 << 30}}};
+    static const struct bucket_caps caps[] = {
+        {.cap = {2000}}, {.cap = {500, 9000}, .last = 3000}, {.cap = {1 << 30}}, {.cap = {SIZE_MAX}, .blocks = 1}};
     for (int i = 0; strategies[i]; i++)
         for (size_t s = 0;
-             strategy_is_compared(strategies[i]) && s < (strategies[i]->traits[VARIANT_PLAIN]->buckets ? 3 : 1); s++) {
+             strategy_is_compared(strategies[i]) && s < (strategies[i]->traits[VARIANT_PLAIN]->buckets ? 4 : 1); s++) {
             tried[n_tried++] = (struct tried){strategies[i], VARIANT_PLAIN, caps[s]};
             if (strategies[i]->traits[VARIANT_GRADIENTS])
                 tried[n_tried++] = (struct tried){strategies[i], VARIANT_GRADIENTS, caps[s]};
         }
+    for (size_t s = 0; s < sizeof caps / sizeof *caps; s++)
+        tried[n_tried++] = (struct tried){&own_strategy, VARIANT_PLAIN, caps[s]};
 }
 
 static const struct bucket_caps small = {.cap = {2000}};
@@ -216,6 +220,23 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     one_rank_destroy(&many);
     one_rank_destroy(&one);
 }
+
+/* Every reducer takes the memory that is estimated for it. */
+START_TEST(memory_is_estimated)
+{
+    struct one_rank many;
+    one_rank_create(&many, job.rank, job.size, 1, 0);
+    for (const struct tried *v = tried; v < tried + n_tried; v++) {
+        size_t gradients;
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, 0);
+        ck_assert_uint_eq(reducer_memory(v->strategy, v->variant, &many.model, job.size, many.comm->local_size,
+                                         &v->caps, 0, &gradients),
+                          many.reducer.bytes);
+        ck_assert_uint_eq(gradients, many.reducer.released_floats * sizeof(float));
+    }
+    one_rank_destroy(&many);
+}
+END_TEST
 
 /* Gradients of some strategies after one step of two micro-batches equal those of one process. Fast enough for an
  * emulated GPU. */
@@ -1100,6 +1121,7 @@ int main(void)
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);
     tcase_add_test(tests, warmup_equals_one_process);
+    tcase_add_test(tests, memory_is_estimated);
     tcase_add_test(tests, the_check_fails_on_mistakes);
     suite_add_tcase(suite, tests);
     tcase_add_loop_test(tests, hosts_equal_one_process, 0, PLACINGS);

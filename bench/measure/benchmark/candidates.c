@@ -31,13 +31,13 @@ static const char *size_words(char text[16], double mb)
     return text;
 }
 
-/* Adds a row for each bucket size of a strategy, from two tensors in a bucket to the whole gradient, and rows for
- * plans. Returns the number of rows, n before. */
+/* Adds a row for each bucket size of a strategy, from two tensors in a bucket to the whole gradient, rows for plans,
+ * and one for a bucket a transformer block. Returns the number of rows, n before. */
 static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS], int n,
                      const struct strategy *strategy, const struct tensor *tensor, int tensors)
 {
     enum { LEAST = -32, MOST = 38 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 512 GiB */
-    const int most_sizes = MAX_IMPLEMENTATIONS - CANDIDATE_PLANS, first = n;
+    const int most_sizes = MAX_IMPLEMENTATIONS - CANDIDATE_PLANS - 1, first = n;
     char is_new[CANDIDATE_PLANS];
     struct plan last;
     strategy->plan(&last, tensor, tensors, &(struct bucket_caps){.cap = {0}});
@@ -64,7 +64,10 @@ static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char kind[M
         row[n + p].strategy = strategy;
     }
     candidates_plan(&row[n], is_new, &row[n - 1], tensor, tensors);
-    return n + CANDIDATE_PLANS;
+    n += CANDIDATE_PLANS;
+    kind[n] = CANDIDATE;
+    row[n] = make_row(strategy, "block");
+    return n + 1;
 }
 
 void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], const struct implementation *around,

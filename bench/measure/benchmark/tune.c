@@ -9,6 +9,7 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static void begin_search(struct search *search, const struct tune_options *optio
     for (int i = 0; i < search->n; i++) {
         struct search_row *row = &search->row[i];
         const struct implementation *made = &o->implementation[i];
-        if (*made->size.words)
+        if (isdigit((unsigned char)*made->size.words))
             row->series = i && made[-1].strategy == made->strategy ? row[-1].series : i + 1;
         row->is_plan = options->kind[i] == CANDIDATE_PLAN;
         row->state = !implementation_traits(made)->reduces ? SEARCH_CONTROL

@@ -34,12 +34,13 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     cJSON *summary = training_create_summary(t, "profile", epochs);
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
         const char *size = q->facts.bucket_words;
+        char words[CELL];
         int per_bucket = (int)strategy_collectives(q->facts.traits, o->grad_accumulation);
         int collectives = t->harness.job->size > 1 && q->facts.traits->reduces ? q->facts.buckets * per_bucket : 0;
         if (!p || p == q)
             results_add_sentence(summary, "heading",
-                                 "Training: %s%s%s%s: %d collective%s a step; learning rate %g, seed %zu",
-                                 q->facts.label, *size ? ", buckets of " : "", size, *size ? " MiB" : "", collectives,
+                                 "Training: %s%s%s: %d collective%s a step; learning rate %g, seed %zu", q->facts.label,
+                                 *size ? ", buckets of " : "", verdict_bucket_size(words, size), collectives,
                                  text_plural((size_t)collectives), o->lr, o->seed);
     }
     return summary;

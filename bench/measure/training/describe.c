@@ -25,7 +25,8 @@ static void describe_implementation(const struct implementation *row, const stru
     json_add_text(item, "wire_dtype", traits->wire == COMM_BF16 ? "bf16" : "fp32");
     cJSON_AddBoolToObject(item, "update_in_backward", traits->updates_early);
     if (traits->buckets) {
-        json_add_number(item, "bucket_bytes", (double)bucket_cap(&row->size.caps, BUCKET_CAPS));
+        size_t cap = bucket_cap(&row->size.caps, BUCKET_CAPS), largest = plan_largest(&reducer->plan, model->arena);
+        json_add_number(item, "bucket_bytes", (double)(cap < SIZE_MAX ? cap : largest * sizeof(float)));
         json_add_text(item, "bucket_size", row->size.words);
         json_add_text(item, "bucket_rule", "at_least"); /* plan_create; earlier versions cut by another rule */
     }
@@ -52,6 +53,7 @@ static void describe_tensors(const struct model *model, cJSON *json)
         json_add_number(item, "offset", (double)tensor->offset);
         json_add_number(item, "count", (double)tensor->count);
         json_add_number(item, "joined", tensor->joined);
+        json_add_number(item, "layer", tensor->layer);
     }
     json_add_number(json, "arena", (double)model->arena);
 }

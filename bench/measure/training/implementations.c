@@ -46,7 +46,7 @@ int bucket_size_parse(struct bucket_size *size, const char *option, const char *
     if (strlen(words) >= sizeof size->words || bucket_caps_parse(&size->caps, words))
         return error_report(
             "--%s %.60s: expected %ssizes in MiB from 1e-05 to 1e+06, such as 25 or 0.5; or the caps of up to "
-            "%d buckets in turn, such as 1+4+25, and of the last, such as 25+last0.25, in %d characters",
+            "%d buckets in turn, such as 1+4+25, and of the last, such as 25+last0.25, in %d characters; or block",
             option, words, before, BUCKET_CAPS, BUCKET_WORDS - 1);
     strcpy(size->words, words);
     return 0;

@@ -45,7 +45,8 @@ static const struct option strategy_rows[] = {
      .initial = "auto",
      .help = "bucket size in MiB, fractions allowed: a bucket is closed when its gradients reach it, as by bucket_cap_mb of "
      "PyTorch's DDP; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter of the gradient if that is less. 1+4+25: sizes of the buckets in the order in which backward completes them, the last of these for all "
-     "later ones (1+25 is PyTorch's default); 25+last0.25: the last bucket has at most 0.25 MiB, but at least one tensor, the token embedding. "
+     "later ones (1+25 is PyTorch's default); 25+last0.25: the last bucket has at most 0.25 MiB, but at least one tensor, the token embedding; "
+     "block: a bucket for each transformer block, one for what comes before the blocks and one for what follows, as PyTorch's replicate (FSDP2) groups. "
      "first=1,last=0.25,4,25 is 1+4+last0.25,1+25+last0.25"},
     {.name = "wire-dtype", .also = "grad-dtype", .kind = &option_names, .offset = WORKLOAD(wire_dtypes), .initial = "fp32",
      .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 by ddp_bucketed, ddp_sharded and ddp_flat (sums in fp32) "

@@ -108,8 +108,12 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
          (more = option_next_word(&list, word, sizeof word));) {
         if (more < 0 || c->sizes == MOST_LISTED || bucket_caps_parse(&c->size[c->sizes].caps, word))
             return error_report("--bucket-size-mb '%.100s': expected auto, or at most %d sizes in MiB, such as "
-                                "0.5,25,1+4+25",
+                                "0.5,25,1+4+25, or block",
                                 text, MOST_LISTED);
+        if (c->size[c->sizes].caps.blocks && !t->tensor[t->tensors - 1].layer)
+            return error_report(
+                "--bucket-size-mb block: an earlier version made the run, and did not write which block "
+                "a tensor is of; make the run again");
         for (size_t i = 0; i < c->sizes; i++)
             if (!memcmp(&c->size[i].caps, &c->size[c->sizes].caps, sizeof c->size->caps))
                 return error_report("--bucket-size-mb: %s and %s are one size; name it once", c->size[i].size, word);

@@ -174,7 +174,8 @@ void prediction_add_steps(const struct prediction *all)
                 "step = compute + slowdown + exposed + gather: a step without communication, of the slowest rank in "
                 "each step; what communication adds to computation; the wait after backward; the wait for "
                 "gathered weights. The interval does not include the error of predicting other numbers of ranks.",
-                "within 2 %: in how many of 100 resamples the step is within 2 % of the shortest one of its number of "
+                "within 2 %: in what percentage of 1,000 resamples the step is within 2 % of the shortest one of its "
+                "number of "
                 "ranks. times of the link: measured, interpolated between sizes, extrapolated (other sizes, ranks or "
                 "collectives), or folded (other ranks, no power of two: MPICH then sends more, by a model, in all but "
                 "large reduce-scatters). limit: "

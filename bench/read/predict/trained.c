@@ -41,7 +41,8 @@ static int read_tensors(struct trained *t, const char *directory, const cJSON *r
         size_t offset = json_count(item, "offset"), count = json_count(item, "count");
         if (!count || offset + count > end || !(joined >= 0 && joined <= fmin(3, t->tensors + 1)))
             return error_report("%s/run.json: tensor %d has no place in the arena", directory, t->tensors);
-        t->tensor[t->tensors++] = (struct tensor){.offset = end = offset, .count = count, .joined = (int)joined};
+        t->tensor[t->tensors++] = (struct tensor){
+            .offset = end = offset, .count = count, .joined = (int)joined, .layer = (int)json_count(item, "layer")};
     }
     return t->tensors ? 0
                       : error_report("%s/run.json: lists no tensors: this is no run of the benchmark with this version "

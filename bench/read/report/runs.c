@@ -74,7 +74,7 @@ static void read_implementations(struct report_run *run)
         i->compared = strcmp(i->strategy, "none") &&
                       !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates")) &&
                       !*json_string(one, "twin_of");
-        snprintf(i->plan, sizeof i->plan, "%s", strchr(size, '+') ? size : "");
+        snprintf(i->plan, sizeof i->plan, "%s", size[strspn(size, "0123456789.e-")] ? size : "");
         cJSON_ArrayForEach(collective, collectives)
         {
             i->tensors += json_count(collective, "tensors");

@@ -154,8 +154,9 @@ static void check_low_rank(const struct recorder *r, const struct reducer *reduc
 
 TEST(every_strategy_sends_each_element_once)
 {
-    static const struct bucket_caps caps[] = {{.cap = {1}},          {.cap = {1000}},  {.cap = {4096}, .last = 2000},
-                                              {.cap = {1000, 4096}}, {.cap = {10000}}, {.cap = {1UL << 30}}};
+    static const struct bucket_caps caps[] = {
+        {.cap = {1}},     {.cap = {1000}},      {.cap = {4096}, .last = 2000},   {.cap = {1000, 4096}},
+        {.cap = {10000}}, {.cap = {1UL << 30}}, {.cap = {SIZE_MAX}, .blocks = 1}};
     static const enum variant tried[] = {VARIANT_PLAIN, VARIANT_BF16};
     for (int i = 0; strategies[i]; i++)
         for (size_t b = 0; b < sizeof caps / sizeof *caps; b++)
@@ -367,6 +368,28 @@ TEST_EACH(buckets_are_those_of_pytorch, (int)(sizeof of_pytorch / sizeof *of_pyt
         ck_assert_uint_eq(bucket_bytes(tensor, &plan.bucket[i]), of_pytorch[_i].bytes[i]);
     ck_assert_uint_eq(of_pytorch[_i].bytes[plan.n], 0);
     plan_destroy(&plan);
+}
+
+/* A transformer block is a bucket; so are the tensors before the blocks, and those after them. */
+TEST(a_block_is_a_bucket)
+{
+    void (*const plans[])(struct plan *, const struct tensor *, int, const struct bucket_caps *) = {plan_create,
+                                                                                                    plan_matrices};
+    struct bucket_caps caps;
+    struct plan plan;
+    ck_assert_int_eq(bucket_caps_parse(&caps, "block"), 0);
+    for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+        plans[p](&plan, model.tensor, model.tensors, &caps);
+        ck_assert_int_eq(plan.n, (int)model.sizes.layers + 2);
+        for (int i = 0; i < plan.n; i++) {
+            const struct bucket *b = &plan.bucket[i];
+            int layer = plan.n - 1 - i;
+            ck_assert_int_eq(b->tensors, i == 0 ? 2 : layer ? LAYER_TENSORS : 1);
+            for (int t = b->last_tensor; t < b->last_tensor + b->tensors; t++)
+                ck_assert_int_eq(model.tensor[t].layer, layer);
+        }
+        plan_destroy(&plan);
+    }
 }
 
 /* ---- caps that differ between buckets; numbers of tensors in each bucket ---- */
