@@ -147,10 +147,13 @@ static void print_help(const struct option_table *table)
 {
     printf("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("       %-47s   %s (see its --help)\n", commands[i].synopsis, commands[i].summary);
-    fputs("\nTrains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
-          "what the strategies cost; or, with --profile, shows where the time of one of them goes.\n",
-          stdout);
+        printf("       %s\n", commands[i].synopsis);
+    option_help_text(stdout,
+                     "\nTrains a transformer on every rank, synchronises its gradients with each strategy in turn, "
+                     "and compares what the strategies cost; or, with --profile, shows where the time of one of "
+                     "them goes.\n\nCommands, each with its own --help:\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        option_help_row(stdout, commands[i].name, commands[i].summary);
     option_table_help(stdout, table, table->help);
     workload_help_presets(stdout);
     implementations_help(stdout);

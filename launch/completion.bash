@@ -17,9 +17,9 @@ _ddpbench() {
     fi
     if [[ ${command[0]##*/} == ddpbench ]]; then
         [[ $at -ge $COMP_CWORD || ${COMP_WORDS[at]} == -* ]] || command+=("${COMP_WORDS[at]}")
-        help=$("${command[@]}" --help rows 2>/dev/null </dev/null)
+        help=$("${command[@]}" --help rows 2>/dev/null </dev/null | sed -E '/^Commands/,/^$/s/^  ([a-z]+) .*/command\t\1/')
     else
-        help=$("${command[@]}" --help 2>/dev/null </dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1  (see its --help)/p')
+        help=$("${command[@]}" --help 2>/dev/null </dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/command\t\1/p')
     fi
     # fields of a row of --help rows: name, letter, name of the value, default, choices
     words=$(awk -F '\t' -v option="$option" '
@@ -30,7 +30,7 @@ _ddpbench() {
         option == "--help" { words = "all" }
         END { gsub(/\|/, " ", words); print words (all ? names : "") }' <<<"$help")
     if [[ $word == -* || $COMP_CWORD -eq $at ]]; then
-        words=$(sed -nE 's/^\t([^\t]*).*/--\1/p; s/^ .*ddpbench ([a-z]+) .* \(see its --help\)$/\1/p' <<<"$help")
+        words=$(sed -nE 's/^\t([^\t]*).*/--\1/p; s/^command\t//p' <<<"$help")
         words+=" --help$([[ ${command[0]##*/} != ddpbench ]] || echo ' --version')"
     elif [[ $word == *,* && -n $words ]]; then
         before=${word%,*},

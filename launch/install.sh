@@ -82,7 +82,7 @@ make_page() {
 install_all() {
     local name commands summary version pages renames='s,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g'
     version=$("$program" --version)
-    commands=$("$program" --help | sed -nE 's/^       .*ddpbench ([a-z]+) .*   (.*) \(see its --help\)$/\1\t\2/p')
+    commands=$("$program" --help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) +(.*)/\1\t\2/p')
     pages="ddpbench $(sed 's/\t.*//; s/^/ddpbench-/' <<<"$commands" | paste -sd ' ') ${scripts[*]/#/ddpbench-}"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT

@@ -2,6 +2,7 @@
  * begins the commands that only read files. */
 #include "base/option_table.h"
 
+#include "base/text.h"
 #include "base/version.h"
 
 #include <string.h>
@@ -42,14 +43,38 @@ static void print_fields(FILE *out, const struct option *o)
     fprintf(out, "\t%s\n", o->help);
 }
 
+void option_help_row(FILE *out, const char *name, const char *text)
+{
+    enum { NAME = 22 };
+    char prefix[100];
+    snprintf(prefix, sizeof prefix, "  %-*s ", NAME, name);
+    if (strlen(name) > NAME) {
+        fprintf(out, "  %s\n", name);
+        snprintf(prefix, sizeof prefix, "%*s", 2 + NAME + 1, "");
+    }
+    text_wrap(out, HELP_COLUMNS, prefix, text);
+}
+
+void option_help_text(FILE *out, const char *text)
+{
+    char line[2000], prefix[20];
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        snprintf(prefix, sizeof prefix, "%*s", (int)strspn(text, " "), "");
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        text_wrap(out, HELP_COLUMNS, prefix, line);
+    }
+}
+
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which)
 {
+    enum { LONG = 50 };
     size_t titles = 0;
     if (which == HELP_COMMON)
         fprintf(out, "\nCommon options ([default]; --help all shows the others, too):\n");
     for (size_t i = 0; i < table->rows; i++) {
         const struct option *o = table->row[i].option;
-        char name[64];
+        char name[64], text[1000];
         if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
             continue;
         if (which != HELP_COMMON && table->row[i].section >= titles) { /* the first option of its section */
@@ -61,11 +86,17 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
             continue;
         }
         snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
-        fprintf(out, "  %-22s %s", name, o->help);
-        fprintf(out, *default_of(o) ? " [%s]\n" : "\n", default_of(o));
+        size_t at = (size_t)snprintf(text, sizeof text, *default_of(o) ? "%s [%s]" : "%s", o->help, default_of(o));
+        for (char *c = strrchr(text, '['), *end = text + at; strlen(default_of(o)) > LONG && *c; c++)
+            if (*c == ',') { /* a list that no line holds is broken after a comma */
+                memmove(c + 2, c + 1, (size_t)(end++ - c));
+                c[1] = ' ';
+            }
+        option_help_row(out, name, text);
     }
-    fprintf(out, "\nHelp:\n  %-22s print the common options, or all, and stop\n  %-22s print the version and stop\n",
-            "--help [all], -h", "--version");
+    fprintf(out, "\nHelp:\n");
+    option_help_row(out, "--help [all], -h", "print the common options, or all, and stop");
+    option_help_row(out, "--version", "print the version and stop");
 }
 
 int option_table_begin(struct option_table *table, const char *usage, const char *statuses, int argc,
@@ -74,9 +105,9 @@ int option_table_begin(struct option_table *table, const char *usage, const char
     if (option_table_parse(table, argc, argv))
         return -1;
     if (table->help) {
-        fputs(usage, stdout);
+        option_help_text(stdout, usage);
         option_table_help(stdout, table, table->help);
-        fputs(statuses, stdout);
+        option_help_text(stdout, statuses);
     } else if (table->version)
         printf("ddpbench %s\n", version_text());
     else

@@ -106,6 +106,11 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 /* Whether the option is on the command line. An unknown name is fatal. */
 int option_was_given(const struct option_table *table, const char *name);
 
+/* Print a name and its text, and text whose lines are kept, wrapped at HELP_COLUMNS; the blanks before a line indent
+ * all that it is broken into. */
+void option_help_row(FILE *out, const char *name, const char *text);
+void option_help_text(FILE *out, const char *text);
+
 /* Prints options with defaults and help: HELP_COMMON the common ones, HELP_ALL all of them by section. HELP_ROWS is for
  * the scripts that make manual pages and completion (launch/), and no help text mentions it. It prints fields with a
  * tab before each: name, letter or -, name of the value (empty for a flag), default, choices separated by |, help. */

@@ -266,7 +266,7 @@ static void print_head(FILE *out, const char *prefix, const struct table_view *v
 {
     fputc('\n', out);
     if (*view->title)
-        text_wrap(out, prefix, view->title);
+        text_wrap(out, TEXT_COLUMNS, prefix, view->title);
     print_row(out, prefix, view, layout, NULL);
 }
 
@@ -287,7 +287,7 @@ void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
 void table_print_notes(FILE *out, const char *prefix, const cJSON *table)
 {
     for (const cJSON *note = table_view(table).note; note; note = note->next)
-        text_wrap(out, prefix, note->valuestring);
+        text_wrap(out, TEXT_COLUMNS, prefix, note->valuestring);
 }
 
 void table_print(FILE *out, const char *prefix, const cJSON *table)

@@ -189,15 +189,14 @@ size_t text_columns(const char *text, size_t n)
     return columns;
 }
 
-int text_wrap(FILE *out, const char *prefix, const char *text)
+int text_wrap(FILE *out, int most, const char *prefix, const char *text)
 {
-    enum { WIDTH = 100 };
     const char *mark = *prefix == '#' ? "#" : "";
     int indent = fprintf(out, "%s", prefix), column = indent;
     for (size_t blanks; blanks = strspn(text, " "), *(text += strspn(text, " \t\n"));) {
         size_t bytes = strcspn(text, " \t\n");
         int width = (int)text_columns(text, bytes);
-        if (column > indent && column + 1 + width > WIDTH)
+        if (column > indent && column + 1 + width > most)
             column = fprintf(out, "\n%-*s", indent, mark) - 1;
         else if (column > indent)
             column += fprintf(out, "%*s", *text == ':' && blanks ? (int)blanks : 1, "");

@@ -45,11 +45,14 @@ size_t text_print_character(FILE *out, const char *text);
  * from a file cannot control the terminal. */
 void text_print_lines(FILE *out, const char *text);
 
-/* Prints a prefix and the words of a text, broken into lines of at most 100 columns unless a word is longer. White
+/* Columns of the lines of results, and of help. */
+enum { TEXT_COLUMNS = 100, HELP_COLUMNS = 80 };
+
+/* Prints a prefix and the words of a text, broken into lines of at most `most` columns unless a word is longer. White
  * space becomes one space, except in front of a colon, where spaces are kept. Characters are printed by
  * text_print_character. Later lines are indented by the prefix's width, and begin with # if the prefix does. Returns
  * the column in which the last line ends. */
-int text_wrap(FILE *out, const char *prefix, const char *text);
+int text_wrap(FILE *out, int most, const char *prefix, const char *text);
 
 /* Returns the width of the first n bytes of a text in columns: one column for each character. */
 size_t text_columns(const char *text, size_t n);

@@ -73,7 +73,7 @@ static void print_sentences(FILE *out, const cJSON *summary, const char *list, i
         if (!cJSON_IsString(sentence))
             continue;
         fputs(apart && !n++ ? "\n" : "", out);
-        text_wrap(out, prefix_of(summary), sentence->valuestring);
+        text_wrap(out, TEXT_COLUMNS, prefix_of(summary), sentence->valuestring);
     }
 }
 

@@ -22,7 +22,7 @@ PATH=$PWD/bin:$PATH
 # in_page OPTION PAGE: tests whether the manual page contains the option.
 in_page() { grep -qF "\\fB${1//-/\\-}\\fR" "$2"; }
 
-for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .* \(see its --help\)$/\1/p'); do
+for name in benchmark $("$program" --help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p'); do
     command=("$name")
     [ "$name" != benchmark ] || command=()
     "$program" "${command[@]}" --help all >all.txt
@@ -37,6 +37,7 @@ for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .* \(
     done < <(sed -n 's/^\t//p' rows.txt)
     is "each option of $name is in the manual page and the completion" "$(grep -c '^	' rows.txt)$lacking" "$(($(options all.txt) - 2))"
     succeeds "$name --help lists at most 20 options" [ "$(options common.txt)" -le 20 ]
+    is "no line of $name --help all has more than 80 columns" "$(awk 'length > 80' all.txt)" ""
     succeeds "$name --help mentions --help all" grep -q -- '--help all' common.txt
     status=0
     "$program" "${command[@]}" --hlep >printed 2>said || status=$?

@@ -342,10 +342,11 @@ static int allreduce_run(void *line, const struct job *job, const struct command
 
 static void print_help(const struct option_table *table)
 {
-    fputs("Usage: " ALLREDUCE_SYNOPSIS " [OPTION VALUE]...\n\n"
-          "Times a collective over a range of sizes, out of place and in place, checks its results, and fits latency\n"
-          "and bandwidth to the times. Options and columns are those of nccl-tests where it has them.\n",
-          stdout);
+    option_help_text(
+        stdout, "Usage: " ALLREDUCE_SYNOPSIS " [OPTION VALUE]...\n\n"
+                "Times a collective over a range of sizes, out of place and in place, checks its results, and fits "
+                "latency and bandwidth to the times. Options and columns have the names of nccl-tests where it has "
+                "them.\n");
     option_table_help(stdout, table, table->help);
     if (table->help != HELP_COMMON) {
         workload_help_presets(stdout);

@@ -71,14 +71,12 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
 
 static void print_help(const struct option_table *table)
 {
-    fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
-          "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
-          "the strategies that reduce on any hosts, those with buckets at sizes from two tensors to the whole "
-          "gradient, are measured in\n"
-          "interleaved rounds, and the slower ones dropped. Around the best size, buckets of several sizes are tried "
-          "too.\n"
-          "Prints the options to use and what each size costs.\n",
-          stdout);
+    option_help_text(
+        stdout, "Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
+                "Finds the strategy and the bucket size with the shortest step, in a given time, by successive "
+                "halving: the strategies that reduce on any hosts, each with buckets from two tensors to the whole "
+                "gradient, are measured in interleaved rounds, and the slower ones dropped. Buckets of several "
+                "sizes around the best size are tried too. Prints the options to use and what each size costs.\n");
     option_table_help(stdout, table, table->help);
     workload_help_presets(stdout);
 }

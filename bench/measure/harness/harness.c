@@ -41,7 +41,10 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
         return STATUS_USAGE;
     if (c->table->help && job->rank == 0) {
         c->print_help(c->table);
-        printf("\nExit status: 0 fine, 1 %s, 2 the command line is wrong%s.\n", c->failures, c->verdicts);
+        char text[300];
+        snprintf(text, sizeof text, "\nExit status: 0 fine, 1 %s, 2 the command line is wrong%s.\n", c->failures,
+                 c->verdicts);
+        option_help_text(stdout, text);
     } else if (c->table->version && job->rank == 0)
         printf("ddpbench %s\n", version_text());
     if (c->table->help || c->table->version)

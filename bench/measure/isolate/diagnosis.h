@@ -6,10 +6,10 @@
  * same copy in memory.
  *
  * First come the rounds of the ring (ddp/links.h), over and over; a repetition is one of each. Each time is divided by
- * the median of the times of its sort in its round (base/ratios.h), so that what slows all members alike cancels: the
- * ratio of a healthy member is about 1. A series is the ratios of one directed pair (messages), one pair (round trips)
- * or one member (products, copies) over the repetitions. It is slow once its median is above 1 + resolve / 2, healthy
- * once it is below 1 + resolve, each by an interval that holds however many repetitions are made
+ * the median of the times of its sort in its round (isolate/ratios.h), so that what slows all members alike cancels:
+ * the ratio of a healthy member is about 1. A series is the ratios of one directed pair (messages), one pair (round
+ * trips) or one member (products, copies) over the repetitions. It is slow once its median is above 1 + resolve / 2,
+ * healthy once it is below 1 + resolve, each by an interval that holds however many repetitions are made
  * (stats_paired_anytime), at a level that allows for all series (Bonferroni), so that in a job without faults the
  * probability of any false alarm is at most 5 %. Else it is undecided. What is slow must still
  * be so after twice as many repetitions, since a disturbance that passes is no fault.

@@ -313,11 +313,12 @@ static int isolate_run(void *line, const struct job *job, const struct command *
 
 static void print_help(const struct option_table *table)
 {
-    fputs("Usage: " ISOLATE_SYNOPSIS " [OPTION VALUE]...\n\n"
-          "Finds which host, link or direction is slow: pairs of hosts exchange messages, all at once, and each host\n"
-          "times the same matrix products and the same copy in memory, until every host is known to be slower than\n"
-          "its peers or not. Suspects are paired anew with hosts that are known to be healthy.\n",
-          stdout);
+    option_help_text(stdout,
+                     "Usage: " ISOLATE_SYNOPSIS " [OPTION VALUE]...\n\n"
+                     "Finds which host, link or direction is slow: pairs of hosts exchange messages, all at once, and "
+                     "each host times the same matrix products and the same copy in memory, until every host is known "
+                     "to be slower than its peers or not. Suspects are paired anew with hosts that are known to be "
+                     "healthy.\n");
     option_table_help(stdout, table, table->help);
 }
 

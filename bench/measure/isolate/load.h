@@ -5,8 +5,8 @@
  * no group rest. A level has the groups of a size: all of them all-reduce at once, over and over.
  *
  * A level of at least LOAD_LEAST groups is judged as the search judges members: each time is divided by the median of
- * its repetition, and a group is slow or healthy by its ratios (base/ratios.h), at a level that allows for all groups,
- * so that the probability of any false alarm is at most 5 %.
+ * its repetition, and a group is slow or healthy by its ratios (isolate/ratios.h), at a level that allows for all
+ * groups, so that the probability of any false alarm is at most 5 %.
  *
  * x of a group is its time / T(p, S) = 2 ceil(log2 p) a + 2 (p - 1) / p S b, the time that is expected of messages: a
  * is half a round trip and b the seconds of a byte, of the slowest neighbours in the group. It may be above 1 without a
@@ -16,8 +16,8 @@
 #ifndef BENCH_MEASURE_ISOLATE_LOAD_H
 #define BENCH_MEASURE_ISOLATE_LOAD_H
 
-#include "base/ratios.h"
 #include "isolate/diagnosis.h"
+#include "isolate/ratios.h"
 
 enum { LOAD_LEAST = 3, LOAD_MOST_LEVELS = 32 };
 

@@ -2,8 +2,8 @@
 #ifndef BENCH_MEASURE_ISOLATE_SEARCH_H
 #define BENCH_MEASURE_ISOLATE_SEARCH_H
 
-#include "base/ratios.h"
 #include "isolate/diagnosis.h"
+#include "isolate/ratios.h"
 
 enum { SEARCH_MOST_PAIRINGS = 8 };
 

@@ -315,5 +315,5 @@ void implementations_help(FILE *out)
     char form[40];
     fprintf(out, "\nImplementations:\n");
     for (int i = 0; strategies[i]; i++)
-        fprintf(out, "  %-20s   %s\n", strategy_form(strategies[i], form), strategies[i]->summary);
+        option_help_row(out, strategy_form(strategies[i], form), strategies[i]->summary);
 }

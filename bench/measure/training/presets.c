@@ -69,11 +69,11 @@ void workload_help_presets(FILE *out)
     fputs("\nPresets:\n", out);
     for (int i = PRESET_LAPTOP; i < PRESETS; i++) {
         const struct preset *p = &presets[i];
-        fprintf(out, "  %-22s %zu layers, width %zu, %zu heads, d_ff %zu, context %zu", preset_name[i], p->shape[0],
-                p->shape[1], p->shape[2], 4 * p->shape[1], p->shape[3]);
+        char text[200], batch[100] = "; batch: 32 on all ranks together";
         if (p->batch)
-            fprintf(out, ", vocabulary %zu; batch: %zu a rank\n", p->synthetic_vocabulary, p->batch);
-        else
-            fprintf(out, "; batch: 32 on all ranks together\n");
+            snprintf(batch, sizeof batch, ", vocabulary %zu; batch: %zu a rank", p->synthetic_vocabulary, p->batch);
+        snprintf(text, sizeof text, "%zu layers, width %zu, %zu heads, d_ff %zu, context %zu%s", p->shape[0],
+                 p->shape[1], p->shape[2], 4 * p->shape[1], p->shape[3], batch);
+        option_help_row(out, preset_name[i], text);
     }
 }

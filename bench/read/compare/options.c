@@ -73,14 +73,13 @@ static int take_names(struct compare_options *o)
 static const char usage[] =
     "Usage: " COMPARE_SYNOPSIS " [OPTION VALUE]...\n"
     "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
-    "Judges whether runs of any mode got slower, from their result directories. Run baseline and\n"
-    "candidate in turn, 5 times or more each: a difference counts as a regression when it is\n"
-    "significant, given the variation from run to run, and a figure is ok only if a slowdown of more\n"
-    "than the tolerance would have been seen.\n";
-static const char statuses[] =
-    "\nExit status, the first that holds:\n"
-    "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
-    "  3 regressed    5 missing    4 ambiguous or unseen    0 ok\n";
+    "Judges whether runs of any mode got slower, from their result directories. Run baseline and candidate in turn, 5 "
+    "times or more each: a difference counts as a regression when it is significant, given the variation from run to "
+    "run, and a figure is ok only if a slowdown of more than the tolerance would have been seen.\n";
+static const char statuses[] = "\nExit status, the first that holds:\n"
+                               "  2 the command line is wrong\n  1 something cannot be read or written\n  6 "
+                               "incomparable\n  3 regressed\n  5 missing\n"
+                               "  4 ambiguous or unseen\n  0 ok\n";
 
 static int check_usage(void *context)
 {

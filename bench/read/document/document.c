@@ -137,7 +137,7 @@ void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, c
 /* Prints a heading, underlined with a row of the character `underline`. */
 static void print_heading(FILE *out, const char *text, char underline)
 {
-    for (int width = text_wrap(out, "", text); width > 0; width--)
+    for (int width = text_wrap(out, TEXT_COLUMNS, "", text); width > 0; width--)
         fputc(underline, out);
     fputs("\n", out);
 }
@@ -159,7 +159,7 @@ void document_print_text(FILE *out, const cJSON *document)
         else if (table)
             table_print(out, "", cJSON_GetObjectItemCaseSensitive(block, "table"));
         else
-            text_wrap(out, item ? "- " : "", text);
+            text_wrap(out, TEXT_COLUMNS, item ? "- " : "", text);
         before = kind;
     }
 }

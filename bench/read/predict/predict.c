@@ -366,10 +366,11 @@ static int check_usage(void *context)
 
 static const char usage[] =
     "Usage: " PREDICT_SYNOPSIS " [OPTION VALUE]...\n\n"
-    "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the\n"
-    "benchmark with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times.\n"
-    "Shows first how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them,\n"
-    "what limits them, and the bandwidth that would be needed.\n";
+    "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the benchmark "
+    "with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times. Shows first "
+    "how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them, what limits "
+    "them, "
+    "and the bandwidth that would be needed.\n";
 
 int run_predict(int argc, char *argv[])
 {

@@ -327,12 +327,12 @@ static int check_usage(void *context)
 static const char usage[] =
     "Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n"
     "Reports where the time of runs goes, from their result directories. One run: bottlenecks, where the time of a "
-    "step\n"
+    "step "
     "goes, and what the run printed. Several runs, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up "
-    "and\n"
-    "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory\n"
-    "may hold many runs. A sweep (launch/sweep.sh): the step times of all points, the best bucket size, and the\n"
-    "points that tie with it.\n";
+    "and "
+    "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory "
+    "may hold many runs. A sweep (launch/sweep.sh): the step times of all points, the best bucket size, and the points "
+    "that tie with it.\n";
 
 int run_report(int argc, char *argv[])
 {

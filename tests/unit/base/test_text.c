@@ -194,7 +194,7 @@ static void wrapped(const char *prefix, const char *text, const char *expected)
     char *printed = NULL;
     size_t length = 0;
     FILE *out = text_begin(&printed, &length);
-    text_wrap(out, prefix, text);
+    text_wrap(out, TEXT_COLUMNS, prefix, text);
     text_end(out);
     ck_assert_str_eq(printed, expected);
     free(printed);

@@ -8,8 +8,8 @@
  * When `most` rows are kept, each two rows become one, of geometric means, and from then on each row is the mean of
  * twice as many repetitions. So memory is bounded, every repetition counts, and the medians become more precise. When
  * rows are joined depends on their number alone, not on their values, which sequential intervals permit. */
-#ifndef BENCH_BASE_RATIOS_H
-#define BENCH_BASE_RATIOS_H
+#ifndef BENCH_MEASURE_ISOLATE_RATIOS_H
+#define BENCH_MEASURE_ISOLATE_RATIOS_H
 
 #include "base/stats.h"
 

@@ -1,6 +1,6 @@
 /* test_ratios.c - ratios to the median of a group, their decisions at an interval's limits, and rows that are joined.
  */
-#include "base/ratios.h"
+#include "isolate/ratios.h"
 
 #include "kernels/error.h"
 #include "tests/support/noise.h"

@@ -1,5 +1,5 @@
 /* ratios.c - ratios of each column over the repetitions, joined when there are too many, and decided. */
-#include "base/ratios.h"
+#include "isolate/ratios.h"
 
 #include "kernels/error.h"
 
