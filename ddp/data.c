@@ -1,4 +1,4 @@
-/* data.c - serves batches, and runs the threads that prefetch them. */
+/* data.c - serves batches, and runs the threads that fetch them in advance. */
 #include "ddp/data.h"
 
 #include "ddp/data_source.h"
@@ -112,14 +112,9 @@ static void *fetch_ahead(void *argument)
 
 /* ---- functions for the training thread ---- */
 
-static size_t slots_for(int workers, int prefetch)
+size_t data_bytes(size_t B, size_t T, int workers)
 {
-    return workers ? (size_t)workers * (size_t)prefetch + 1 : 1;
-}
-
-size_t data_bytes(size_t B, size_t T, int workers, int prefetch)
-{
-    return slots_for(workers, prefetch) * (sizeof(struct slot) + 2 * B * T * sizeof(int32_t));
+    return ((size_t)workers + 1) * (sizeof(struct slot) + 2 * B * T * sizeof(int32_t));
 }
 
 int data_create(struct data **data, const struct data_options *options)
@@ -134,7 +129,7 @@ int data_create(struct data **data, const struct data_options *options)
     d->global_batch = options->global_batch;
     d->micro_batches = options->micro_batches;
     d->first = rank_batch * (size_t)options->rank;
-    d->slots = slots_for(options->workers, options->prefetch);
+    d->slots = (size_t)options->workers + 1;
     d->slot = allocate(d->slots, sizeof *d->slot);
     d->tokens = allocate(d->slots, 2 * d->B * T * sizeof *d->tokens);
     for (size_t i = 0; i < d->slots; i++) {

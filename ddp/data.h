@@ -1,4 +1,4 @@
-/* data.h - reads or generates tokens, and prefetches the next batches during training.
+/* data.h - reads or generates tokens, and fetches the next batches during training.
  *
  * A source is an array of sequences of T + 1 tokens. An epoch visits sequence perm(j) at position j; the seed
  * determines the permutation, which is the same in every epoch. Step s trains on G sequences, a global batch, at
@@ -22,9 +22,8 @@ struct data_options {
     size_t global_batch;   /* sequences in one step, over all ranks */
     size_t micro_batches;  /* the batch of a rank is served in this many equal parts (gradient accumulation) */
     uint64_t seed;
-    int rank, ranks;           /* global_batch is a multiple of ranks * micro_batches */
-    int workers;               /* threads that fetch; 0: data_next fetches, while the caller waits */
-    int prefetch;              /* micro-batches that each worker fetches ahead, at least 1; unused without workers */
+    int rank, ranks; /* global_batch is a multiple of ranks * micro_batches */
+    int workers;     /* threads that each fetch a micro-batch ahead; 0: data_next fetches, while the caller waits */
     struct watchdog *watchdog; /* limits how long data_next waits for a batch; NULL: no limit */
 };
 
@@ -37,12 +36,12 @@ struct data; /* a source, its threads, and the micro-batches in memory */
 int data_create(struct data **data, const struct data_options *options);
 void data_destroy(struct data *data); /* ends the threads after fetches in progress; NULL is fine */
 
-/* Returns the bytes of memory for micro-batches [B, T]: for the one served last, and for workers * prefetch others. */
-size_t data_bytes(size_t B, size_t T, int workers, int prefetch);
+/* Returns the bytes of memory for micro-batches [B, T]: for the one served last, and for one of each worker. */
+size_t data_bytes(size_t B, size_t T, int workers);
 
 /* Returns the next micro-batch of this rank: input[B, T] and target[B, T] (the input shifted by one token), with B =
  * global_batch / ranks / micro_batches. They are valid until the next call; workers then overwrite them. The batches
- * and their order do not depend on workers and prefetch. A file that can no longer be read is fatal. */
+ * and their order do not depend on the number of workers. A file that can no longer be read is fatal. */
 void data_next(struct data *data, const int32_t **input, const int32_t **target);
 
 /* Continues at the start of a step: the next data_next serves the first micro-batch of that step. */

@@ -16,8 +16,7 @@ struct model_sizes {
     size_t layers;     /* L */
     size_t heads;      /* H */
     size_t ff;         /* F, width of the feed-forward */
-    float rope_theta;
-    size_t shards; /* the most parts into which strategies cut a matrix in the arena; 1: they cut none */
+    size_t shards;     /* the most parts into which strategies cut a matrix in the arena; 1: they cut none */
 };
 
 struct model {

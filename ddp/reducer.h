@@ -100,8 +100,8 @@ void reducer_settle(struct reducer *reducer);
 int reducer_range_summed(const struct reducer *reducer);
 void reducer_join_range(struct reducer *reducer);
 
-/* Writes the norm of the whole reduced gradient, after reducer_finish, to scalars[SCALAR_GRAD_NORM], and if max_norm is
- * above 0 the clip factor, as device->grad_norm does. With shards, the ranks gather the norms of their shards. */
+/* Writes the norm of the whole reduced gradient, after reducer_finish, to scalars[SCALAR_GRAD_NORM], and the
+ * clip factor, as device->grad_norm does. With shards, the ranks gather the norms of their shards. */
 void reducer_grad_norm(struct reducer *reducer, float *scalars, float max_norm);
 
 /* Return the bucket in which a tensor lies; where its gradient begins in model->gradient; and, of a strategy that

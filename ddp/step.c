@@ -211,14 +211,8 @@ void step_run(struct trainer *t, int slot)
             enter_phase(t, PHASE_CLIPPING);
             reducer_grad_norm(t->reducer, optimizer->scalars, t->max_norm);
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
-            enter_phase(t, PHASE_OPTIMIZER);
-        } else {
-            enter_phase(t, PHASE_OPTIMIZER);
-            if (t->log_grad_norm) { /* the norm is recorded, but gradients are not clipped */
-                reducer_grad_norm(t->reducer, optimizer->scalars, 0);
-                device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
-            }
         }
+        enter_phase(t, PHASE_OPTIMIZER);
         while (t->reducer->updated < t->reducer->ranges)
             update_range(t);
     }

@@ -58,7 +58,6 @@ struct trainer {
     float max_norm;           /* the limit of the gradient's norm in warm-up steps */
     int forward_only;         /* 1: a step has no backward pass and no update, as in inference */
     int gradient_only;        /* 1: a step ends with the reduced gradient, and updates nothing */
-    int log_grad_norm;        /* 1: compute the gradient's norm in steps after warm-up, too */
     int watch_core;           /* 1: spans of phases record how long the training thread waited for a core */
     int64_t delay_ns[PHASES]; /* [p]: how long this rank sleeps when phase p begins (an injected delay) */
     struct checkpoint checkpoint;

@@ -128,11 +128,12 @@ static void cut_activations(struct model *model)
 
 static void upload_rope(struct model *model)
 {
+    const double theta = 10000; /* base of the rotary position angles */
     size_t T = model->sizes.context, D = model->sizes.width / model->sizes.heads;
     float *table = allocate(T * D, sizeof *table);
     for (size_t t = 0; t < T; t++)
         for (size_t i = 0; i < D / 2; i++) {
-            double angle = (double)t * pow((double)model->sizes.rope_theta, -2.0 * (double)i / (double)D);
+            double angle = (double)t * pow(theta, -2.0 * (double)i / (double)D);
             table[t * D + 2 * i] = (float)cos(angle);
             table[t * D + 2 * i + 1] = (float)sin(angle);
         }

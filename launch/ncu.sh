@@ -11,9 +11,9 @@
 #   --launches N      number of kernels to measure (default 100)
 #   --overwrite       replaces an existing report
 #   --dry-run         prints the command instead of running it
-# ncu runs with --clock-control none: by default it locks the GPU to its base clock. With ddpbench's --profile
-# --cuda-profiler-range only the captured steps are measured. Times under ncu are meaningless. If the driver reports
-# ERR_NVGPUCTRPERM, only administrators may read the counters.
+# ncu runs with --clock-control none: by default it locks the GPU to its base clock. Of ddpbench's --profile only the
+# captured steps are measured. Times under ncu are meaningless. If the driver reports ERR_NVGPUCTRPERM, only
+# administrators may read the counters.
 set -euo pipefail
 
 # shellcheck source=launch/profiler.sh

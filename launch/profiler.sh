@@ -17,7 +17,7 @@ find_tool() {
 
 # read_profiler_options ARGUMENT... <ROWS: parses the options of both scripts and those of ROWS (see read_options). Sets
 # program (with its arguments), launcher (the command that starts the ranks, empty for a single process), report (file
-# name of a report; both tools expand %q{VARIABLE} on each rank), captured (1 if the program marks its captured steps),
+# name of a report; both tools expand %q{VARIABLE} on each rank), captured (1: a profile on GPUs, which marks its steps),
 # and mpi (see find_mpirun; with --slurm that of MPIRUN). Ends the script if a report is a link, which tools write through.
 mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured='' launcher=() report=rank_0
 read_profiler_options() {
@@ -31,7 +31,7 @@ read_profiler_options() {
     [ -n "${program[0]:-}" ] || usage_error "the program is missing: give it after --, as in: $0 -- build/ddpbench --profile"
     command -v -- "${program[0]}" >/dev/null || usage_error "there is no program '${program[0]}'; build it first"
     [ -z "$slurm" ] || [ -z "$ranks" ] || usage_error "--slurm takes the ranks of the job; --ranks is for this machine"
-    [[ " ${program[*]} " != *" --cuda-profiler-range "* ]] || captured=1
+    [[ " ${program[*]} " != *" --profile "* || " ${program[*]} " == *" --device"[\ =]"cpu "* ]] || captured=1
     [ -z "$ranks${MPIRUN:-}" ] || find_mpirun
     if [ -n "$slurm" ]; then
         split_command "${SRUN:-srun}"

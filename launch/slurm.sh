@@ -118,8 +118,8 @@ share_options() {
         [[ $1 == --* && -n $section ]] ||
             usage_error "option '$1' after --: neither ddpbench nor ddpbench allreduce${isolate_first:+ nor ddpbench isolate} has it"
         case $word in
-        output | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
-            cuda-profiler-range | dry-run | help | version)
+        output | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | dry-run | \
+            help | version)
             usage_error "--$word after --: launch/slurm.sh sets it"
             ;;
         device) [ -z "$cpu" ] || usage_error "--device after --: --cpu sets it" ;;

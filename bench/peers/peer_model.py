@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 RMSNORM_EPSILON = 1e-5
+ROPE_THETA = 10000.0
 
 
 def rope_complex(x, turn):
@@ -70,7 +71,7 @@ class Head(nn.Module):
 class Model(nn.Module):
     """A decoder-only transformer; forward(input[B, T], target[B, T]) returns the mean cross-entropy."""
 
-    def __init__(self, V, T, C, L, H, hidden, theta, compiled=False, residual=torch.float32):
+    def __init__(self, V, T, C, L, H, hidden, compiled=False, residual=torch.float32):
         super().__init__()
         self.residual = residual
         self.token_embedding = nn.Embedding(V, C)
@@ -78,7 +79,7 @@ class Model(nn.Module):
         self.head = Head(C, V)
         D = C // H
         position, pair = torch.arange(T, dtype=torch.float64), torch.arange(D // 2, dtype=torch.float64)
-        angle = (position[:, None] * theta ** (-2 * pair / D))[:, None, :]
+        angle = (position[:, None] * ROPE_THETA ** (-2 * pair / D))[:, None, :]
         turn = torch.stack((angle.cos(), angle.sin()), -1).float()
         self.turn = turn if compiled else torch.view_as_complex(turn)  # not a buffer, which DDP would broadcast
 

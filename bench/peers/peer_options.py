@@ -22,11 +22,11 @@ COUNT, COUNT_OR_0, REAL, POSITIVE = at_least(1, int), at_least(0, int), at_least
 # fmt: off
 OURS = {  # option: (its type, or the words to choose from; its default)
     "vocab-size": (COUNT_OR_0, 0), "context-length": (COUNT, 512), "d-model": (COUNT, 768), "num-layers": (COUNT, 12),
-    "num-heads": (COUNT, 12), "d-ff": (COUNT, 3072), "rope-theta": (POSITIVE, 10000.0),
+    "num-heads": (COUNT, 12), "d-ff": (COUNT, 3072),
     "batch-size": (COUNT, 32), "batch-size-per-rank": (COUNT_OR_0, 0), "grad-accumulation": (COUNT, 1),
     "data": (str, "synthetic"), "seed": (COUNT_OR_0, 0),
     "num-epochs": (COUNT, 10), "warmup-epochs": (COUNT_OR_0, 3), "steps-per-epoch": (COUNT, 1), "lr": (REAL, 0.001),
-    "max-norm": (POSITIVE, 1.0), "weight-decay": (REAL, 0.01), "log-grad-norm": (bool, False),
+    "max-norm": (POSITIVE, 1.0),
     "implementations": (str, "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed"),
     "bucket-size-mb": (str, "auto"), "wire-dtype": (("fp32", "bf16"), "fp32"), "threads": (COUNT_OR_0, 0),
     "regime": (("active", "warmup"), "active"), "rounds": (COUNT, 10), "steps-per-block": (COUNT_OR_0, 0),

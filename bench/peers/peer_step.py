@@ -100,10 +100,10 @@ class Batches:
 class Learner:
     """A model with its optimizer and the weights that every block begins with."""
 
-    def __init__(self, model, weight_decay, optimizer=torch.optim.AdamW):
+    def __init__(self, model, optimizer=torch.optim.AdamW):
         self.parameters = list(model.parameters())
         self.start = [p.detach().clone() for p in self.parameters]
-        self.optimizer = optimizer(self.parameters, lr=0.0, weight_decay=weight_decay, fused=True)
+        self.optimizer = optimizer(self.parameters, lr=0.0, fused=True)  # and weight_decay=0.01, its default
         self.moments = getattr(self.optimizer, "optim", self.optimizer).state  # ZeroRedundancyOptimizer has another inside
 
     def reset(self):
@@ -183,11 +183,7 @@ class Trainer:
             clock.enter(slot, CLIPPING)
             norm_of_step.copy_(self.learner.gradient_norm())
             clip_grads_with_norm_(self.learner.parameters, o.max_norm, norm_of_step, foreach=True)
-            clock.enter(slot, OPTIMIZER)
-        else:
-            clock.enter(slot, OPTIMIZER)
-            if o.log_grad_norm:
-                norm_of_step.copy_(self.learner.gradient_norm())
+        clock.enter(slot, OPTIMIZER)
         optimizer.step()
 
         clock.enter(slot, LR_SCHEDULING)

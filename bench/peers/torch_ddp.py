@@ -93,7 +93,7 @@ class Run:
         self.threads = set_threads(o, job)
         micro = o.grad_accumulation
         residual = torch.bfloat16 if o.residual_dtype == "bf16" else torch.float32
-        sizes = (o.vocab_size, o.context_length, o.d_model, o.num_layers, o.num_heads, o.d_ff, o.rope_theta)
+        sizes = (o.vocab_size, o.context_length, o.d_model, o.num_layers, o.num_heads, o.d_ff)
         self.model = Model(*sizes, o.compile, residual)
         set_weights(self.model, initial_weights(shapes(self.model), o.seed))
         self.model.place(device)
@@ -101,7 +101,7 @@ class Run:
         o.rows = [(label, of, automatic if mb is None else mb) for label, of, mb in o.rows]
         self.reducers = {label: of(self.model, job.size, micro, mb, o.wire_dtype) for label, of, mb in o.rows}
         models = {id(reducer.model): reducer for reducer in self.reducers.values()}
-        self.learners = {key: Learner(r.model, o.weight_decay, r.optimizer) for key, r in models.items()}
+        self.learners = {key: Learner(r.model, r.optimizer) for key, r in models.items()}
         if o.compile:
             for reducer in models.values():
                 reducer.model.compile_parts(o.compile_mode)
@@ -226,9 +226,8 @@ def keep_block(run, results, label, number, report, times, at):
         line |= {"start": 1e-9 * (t["start"] - origin_ns), "step_ms": 1e-6 * (t["end"] - t["start"])}
         line |= {f"{phase}_ms": 1e-6 * t["phase"][p] for p, phase in enumerate(PHASES)}
         line |= {"loss": loss, "learning_rate": run.trainer.schedule.rate(at + i)}
-        if warmup or o.log_grad_norm:
-            clipped = norm * min(1, o.max_norm / (norm + 1e-6)) if warmup else norm
-            line |= {"grad_norm": norm, "grad_norm_clipped": clipped}
+        if warmup:
+            line |= {"grad_norm": norm, "grad_norm_clipped": norm * min(1, o.max_norm / (norm + 1e-6))}
         lines.append(line | {"other_processes_cores": others})
     results.write_lines(lines)
     run.blocks += 1

@@ -74,9 +74,9 @@ static const char of_runs[] = "@(" OF_RUNS ")";
 static const char of_runs_or_profiles[] = "@(" OF_RUNS "|*_summary.txt|*_trace.json?(.gz))";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
-/* Checks that no file found by the glob pattern directory/all has a name that matches the fnmatch pattern `names`. An
- * empty file without other hard links is allowed. Returns 0; or -1, reported. */
-static int check_names(const char *option, const char *directory, const char *all, const char *names)
+/* Checks that no file in the directory has a name that matches the fnmatch pattern `names`. An empty file without other
+ * hard links is allowed. Returns 0; or -1, reported. */
+static int check_names(const char *option, const char *directory, const char *names)
 {
     glob_t found;
     struct stat status;
@@ -84,10 +84,10 @@ static int check_names(const char *option, const char *directory, const char *al
     if (access(directory, R_OK) && errno == EACCES)
         return error_report("--%s %s: cannot list the files in it: %s; choose another directory", option, directory,
                             strerror(errno));
-    size_t n = files_find(&found, directory, all);
+    size_t n = files_find(&found, directory, "*");
     for (size_t i = 0; i < n && !taken; i++) {
         const char *name = found.gl_pathv[i] + strlen(directory) + 1;
-        if (!fnmatch(names, strrchr(found.gl_pathv[i], '/') + 1, MATCH) && !lstat(found.gl_pathv[i], &status) &&
+        if (!fnmatch(names, name, MATCH) && !lstat(found.gl_pathv[i], &status) &&
             (!S_ISREG(status.st_mode) || status.st_size || status.st_nlink != 1))
             taken = error_report("--%s %s already holds %s, which is not overwritten; choose another directory", option,
                                  directory, name);
@@ -98,12 +98,10 @@ static int check_names(const char *option, const char *directory, const char *al
 
 int results_check_free(const char *option, const char *top, const char *below)
 {
-    char directory[FILES_PATH], names[160], traces[120]; /* match this run's files in top, and in top/rank_<r> */
+    char directory[FILES_PATH], names[160]; /* names: a pattern that matches the files of this run in top */
     snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
     snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
-    snprintf(traces, sizeof traces, "%s_trace.json?(.gz)", below);
-    int taken = check_names(option, top, "*", names) || check_names(option, top, "rank_*/*", traces);
-    return taken || check_names(option, directory, "*", of_runs) ? -1 : 0;
+    return check_names(option, top, names) || check_names(option, directory, of_runs) ? -1 : 0;
 }
 
 /* Checks that the directory holds no results, and makes it. Rank 0 also locks it until results_close, and removes

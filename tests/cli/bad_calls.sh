@@ -194,7 +194,7 @@ for word in float,x all,float "float," int64 sum; do bad "--datatype" "${allredu
 group "options that contradict each other" # tests/unit and allreduce.sh test more cases
 bad "--dtype" "${tiny[@]}" --dtype bf16
 bad "--comm" "${tiny[@]}" --comm nccl
-for word in --profile-output-dir=x --verbose --trace-gzip --with-flops; do bad "--profile" "${tiny[@]}" "$word"; done
+for word in --profile-output-dir=x --verbose --trace-gzip; do bad "--profile" "${tiny[@]}" "$word"; done
 bad "--profile-activities" "${profile[@]}" --profile-activities cuda
 bad "--sizes-from-model" "${allreduce[@]}" --sizes-from-model
 for word in --average=0 --run-cycles=2; do bad "--overlap" "${allreduce[@]}" --overlap "$word"; done
@@ -251,7 +251,6 @@ bad "memory" "${huge[@]}" --d-model 1000000 --num-heads 500000 --d-ff 10000000 -
 bad "memory" "${huge[@]}" --context-length 1000000
 bad "memory" "${huge[@]}" --batch-size-per-rank 1000000000
 bad "memory" "${huge[@]}" --batch-size 1000000000 --context-length 1000000
-bad "memory" "${tiny[@]}" --data-workers 256 --prefetch 10000 --context-length 1000000
 bad "" "${tiny[@]}" --num-epochs 1000000000 --steps-per-epoch 1000000000 --steps-per-block 0
 bad "" "${tiny[@]}" --steps-per-block 0 --num-epochs 10 --steps-per-epoch 1000000000
 bad "" "${profile[@]}" --num-epochs 1000000000 --profile-wait 100000000000

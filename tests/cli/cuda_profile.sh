@@ -72,7 +72,9 @@ if [ -z "${REAL_GPU:-}" ]; then # NVTX ranges of epochs, steps and collectives; 
     EMULATED_NVTX=2 profile ranges 1 --comm nccl --profile-activities cpu --num-epochs 2 --warmup-epochs 1
     grep '^NVTX: ' said | tr -d '\n' >heard
     succeeds "ranges: NVTX ranges nest: epoch, step, collective" grep -qE \
-        ' warmup_epoch_1\( ProfilerStep#1\( .* all_reduce bucket 4\( \) .* \) \) active_epoch_2\( ProfilerStep#2\( ' heard
+        ' warmup_epoch_1\( start ProfilerStep#1\( .* all_reduce bucket 4\( \) .* \) \) active_epoch_2\( ProfilerStep#2\( ' heard
+    is "ranges: profilers record the captured steps" "$(grep -oE ' (start|stop) |ProfilerStep#[0-9]+' heard | tr -d ' ' | paste -sd ' ')" \
+        "start ProfilerStep#1 ProfilerStep#2 stop"
     is "ranges: every NVTX range ends; only the domain is not closed" "$(tr -cd '(' <heard | wc -c)" "$(($(tr -cd ')' <heard | wc -c) + 1))"
 fi
 profile cycles 1 --profile-wait 1 --profile-warmup 1 --profile-active 1 --profile-repeat 1
@@ -93,7 +95,7 @@ before=()
 profile cpu 1 --profile-activities cpu
 has cpu 0
 is "--profile-activities cpu: no GPU rows" "$(grep -cE '^(kernel|gpu_|cuda_)' counts)" 0
-profile gpu 1 --profile-activities cuda --cuda-profiler-range
+profile gpu 1 --profile-activities cuda
 has gpu 0
 is "--profile-activities cuda: no host operations" "$(count cpu_op)" 0
 succeeds "--profile-activities cuda: kernels" test "$(count kernel)" -gt 300

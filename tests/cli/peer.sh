@@ -22,7 +22,7 @@ peer=$root/bench/peers/torch_ddp.py
 agrees=$root/tests/consumers/peer_agrees.py
 cat "$root"/README.md "$root"/Makefile "$root"/ddp/*.c >text
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 8 --data text --rounds 1
-    --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)
+    --steps-per-block 18 --bucket-size-mb 0.01)
 all=none,ddp,ddp_flat,ddp_individual,ddp_individual_v2,ddp_bucketed
 own=torch_ddp,torch_zero,torch_fsdp
 

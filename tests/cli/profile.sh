@@ -42,9 +42,10 @@ grep -qE '^(Use|Shortest so far is) ddp' "$out/comparison_summary.txt" && grep -
     good=0 || good=1
 result "$good" "--profile-implementation all: each profile has a directory and printed findings"
 profile 2 ddp,ddp_individual_v2 --rounds 0
-grep -q '^ddp_individual_v2: Overlap' printed && grep -q '^The steps are not compared' printed && ! grep -q 'Shortest' printed &&
+grep -q "^Traces: $(literal "$out")/[*]/[*]_rank_[*]_trace.json; " said &&
+    grep -q '^ddp_individual_v2: Overlap' printed && grep -q '^The steps are not compared' printed && ! grep -q 'Shortest' printed &&
     good=$status || good=1
-result "$good" "two profiles with --rounds 0: findings of each, and a note that steps are not compared (status $status)"
+result "$good" "two profiles with --rounds 0: traces and findings of each, and a note that steps are not compared (status $status)"
 profile 2 ddp,ddp_individual_v2 --profile-output-dir /dev/full/x
 [ "$status" = 1 ] && good=0 || good=1
 result "$good" "two profiles in an impossible directory are refused (status $status)"
@@ -71,44 +72,34 @@ refused_beside "several profiles are refused if a file to be written exists" non
 
 # ---- options ----
 
-profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --profile-counters \
-    --log-grad-norm --verbose
+profile 2 ddp_bucketed --grad-accumulation 2 --verbose
 ! grep -q "more in summary.json\|with --verbose" printed && good=0 || good=1
 result "$good" "--verbose prints all rows of every table"
-with_python "all optional data: every figure agrees with the traces" agrees
-with_python "--record-shapes and --with-flops: shapes and flops are in the trace" rows \
+with_python "two micro-batches: every figure agrees with the traces" agrees
+with_python "the shapes and FLOP of operations are in the trace" rows \
     "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [96, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 96"
-with_python "--profile-counters: the trace has the counters" rows \
+with_python "the trace has the counters" rows \
     "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
 with_python "warm-up epochs: named with the learning rate, and only they clip gradients" rows \
     "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
-profile 3 ddp_bucketed --checkpoint-every 2 --num-epochs 7 --data-workers 2 --prefetch 3
+profile 3 ddp_bucketed --checkpoint-every 2 --num-epochs 7 --data-workers 2
 with_python "--checkpoint-every 2: every figure agrees with the traces" agrees
 with_python "--checkpoint-every 2: the trace has a checkpoint every second step" rows \
     "rows.count('checkpoint') == 3 and 'ProfilerStep#7' in rows"
 with_python "--checkpoint-every 2: a rank waiting for the file is not a straggler" summary \
     "'checkpoint' in [row['name'] for row in t['phases']] and 'checkpoint' not in [row['late_phase'] for row in t['stragglers']]"
-profile 2 ddp_bucketed --trace-gzip
+mkdir -p "$temporary/out$((runs + 1))"
+: >"$temporary/out$((runs + 1))/.ddpbench-0123abcd.tmp" # left by a killed run
+profile 3 ddp_bucketed --trace-gzip --profile-ranks 0,2
 grep -q "^All rows of all tables are in summary.json; --verbose prints them.$" printed &&
     good=0 || good=1
 result "$good" "without --verbose the summary mentions omitted rows"
-with_python "--trace-gzip: every figure agrees with the traces" agrees
-[ -s "$out/ddp_bucketed_rank_1_trace.json.gz" ] && [ ! -e "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
-result "$good" "--trace-gzip: only compressed traces"
-profile 2 ddp,none --trace-layout ranks --rounds 7 --steps-per-block 2
-[ "$(cd "$out" && ls -d ./*/*_trace.json* ./*/rank_*/* 2>/dev/null)" = "$(printf '%s\n' ./{ddp/rank_{0,1}/ddp,none/rank_{0,1}/none}_trace.json)" ] &&
-    grep -q "^Traces: $(literal "$out")/[*]/rank_[*]/[*]_trace.json; " said && good=$status || good=1
-result "$good" "--trace-layout ranks, two profiles: a directory for each rank (status $status)"
-with_python "--trace-layout ranks, two profiles: traces agree with the joint trace and the comparison" together
-mkdir -p "$temporary/out$((runs + 1))/rank_0"
-: >"$temporary/out$((runs + 1))/rank_0/.ddpbench-0123abcd.tmp" # left by a killed run
-profile 3 ddp_bucketed --trace-layout ranks --trace-gzip --profile-ranks 0,2
-[ "$(cd "$out" && echo rank_*/{,.d}* ./*_trace*)" = "rank_0/ddp_bucketed_trace.json.gz rank_2/ddp_bucketed_trace.json.gz rank_*/.d* ./*_trace*" ] &&
-    good=$status || good=1
-result "$good" "--trace-layout ranks --trace-gzip --profile-ranks 0,2: only the compressed traces of these ranks (status $status)"
-with_python "--trace-layout ranks: every figure agrees with the traces" agrees
-rm -r "$out/ddp_bucketed"* # only the traces are left
-refused_beside "a directory with a rank's trace of the same implementation is refused" ddp_bucketed " already holds rank_0/ddp_bucketed_trace[.]json[.]gz, which"
+[ "$(cd "$out" && echo ./.d* ./*_trace*)" = "./.d* ./ddp_bucketed_rank_0_trace.json.gz ./ddp_bucketed_rank_2_trace.json.gz" ] &&
+    grep -q "^Traces: $(literal "$out")/ddp_bucketed_rank_[*]_trace.json.gz; " said && good=$status || good=1
+result "$good" "--trace-gzip --profile-ranks 0,2: only the compressed traces of these ranks (status $status)"
+with_python "--trace-gzip --profile-ranks 0,2: every figure agrees with the traces" agrees
+rm -r "$out/ddp_bucketed" "$out/ddp_bucketed_summary.txt" # only the traces are left
+refused_beside "a directory with a rank's trace of the same implementation is refused" ddp_bucketed " already holds ddp_bucketed_rank_0_trace[.]json[.]gz, which"
 profile 3 ddp_bucketed --profile-ranks 1
 [ "$(cd "$out" && echo ./*.json)" = ./ddp_bucketed_rank_1_trace.json ] && good=$status || good=1
 result "$good" "--profile-ranks 1: only the trace of rank 1"
@@ -116,7 +107,7 @@ with_python "--profile-ranks 1: the trace agrees with the summary of all ranks" 
 profile 2 ddp_individual --profile-wait 1 --profile-warmup 1 --profile-active 2 --profile-repeat 2 --num-epochs 10
 with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2 capture steps 3, 4, 7 and 8" summary "s['capture']['steps'] == [3, 4, 7, 8]"
 with_python "--profile-wait, -warmup, -active, -repeat: every figure agrees with the traces" agrees
-profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8 --record-shapes
+profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8
 with_python "hundreds of collectives: every figure agrees with the traces" agrees
 
 check_sentences

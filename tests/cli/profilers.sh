@@ -54,12 +54,14 @@ runs() {
 
 twice() { echo "$1|$1"; }
 
-runs "nsys.sh, one process" "$as_usual --output=nsys/rank_0 measured a b --profile" 'rank none: [a b] [--profile]' \
-    "$nsys" -- measured 'a b' --profile
-runs "nsys.sh, --cuda-profiler-range and options" "nsys: profile --trace=cuda,nvtx $plain \
+runs "nsys.sh, one process" "$as_usual --output=nsys/rank_0 measured a b" 'rank none: [a b]' \
+    "$nsys" -- measured 'a b'
+runs "nsys.sh, --profile and options" "nsys: profile --trace=cuda,nvtx $plain \
 --force-overwrite=true --output=my reports/rank_0 --capture-range=cudaProfilerApi --capture-range-end=stop measured \
---cuda-profiler-range" 'rank none: [--cuda-profiler-range]' \
-    "$nsys" -o 'my reports' --trace cuda,nvtx --overwrite -- measured --cuda-profiler-range
+--profile" 'rank none: [--profile]' \
+    "$nsys" -o 'my reports' --trace cuda,nvtx --overwrite -- measured --profile
+runs "nsys.sh, a profile on the CPU" "$as_usual --output=nsys/rank_0 measured --profile --device cpu" \
+    'rank none: [--profile] [--device] [cpu]' "$nsys" -- measured --profile --device cpu
 runs "nsys.sh, a report for each of two ranks" "$(twice "$as_usual --output=nsys/rank_%q{$rank_variable} measured x")" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 -- measured x
 summary='--quiet --force-export=true --format csv --output -'
@@ -83,10 +85,10 @@ is "nsys.sh reports that nsys stats failed" "$(cat said)" 'nsys.sh: nsys stats f
 runs "nsys.sh, --slurm" "$(twice "$as_usual --output=nsys/rank_%q{SLURM_PROCID} measured x")" \
     'rank 0: [x]|rank 1: [x]' env SRUN='srun --mpi=pmi2' "$nsys" --slurm -- measured x
 runs "ncu.sh, one process" "$measures --export ncu/rank_0 measured x" 'rank none: [x]' "$ncu" -- measured x
-runs "ncu.sh, --cuda-profiler-range and options" "ncu: --target-processes all --clock-control none --set full --kernel-name regex:rope.* --launch-count 5 \
---nvtx --export d/rank_0 --force-overwrite --profile-from-start off measured --cuda-profiler-range" \
-    'rank none: [--cuda-profiler-range]' \
-    "$ncu" --set full --kernels 'rope.*' --launches 5 --overwrite -o d -- measured --cuda-profiler-range
+runs "ncu.sh, --profile and options" "ncu: --target-processes all --clock-control none --set full --kernel-name regex:rope.* --launch-count 5 \
+--nvtx --export d/rank_0 --force-overwrite --profile-from-start off measured --profile" \
+    'rank none: [--profile]' \
+    "$ncu" --set full --kernels 'rope.*' --launches 5 --overwrite -o d -- measured --profile
 runs "ncu.sh, one rank of three" "$measures --export ncu/rank_%q{$rank_variable} measured a b" \
     'rank 0: [a b]|rank 1: [a b]|rank 2: [a b]' "$ncu" -n 3 --rank 1 -- measured 'a b'
 runs "ncu.sh, one task of Slurm" "$measures --export ncu/rank_%q{SLURM_PROCID} measured x" 'rank 0: [x]|rank 1: [x]' \

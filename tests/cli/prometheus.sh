@@ -152,9 +152,7 @@ in_way() {
     is "nothing was measured: $1" "$(find made -type f -size +0)" ''
 }
 in_way made/ddp_bucketed --profile-implementation ddp_bucketed
-in_way made/rank_0 --profile-implementation ddp_bucketed --trace-layout ranks
 in_way made/ddp/ddp --profile-implementation ddp,ddp_flat
-in_way made/ddp_flat/rank_1 --profile-implementation ddp,ddp_flat --trace-layout ranks
 rm -r made
 for option in prometheus output data; do
     launch "${tiny[@]}" "--$option" -

@@ -66,7 +66,7 @@ for option in '-e 64' '--collective broadcast'; do
     # shellcheck disable=SC2086
     beside "$name" 'not given' "$value" "$program" allreduce --device cpu --iters 1 -- $option
 done
-beside --trace-layout 'not given' ranks "$program" "${tiny[@]:0:${#tiny[@]}-2}" --profile -- --trace-layout ranks
+beside --profile-ranks 'not given' 0 "$program" "${tiny[@]:0:${#tiny[@]}-2}" --profile -- --profile-ranks 0
 refused 'the command' 'the benchmark' tune "${benchmark[@]}" --output out -- "$program" tune --device cpu --output out
 swapped=("$program" allreduce --device cpu --iters 1 --output out)
 refused --label -c1 -z1 "${swapped[@]}" --label -c1 -z1 -- "${swapped[@]}" --label -z1 -c1

@@ -41,9 +41,9 @@ def check_model(compiled):
     """Compares the model with the fixture. compiled: uses the formulae of a compiled model, without compiling it."""
     fixture = json.loads((here.parent / "support" / "fixture" / "fixture.json").read_text())
     c, parameters = fixture["config"], fixture["parameters"]
-    model = peer_model.Model(c["V"], c["T"], c["C"], c["L"], c["H"], c["F"], c["theta"], compiled)
+    model = peer_model.Model(c["V"], c["T"], c["C"], c["L"], c["H"], c["F"], compiled)
     peer_model.set_weights(model, [np.array(p["initial"], np.float32).reshape(p["shape"]) for p in parameters])
-    learner = Learner(model, c["weight_decay"])
+    learner = Learner(model)
     for group in learner.optimizer.param_groups:
         group["lr"] = c["lr"]
     worst = gradients = norm = 0.0
@@ -75,11 +75,11 @@ def check_sharding(ranks):
     """Trains a step with each optimizer of PyTorch, and compares the moments that a rank has with those of the whole model."""
     job = Job()
     job.begin("gloo")
-    model = peer_model.Model(64, 8, 16, 2, 2, 24, 10000)
+    model = peer_model.Model(64, 8, 16, 2, 2, 24)
     whole = 2 * sum(p.numel() for p in model.parameters())
     for name, parts in (("torch_ddp", 1), ("torch_zero", ranks), ("torch_fsdp", ranks)):
         reducer = peer_strategies.STRATEGIES[name](model, ranks, 1, 0.001, "fp32")
-        learner = Learner(reducer.model, 0.01, reducer.optimizer)
+        learner = Learner(reducer.model, reducer.optimizer)
         with reducer.begin(True):
             reducer.run(torch.zeros(1, 8, dtype=torch.long), torch.ones(1, 8, dtype=torch.long)).backward()
         learner.optimizer.step()

@@ -34,8 +34,8 @@ def find(directory, *pattern):
 
 
 def find_traces(directory, name):
-    """Returns the traces of all ranks, in either form of --trace-layout."""
-    return find(directory, f"{name}_rank_*_trace.json*") + find(directory, "rank_*", f"{name}_trace.json*")
+    """Returns the traces of all ranks."""
+    return find(directory, f"{name}_rank_*_trace.json*")
 
 
 def load(path):

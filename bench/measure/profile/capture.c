@@ -127,9 +127,6 @@ static void create_capture(struct capture *capture, struct training *t, int row,
         .step = capture->step,
         .collectives = &capture->collectives,
         .parameters = capture->parameters,
-        .shapes = o->record_shapes,
-        .flops = o->with_flops,
-        .counters = o->counters,
         .without_cpu = o->activities == TRACE_CUDA,
         .without_cuda = o->activities == TRACE_CPU,
         .of_rank = capture->of_rank,
@@ -175,9 +172,9 @@ static void collect_steps(struct capture *capture, struct training *t)
     for (int i = 0; i < capture->n; i++) {
         struct captured_step *s = &capture->step[i];
         s->loss = record[i * RECORDS + RECORD_LOSS];
-        s->max_norm = s->warmup ? t->run.options->max_norm : INFINITY;
+        s->max_norm = t->run.options->max_norm;
         int clips = s->warmup && !t->run.options->forward_only;
-        s->grad_norm = clips || t->run.options->log_grad_norm ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
+        s->grad_norm = clips ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
     }
     free(record);
     steps_from_timeline(&r->timeline, capture->times, capture->n);
@@ -186,10 +183,10 @@ static void collect_steps(struct capture *capture, struct training *t)
     capture->trace.steps = capture->n;
 }
 
-/* With --cuda-profiler-range, starts (on = 1) or stops (on = 0) the GPU vendor's profiler around the kept steps. */
+/* On a GPU, starts (on = 1) or stops (on = 0) the recording of its vendor's profilers, around the kept steps. */
 static void profiler_range(struct capture *capture, const struct device *device, int on)
 {
-    if (on == capture->in_range || !capture->options->cuda_profiler_range)
+    if (on == capture->in_range || !device->accelerator)
         return;
     device->synchronize();
     device->accelerator->profiler(on);

@@ -17,7 +17,7 @@ struct capture {
     size_t *parameters;         /* [buckets] parameters in each bucket of the plan */
     struct alignment alignment;
     struct collectives collectives;   /* in the kept steps; counted: those of active epochs; if there are none, all */
-    int in_range;                     /* 1: the GPU vendor's profiler is running */
+    int in_range;                     /* 1: the GPU vendor's profilers record */
     struct gpu_facts *seen, *of_rank; /* seen: GPUs that this process sees; of_rank[ranks]: the GPU of each rank */
     char missing[640];                /* which GPU records the traces lack, in words without a full stop; "": none */
     struct trace trace;
@@ -34,12 +34,7 @@ void capture_destroy(struct capture *capture); /* a zeroed capture is fine */
 /* Restores the signal handlers from before capture_run. Returns whether any rank received a signal. All ranks call. */
 int capture_stop_noting(const struct job *job);
 
-/* If this rank is in --profile-ranks, makes the directory that --trace-layout ranks has for its trace, and removes the
- * temporary files that killed runs left there. Returns 0; or -1, reported. */
-int trace_directory_make(const struct profile_options *options, const struct results *results);
-
-/* Writes <name>_rank_<r>_trace.json, or with --trace-layout ranks rank_<r>/<name>_trace.json, if this rank is in
- * --profile-ranks. Returns 0; or -1, reported. */
+/* Writes <name>_rank_<r>_trace.json if this rank is in --profile-ranks. Returns 0; or -1, reported. */
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
 /* A trace that is being written: of this rank; or of all ranks, whose rows rank 0 receives and concatenates. */

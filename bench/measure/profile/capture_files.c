@@ -22,18 +22,6 @@ static int write_to_file(void *context, const char *text, size_t n)
     return status;
 }
 
-int trace_directory_make(const struct profile_options *options, const struct results *results)
-{
-    char path[FILES_PATH];
-    if (options->layout != LAYOUT_RANKS || !rank_list_has(&options->ranks, results->rank))
-        return 0;
-    snprintf(path, sizeof path, "%.540s/rank_%d", results->top, results->rank);
-    if (files_make_directories("profile-output-dir", path))
-        return -1;
-    files_remove_left(path);
-    return 0;
-}
-
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
 {
     char path[FILES_PATH];
@@ -41,11 +29,8 @@ int trace_file_write(const struct profile_options *options, const struct results
     struct trace_sink sink = {write_to_file, &out};
     if (!rank_list_has(&options->ranks, trace->rank))
         return 0;
-    const char *end = options->trace_gzip ? ".gz" : "";
-    if (options->layout == LAYOUT_RANKS)
-        snprintf(path, sizeof path, "%.540s/rank_%d/%.80s_trace.json%s", results->top, trace->rank, trace->name, end);
-    else
-        snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", results->top, trace->name, trace->rank, end);
+    snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", results->top, trace->name, trace->rank,
+             options->trace_gzip ? ".gz" : "");
     return new_file_end(&out.file,
                         new_file_open(&out.file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
 }

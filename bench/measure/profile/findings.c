@@ -104,8 +104,8 @@ static void check_data(struct findings *f, double threshold, int is_synthetic, c
         add_finding(f, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
                     is_synthetic ? "give the --data-workers that make the synthetic batches cores of their own: use "
                                    "fewer --threads or ranks"
-                                 : "put --data on a faster disk, let more --data-workers fetch further ahead "
-                                   "(--prefetch), or train longer on each batch");
+                                 : "put --data on a faster disk, use more --data-workers, or train longer on "
+                                   "each batch");
     set_loss(finding, (struct measured){loading->mean, NAN, NAN}, figures->phase[PHASES].mean);
     finding_append(finding, "data loading takes %.1f %% of the step (threshold %g %%; mean over all ranks)", value,
                    limit);

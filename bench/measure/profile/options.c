@@ -84,7 +84,6 @@ static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, NULL};
 /* ---- the table ---- */
 
 static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", NULL};
-static const char *const layout_names[] = {"files", "ranks", NULL};
 
 /* clang-format off */
 static const struct option option_rows[] = {
@@ -108,22 +107,11 @@ static const struct option option_rows[] = {
      .choices = activity_names,
      .help = "what to trace: cpu (operations as the host requests them), cuda (what GPUs do), cpu,cuda, or auto "
      "(both, where there is a GPU)"},
-    {.name = "cuda-profiler-range", .kind = &option_flag, .offset = FIELD(cuda_profiler_range),
-     .help = "bracket the captured steps with cudaProfilerStart and Stop, for nsys and ncu (launch/nsys.sh, "
-     "launch/ncu.sh)"},
     {.name = "profile-ranks", .kind = &option_ranks, .offset = FIELD(ranks), .initial = "all",
      .help = "ranks that write a trace: all, or a list such as 0,3"},
     {.name = "profile-buffer-mb", .kind = &option_real, .offset = FIELD(buffer_mb), .initial = "12", .low = 0.01,
      .high = 1e6, .help = "memory for captured spans, MiB a rank; a full one ends the capture"},
-    {.name = "record-shapes", .kind = &option_flag, .offset = FIELD(record_shapes),
-     .help = "add the shapes of inputs to operations in the trace"},
-    {.name = "with-flops", .kind = &option_flag, .offset = FIELD(with_flops),
-     .help = "add the number of floating-point operations to each operation in the trace"},
-    {.name = "profile-counters", .kind = &option_flag, .offset = FIELD(counters),
-     .help = "add learning rate, loss and gradient norm to the trace"},
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
-    {.name = "trace-layout", .kind = &option_choice, .offset = FIELD(layout), .initial = "files", .choices = layout_names,
-     .help = "where rank r writes its trace: files (NAME_rank_r_trace.json) or ranks (rank_r/NAME_trace.json)"},
     {.name = "verbose", .kind = &option_flag, .offset = FIELD(verbose),
      .help = "print all rows of all tables; summary.json always has them"},
     {.name = "thresholds", .kind = &option_thresholds, .offset = FIELD(thresholds),
@@ -132,8 +120,15 @@ static const struct option option_rows[] = {
 };
 /* clang-format on */
 
+/* Options of PyTorch's profiler that have no counterpart here. */
+static const struct option_hint hints[] = {
+    {"record-shapes with-flops", "traces always have the shapes and FLOP of operations"},
+    {NULL, NULL},
+};
+
 void profile_options_add(struct option_table *table, struct profile_options *options)
 {
+    table->hints = hints;
     option_table_add(table, (struct option_section){
                                 .title = "Profile", OPTION_ROWS(option_rows), .base = options, .needs = "profile"});
 }
@@ -235,9 +230,7 @@ struct recording profile_recording(const struct profile_options *o)
                               .allocations = 1,
                               .gpu = o->activities != TRACE_CPU,
                               .buffer_mb = o->buffer_mb,
-                              .gpu_option = cuda                     ? "profile-activities cuda"
-                                            : o->cuda_profiler_range ? "cuda-profiler-range"
-                                                                     : NULL};
+                              .gpu_option = cuda ? "profile-activities cuda" : NULL};
 }
 
 int profile_dry_run(const struct profile_options *o, const struct run_options *run, int ranks, int on_gpus,

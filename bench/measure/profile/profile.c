@@ -208,8 +208,7 @@ static int check_directories(const struct profiles *all, const char *top)
 }
 
 /* If there are several profiles, opens a result directory for each; a single profile uses the directory of the run.
- * Makes the directories of traces, then checks that none has the path of --prometheus. Returns 0; or -1 on every rank,
- * reported. */
+ * Then checks that no directory has the path of --prometheus. Returns 0; or -1 on every rank, reported. */
 static int open_results(struct profiles *all)
 {
     struct training *t = &all->training;
@@ -221,11 +220,7 @@ static int open_results(struct profiles *all)
         if (results_open(p->results, t->harness.job, &target))
             return -1;
     }
-    int status = 0;
-    for (const struct profile *p = all->of; p < all->of + all->n && !status; p++)
-        status = trace_directory_make(all->options, p->results);
-    status = job_agree(t->harness.job, status); /* all directories exist */
-    return job_agree(t->harness.job, status || t->harness.job->rank ? status : files_check_named(&prometheus, 1));
+    return job_agree(t->harness.job, t->harness.job->rank ? 0 : files_check_named(&prometheus, 1));
 }
 
 static void collect_facts(struct profile *p, const struct training *t, const struct command *command)
@@ -337,9 +332,9 @@ int profile_run(const struct job *job, const struct run_options *options, const 
         status = job_agree_after(job, status, results_close(p->results));
     status = training_close(t, status, 0);
     if (!status && job->rank == 0)
-        fprintf(stderr, "Traces: %s/%s%s%s%s_trace.json%s; the rest: %s\n", t->harness.results.top,
-                all.n > 1 ? "*/" : "", o->layout == LAYOUT_RANKS ? "rank_*/" : "", all.n > 1 ? "*" : all.of->name,
-                o->layout == LAYOUT_RANKS ? "" : "_rank_*", o->trace_gzip ? ".gz" : "", t->harness.results.directory);
+        fprintf(stderr, "Traces: %s/%s%s_rank_*_trace.json%s; the rest: %s\n", t->harness.results.top,
+                all.n > 1 ? "*/" : "", all.n > 1 ? "*" : all.of->name, o->trace_gzip ? ".gz" : "",
+                t->harness.results.directory);
     for (struct profile *p = all.of; p < all.of + all.n; p++) {
         controls_destroy(&p->controls);
         profile_figures_destroy(&p->figures);

@@ -7,9 +7,6 @@
 /* What to trace: operations as the host requests them, the GPU's work, or both. TRACE_AUTO: both if there is a GPU. */
 enum activities_wanted { TRACE_AUTO, TRACE_CPU, TRACE_CUDA, TRACE_CPU_CUDA };
 
-/* --trace-layout: all traces in one directory, or a directory for each rank. */
-enum trace_layout { LAYOUT_FILES, LAYOUT_RANKS };
-
 /* Percentages above which (for busy, below which) a figure becomes a finding. */
 struct thresholds {
     double busy, data_loading, exposed, memory;
@@ -29,8 +26,7 @@ struct profile_options {
     enum activities_wanted activities;
     struct rank_list ranks;
     double buffer_mb;
-    enum trace_layout layout;
-    int record_shapes, with_flops, cuda_profiler_range, counters, trace_gzip, verbose;
+    int trace_gzip, verbose;
     struct thresholds thresholds;
 };
 

@@ -121,14 +121,13 @@ static void put_counters(struct trace_writer *w, int i)
     const struct {
         const char *name, *series;
         double value;
-        int wanted;
         int64_t at_ns;
-    } counter[] = {{"memory", "resident bytes", (double)s->resident_bytes, s->resident_bytes > 0, w->step[i].end},
-                   {"learning_rate", "value", (double)s->learning_rate, w->trace->counters, w->step[i].start},
-                   {"loss", "value", (double)s->loss, w->trace->counters, w->step[i].end},
-                   {"grad_norm", "value", (double)s->grad_norm, w->trace->counters, w->step[i].end}};
+    } counter[] = {{"memory", "resident bytes", s->resident_bytes ? (double)s->resident_bytes : NAN, w->step[i].end},
+                   {"learning_rate", "value", (double)s->learning_rate, w->step[i].start},
+                   {"loss", "value", (double)s->loss, w->step[i].end},
+                   {"grad_norm", "value", (double)s->grad_norm, w->step[i].end}};
     for (int c = 0; c < 4; c++) {
-        if (!counter[c].wanted || !isfinite(counter[c].value))
+        if (!isfinite(counter[c].value))
             continue;
         trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, counter[c].at_ns));
         trace_print(w, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", counter[c].name, counter[c].series,
@@ -192,9 +191,8 @@ static void put_host(struct trace_writer *w)
         if (!t->gpu) /* the CPU's operations ran on the calling thread */
             trace_print(w, ", \"stream\": %d", STREAM_HOST);
         trace_put_stamped(w, w->operation_id + (long)i);
-        if (t->shapes)
-            put_shapes(w, facts, s->size);
-        if (t->flops && *facts->flops) {
+        put_shapes(w, facts, s->size);
+        if (*facts->flops) {
             trace_put(w, ", \"flops\": ");
             trace_put_count(w, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
         }

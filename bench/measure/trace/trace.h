@@ -16,8 +16,8 @@ struct captured_step {
     long epoch;       /* number of the epoch, from 0 */
     int warmup;       /* 1: in a warm-up epoch */
     float learning_rate;
-    float loss, grad_norm; /* values on this rank; grad_norm is NAN if not computed */
-    double max_norm;       /* the gradient was clipped to this norm; INFINITY: it was not clipped */
+    float loss, grad_norm; /* values on this rank; grad_norm is before clipping; NAN: this step does not clip */
+    double max_norm;       /* the norm to which gradients are clipped in warm-up steps */
     size_t resident_bytes; /* resident memory of this process after the step; 0: not recorded */
 };
 
@@ -37,7 +37,6 @@ struct trace {
     const struct collectives *collectives;
     const size_t *parameters;      /* [buckets] parameters in each bucket of the plan */
     size_t compute_bytes;          /* bytes of a number of the device's compute type */
-    int shapes, flops, counters;   /* 1: write shapes of inputs, FLOP, counters */
     int without_cpu, without_cuda; /* without_cpu 1: leave out operations of the host; without_cuda 1: the GPU's work */
 
     const struct gpu_facts *gpu; /* this rank's GPU; NULL: the rank computes on the CPU */

@@ -84,7 +84,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
 
     bytes[MEMORY_PROGRAM] = c->on_gpu ? 0 : c->program;
     const struct model_sizes *sizes = &model->sizes;
-    bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
+    bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers);
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers stored per round */
     series += o->attainable || c->recording->operations ? (2 * rows + 1) * (size_t)model->tensors : 0;

@@ -33,8 +33,6 @@ static const struct option model_rows[] = {
      .high = 1e6, .decides = "by --preset", .help = "attention heads; must divide --d-model into even parts"},
     {.name = "d-ff", .kind = &option_count, .offset = WORKLOAD(d_ff), .initial = "3072", .low = 2, .high = 1e7,
      .decides = "4 x d-model", .help = "width of the feed-forward"},
-    {.name = "rope-theta", .kind = &option_real, .offset = WORKLOAD(rope_theta), .initial = "10000", .low = 1,
-     .high = HUGE_COUNT, .help = "base of the rotary position angles"},
 };
 static const struct option strategy_rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_strategies, .offset = WORKLOAD(strategies),
@@ -69,9 +67,7 @@ static const struct option batch_rows[] = {
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},
     {.name = "data-workers", .also = "num-workers workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
-     .help = "threads of a rank that prepare batches; 0: the training thread, in data_loading"},
-    {.name = "prefetch", .also = "prefetch-factor", .kind = &option_count, .offset = FIELD(prefetch), .initial = "1", .low = 1, .high = 10000,
-     .without = "data-workers=0", .help = "micro-batches that each worker prepares in advance"},
+     .help = "threads of a rank that prepare batches, each one micro-batch in advance; 0: the training thread, in data_loading"},
 };
 static const struct option schedule_rows[] = {
     {.name = "num-epochs", .also = "epochs", .common = 1, .kind = &option_count, .offset = FIELD(num_epochs), .initial = "10", .low = 1,
@@ -84,14 +80,10 @@ static const struct option schedule_rows[] = {
      .help = "learning rate after the warm-up"},
     {.name = "max-norm", .kind = &option_real, .offset = FIELD(max_norm), .initial = "1.0", .low = 1e-30,
      .high = 1e30, .help = "largest gradient norm in warm-up epochs"},
-    {.name = "weight-decay", .kind = &option_real, .offset = FIELD(weight_decay), .initial = "0.01", .high = 1e6,
-     .help = "AdamW's weight decay"},
     {.name = "forward-only", .also = "inference no-grad", .kind = &option_flag, .offset = FIELD(forward_only), .without = "regime=warmup",
      .help = "no backward pass and no update, as in inference; for --implementations none"},
-    {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm), .without = "forward-only",
-     .help = "compute the gradient norm in every step"},
     {.name = "update-in-backward", .also = "optimizer-in-backward apply-optimizer-in-backward", .kind = &option_flag,
-     .offset = FIELD(update_in_backward), .without = "forward-only,log-grad-norm,regime=warmup",
+     .offset = FIELD(update_in_backward), .without = "forward-only,regime=warmup",
      .help = "also a row LABEL:update for each ddp_bucketed that sends fp32: the optimizer updates a bucket as soon as "
      "it is reduced and backward no longer needs its weights; in warm-up steps, which clip, after backward"},
     {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
@@ -162,8 +154,8 @@ int workload_check(struct workload *w, const char *data)
 
 struct model_sizes workload_sizes(const struct workload *w, size_t batch)
 {
-    return (struct model_sizes){batch,        w->context_length, w->vocab_size,        w->d_model, w->num_layers,
-                                w->num_heads, w->d_ff,           (float)w->rope_theta, 1};
+    return (struct model_sizes){batch,         w->context_length, w->vocab_size, w->d_model,
+                                w->num_layers, w->num_heads,      w->d_ff,       1};
 }
 
 /* Refuses a delay in a phase that no step has. clips 1: some steps are in warm-up epochs, which clip gradients. */

@@ -24,7 +24,6 @@ struct workload {
     size_t vocab_size;         /* 0: not set yet; workload_check then sets it by the kind of data */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
     char from_preset[200]; /* sizes that the command line did not give, such as "num-layers 4, d-ff 1024" */
-    double rope_theta;
     struct strategy_list strategies;
     struct bucket_sizes bucket_sizes;
     unsigned wire_dtypes; /* a set of 1 << COMM_FLOAT32 and 1 << COMM_BF16 */
@@ -41,10 +40,10 @@ struct training_options {
     size_t grad_accumulation;
     const char *data;
     int data_digest; /* what job_begin compares of the data, which has read it from the command line */
-    size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
+    size_t seed, data_workers;
     size_t num_epochs, warmup_epochs, steps_per_epoch;
-    double lr, max_norm, weight_decay;
-    int forward_only, log_grad_norm, update_in_backward;
+    double lr, max_norm;
+    int forward_only, update_in_backward;
     size_t checkpoint_every; /* steps from one checkpoint to the next; 0: no checkpoints */
     enum regime regime;
     size_t rounds, steps_per_block; /* rounds: number, or least number with --resolve; steps_per_block 0: not given */

@@ -72,8 +72,8 @@ int telemetry_write_block(struct results *results, const struct training *t, con
         telemetry_print_times(out, t->harness.origin_ns, &block->times[i]);
         telemetry_print_number(out, "loss", (double)record[RECORD_LOSS]);
         telemetry_print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, o->block_start + i));
-        if (warmup || o->log_grad_norm)
-            telemetry_print_grad_norm(out, (double)record[RECORD_GRAD_NORM], warmup ? o->max_norm : INFINITY);
+        if (warmup)
+            telemetry_print_grad_norm(out, (double)record[RECORD_GRAD_NORM], o->max_norm);
         telemetry_print_overlap(out, &block->overlap[i], row->traced, t->engine.comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         telemetry_print_number(out, "quota_throttled_periods", block->stops.periods);

@@ -86,7 +86,6 @@ static int open_data(struct data **data, const struct training_options *o, const
                                          job->rank,
                                          job->size,
                                          (int)o->data_workers,
-                                         (int)o->prefetch,
                                          job->watchdog};
     return job_agree(job, data_create(data, &options));
 }
@@ -152,13 +151,13 @@ static void create_trainer(struct training *t, const char *directory)
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
         .forward_only = o->forward_only,
-        .log_grad_norm = o->log_grad_norm,
         .checkpoint = {.every = o->checkpoint_every, .job = job, .seed = o->seed},
     };
     snprintf(trainer->checkpoint.path, sizeof trainer->checkpoint.path, "%s/checkpoint.bin", directory);
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         trainer->delay_ns[d->phase] += d->rank == job->rank ? (int64_t)(1e6 * d->ms) : 0;
-    const struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
+    const struct adamw adamw = {
+        .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .weight_decay = 0.01f}; /* PyTorch's defaults */
     size_t slots = DISCARDED_STEPS + o->block_steps;
     size_t captured = memory_captured_steps(o, &t->engine.model, &run->recording) + 1, moments = 0;
     for (int i = 0; i < o->n; i++) {

@@ -124,7 +124,7 @@ int telemetry_write_block(struct results *results, const struct training *traini
 /* Print members of a line's JSON object, each after a comma: a number (null if not finite); the times of a step, its
  * start counted from origin_ns; the overlap of a step (traced 1: also what needs spans of computation). */
 void telemetry_print_number(FILE *out, const char *name, double value);
-/* The gradient's norm before and after clipping to max_norm (INFINITY: not clipped), by the formula in device.h. */
+/* The gradient's norm before and after clipping to max_norm, by the formula in device.h. */
 void telemetry_print_grad_norm(FILE *out, double norm, double max_norm);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
 void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);

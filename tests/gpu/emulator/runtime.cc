@@ -239,16 +239,6 @@ cudaError_t cudaRuntimeGetVersion(int *version)
     return cudaSuccess;
 }
 
-cudaError_t cudaProfilerStart(void)
-{
-    return emulated::result(emulated::no_machine());
-}
-
-cudaError_t cudaProfilerStop(void)
-{
-    return emulated::result(emulated::no_machine());
-}
-
 /* ---- kernels ---- */
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel)

@@ -64,7 +64,6 @@ static void create_model(struct model *model)
         .heads = (size_t)number(config, "H"),
         .shards = 1,
         .ff = (size_t)number(config, "F"),
-        .rope_theta = 10000,
     };
     const struct device *device = on_device(0);
     transformer_plan(model, &sizes, device->compute_bytes);
@@ -304,7 +303,7 @@ TEST(weights_are_used_until_their_part_ends)
 TEST(initial_weights_have_their_variance)
 {
     struct model model;
-    struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 10000, 1};
+    struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 1};
     transformer_plan(&model, &sizes, sizeof(float));
     model_allocate(&model, device_cpu(1), NULL, NULL);
     model.source->initialize(&model, 7);

@@ -14,7 +14,7 @@ static struct model model;
 
 static void setup(void)
 {
-    struct model_sizes sizes = {1, 4, 37, 12, 3, 2, 20, 10000, 1};
+    struct model_sizes sizes = {1, 4, 37, 12, 3, 2, 20, 1};
     transformer_plan(&model, &sizes, sizeof(float));
     model_allocate(&model, device_cpu(1), NULL, NULL);
 }

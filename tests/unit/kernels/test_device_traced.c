@@ -198,7 +198,7 @@ static const size_t layer_counts[] = {0, 1, 2, 5};
 static float train_once(struct model *model, const struct device *device, size_t layers)
 {
     static const int32_t token[12] = {0, 3, 6, 9, 12, 15, 18, 1, 4, 7, 10, 13};
-    struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000, 1};
+    struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 1};
     float loss = 0;
     transformer_plan(model, &sizes, sizeof(float));
     model_allocate(model, device, NULL, NULL);

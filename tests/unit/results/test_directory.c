@@ -40,7 +40,6 @@ static const struct taken {
     {"", "ddp_summary.txt"},
     {"", "ddp_rank_7_trace.json"},
     {"", "ddp_rank_0_trace.json.gz"},
-    {"rank_3", "ddp_trace.json"},
     {"ddp", "run.json"},
     {"ddp", "summary.csv"},
     {"ddp", "Metrics.CSV"},
