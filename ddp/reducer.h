@@ -3,6 +3,8 @@
 #ifndef DDP_REDUCER_H
 #define DDP_REDUCER_H
 
+#include "ddp/comm.h"
+#include "ddp/model.h"
 #include "ddp/strategy.h"
 
 /* A range of the arena, floats [offset, offset + count), that this rank's optimizer updates. */

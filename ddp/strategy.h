@@ -7,8 +7,7 @@
 #ifndef DDP_STRATEGY_H
 #define DDP_STRATEGY_H
 
-#include "ddp/comm.h"
-#include "ddp/model.h"
+#include "ddp/collective.h"
 #include "ddp/plan.h"
 
 /* Variants of a strategy: as it is named; --update-in-backward; --wire-dtype bf16; --shard gradients. */
@@ -39,6 +38,7 @@ struct traits {
     } message[4];    /* [messages], in the order in which they are started */
 };
 
+struct collective;
 struct reducer;
 enum pass { PASS_FORWARD, PASS_BACKWARD };
 

@@ -1,10 +1,10 @@
 /* metrics.c - writes metrics.csv: rank 0's metrics as a table, one row for each step. A first pass over the lines of
  * rank_0_metrics.jsonl finds the columns, a second pass writes the rows. Only one line is in memory at a time. */
+#include "results/metrics.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "results/results.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,10 +1,13 @@
 /* provenance.c - writes run.json: what was run, on which machines, with which libraries. */
-#include "results/results.h"
+#include "results/provenance.h"
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "ddp/job.h"
 #include "ddp/watchdog.h"
+#include "results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,39 +71,6 @@ cJSON *provenance_create(const char *mode, const char *label, const struct comma
         cJSON_AddItemToArray(words, json_text(command->argv[i]));
     cJSON_AddItemToObject(json, "configuration", option_table_json(command->table));
     return json;
-}
-
-const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks)
-{
-    static const struct {
-        const char *name, *usual; /* usual: the value that is not written */
-    } options[] = {{"num-layers", ""},     {"d-model", ""},    {"num-heads", ""},  {"d-ff", ""},
-                   {"context-length", ""}, {"vocab-size", ""}, {"batch-size", ""}, {"grad-accumulation", "1"},
-                   {"data", "synthetic"},  {"dtype", "fp32"},  {"device", "auto"}, {"comm", "auto"},
-                   {"threads", "0"}};
-    const char *program = cJSON_GetStringValue(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(run, "argv"), 0));
-    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
-    char *words = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&words, &length);
-    fprintf(out, "mpirun -n %zu", ranks);
-    text_print_word(out, program ? program : "ddpbench");
-    fputs(" tune", out);
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        const cJSON *value = cJSON_GetObjectItemCaseSensitive(configuration, options[i].name);
-        char number[CELL] = "";
-        if (cJSON_IsNumber(value))
-            snprintf(number, sizeof number, "%.0f", value->valuedouble);
-        const char *word = cJSON_IsString(value) ? value->valuestring : number;
-        if (!*word || !strcmp(word, options[i].usual))
-            continue;
-        fprintf(out, " --%s", options[i].name);
-        text_print_word(out, word);
-    }
-    text_end(out);
-    snprintf(text, TUNE_COMMAND, "%s", words);
-    free(words);
-    return text;
 }
 
 int provenance_write(const struct results *results, cJSON *json)

@@ -4,6 +4,7 @@
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
+#include "results/metrics.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -7,14 +7,8 @@
 #include "base/files.h"
 #include "base/lines.h"
 #include "base/option_table.h"
-#include "ddp/comm.h"
-#include "ddp/facts.h"
 #include "ddp/job.h"
-#include "results/busy.h"
-#include "results/findings.h"
-#include "results/saved_run.h"
 #include "results/summary.h"
-#include "results/verdict.h"
 
 /* ---- options ---- */
 
@@ -64,48 +58,11 @@ int results_open(struct results *results, const struct job *job, const struct re
  * exist. option: the option that names top, for messages. Returns 0; or -1, reported. */
 int results_check_free(const char *option, const char *top, const char *below);
 
-/* ---- run.json: what was run, where and with what ---- */
-
-/* A command line, and the option table that parsed it. */
-struct command {
-    int argc;
-    char *const *argv;
-    const struct option_table *table;
-};
-
-/* Creates the JSON of run.json with schema version, program, version, mode, time, label, argv, and the value of every
- * option as "configuration". The caller owns it. */
-cJSON *provenance_create(const char *mode, const char *label, const struct command *command);
-
-/* Writes the `tune` command for the model, data and batch of a run. run: run.json, or what provenance_create returns.
- */
-enum { TUNE_COMMAND = 600 };
-const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks);
-
-/* Adds to run.json: the communication backend, its version (NCCL) or kind of progress (MPI), and the MPI library. */
-void provenance_add_comm(cJSON *json, const struct comm *comm);
-
-/* Adds the environment variables of one kind, with a $ before the name: those that change arithmetic, or that libraries
- * need to be equal on all ranks (VARIABLES_EQUAL); or others that may affect a run, which are usually equal. Variables
- * that launchers set for each rank, or that name a host's network, belong to neither. */
-enum variables { VARIABLES_NONE, VARIABLES_OF_RANK, VARIABLES_EQUAL, VARIABLES_LIKELY_EQUAL, VARIABLES_KINDS };
-void provenance_add_variables(struct facts *facts, enum variables kind);
-
-/* Adds to the JSON the environment variables that may affect a run. Rank 0 writes the JSON as run.json. Deletes the
- * JSON on every rank. Returns 0; or -1, reported. */
-int provenance_write(const struct results *results, cJSON *json);
-
 /* ---- the steps of a rank ---- */
 
 /* Appends a text of whole lines to this rank's metrics file, completely or not at all, and frees the text. Returns 0;
  * or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);
-
-/* Makes metrics.csv from rank_0_metrics.jsonl in the directory of a run, also if the run still goes on or was killed.
- * Each line becomes a row. Each member that is neither array nor object becomes a column, in the order of first
- * appearance. Numbers keep their value; a missing member or null is an empty field; texts are quoted by RFC 4180. An
- * incomplete last line is left out. If there are no lines, no file is written. Returns 0; or -1, reported. */
-int results_write_metrics_csv(const char *directory);
 
 /* Closes this rank's metrics file; does nothing if it is closed. Rank 0 also makes metrics.csv and unlocks the
  * directory. Returns 0; or -1, reported, also if the last summary did not get into the file given to --prometheus. */

@@ -43,4 +43,9 @@ struct place place_of(const cJSON *run);
  * not set, the communication backend and the number of hosts; "" for one rank. */
 void place_link(char *text, size_t size, const cJSON *run);
 
+/* Writes the `tune` command for the model, data and batch of a run. run: run.json, or what provenance_create returns.
+ */
+enum { TUNE_COMMAND = 600 };
+const char *saved_run_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks);
+
 #endif

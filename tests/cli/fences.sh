@@ -46,7 +46,7 @@ BEGIN {
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"
     only["compare"] = "^(base|results|document)/|^kernels/(error|clock)[.]h$"
     only["report"] = "^(base|results|chart|document|predict)/|^kernels/(error|clock)[.]h$"
-    only["predict"] = "^(base|results|chart|document)/|^ddp/(comm|plan|strategy)[.]h$|^kernels/(error|random)[.]h$"
+    only["predict"] = "^(base|results|chart|document)/|^ddp/(plan|strategy|collective)[.]h$|^kernels/(error|random)[.]h$"
 }
 function room_of(path) { sub("^bench/((measure|read)/)?", "", path); return sub("/.*", "", path) ? path : "main" }
 '
@@ -82,13 +82,33 @@ wings() {
             if (match($1, "^bench/(measure|read)/") && to in wing && $1 !~ "^bench/" wing[to] "/") print $1 ": " $2
         }'
 }
-# private: a folder X of bench offers only X/X.h to others; base offers all headers, and selfbench may include any.
+# reached: the rooms that read include no header of ddp, not even through other headers; predict, only those of numbers.
+reached() {
+    includes "$1" | awk '
+        function name_of(path) { sub("^bench/((measure|read)/)?", "", path); return path }
+        function visit(header, i, n, next_one) {
+            if (header in seen) return
+            seen[header] = 1
+            n = split(to[header], next_one, " ")
+            for (i = 1; i <= n; i++) visit(next_one[i])
+        }
+        $3 == "\"" { to[name_of($1)] = to[name_of($1)] " " $2; path[name_of($1)] = $1 }
+        END {
+            for (file in path) if (path[file] ~ "^bench/read/") {
+                split("", seen)
+                visit(file)
+                numbers = file ~ "^predict/" ? "^ddp/(collective|plan|strategy|tensors)[.]h$" : "^$"
+                for (header in seen) if (header ~ "^ddp/" && header !~ numbers) print path[file] ": reaches " header
+            }
+        }' | sort
+}
+# private: a folder X of bench offers only X/X.h to others; base and results offer all headers, and selfbench may include any.
 private() {
     includes "$1" | awk "$rooms"'
         $1 ~ "^bench/" && $3 == "\"" && $2 ~ "/" {
             from = room_of($1)
             to = room_of($2)
-            if (to !~ /^(kernels|ddp|base)$/ && from != to && from != "selfbench" && $2 != to "/" to ".h") print $1 ": " $2
+            if (to !~ /^(kernels|ddp|base|results)$/ && from != to && from != "selfbench" && $2 != to "/" to ".h") print $1 ": " $2
         }'
 }
 # Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
@@ -185,6 +205,7 @@ good() {
     printf '#include "spans/spans.h"\n#include "base/stats.h"\n#include "ddp/job.h"\n' >>"$1/bench/measure/training/training.c"
     printf '#include "training/training.h"\n#include "profile/figures.h"\n' >>"$1/bench/measure/profile/profile.c"
     printf '#include "results/results.h"\n#include "base/text.h"\n' >>"$1/bench/read/compare/compare.c"
+    printf '#ifndef BENCH_RESULTS_PROVENANCE_H\n#define BENCH_RESULTS_PROVENANCE_H\n#include "ddp/absent.h"\n#endif\n' >"$1/bench/results/provenance.h"
     printf '#include "trace/rows.h"\n#include "profile/profile.h"\n' >>"$1/bench/selfbench/selfbench.c"
     printf '#include "helper.h"\n#include "profile/profile.h"\n#include "kernels/device.h"\n' >"$1/bench/main.c"
     printf '/* #if in words */\nint if_else;\n' >>"$1/bench/main.c"
@@ -259,6 +280,8 @@ expect floors bench/measure/trace/trace.c '#include "profile/profile.h"'
 expect floors bench/measure/profile/profile.c '#include "compare/compare.h"'
 expect floors bench/read/compare/compare.c '#include "spans/spans.h"'
 expect floors bench/read/compare/compare.c '#include "ddp/job.h"'
+expect reached bench/read/compare/compare.c '#include "ddp/job.h"'
+expect reached bench/read/compare/compare.c '#include "results/provenance.h"'
 expect floors bench/main.c '#include "selfbench/program.h"'
 expect floors bench/measure/profile/profile.c '#include "attic/attic.h"'
 expect wings bench/measure/profile/profile.c '#include "compare/compare.h"'
@@ -301,6 +324,7 @@ fi
 check names "headers are included by folder and name"
 check floors "no include of a higher layer, or of another folder of the same layer"
 check private "no include of another folder's private header"
+check reached "the rooms that read reach no header of ddp; predict reaches those of numbers"
 check wings "bench/measure and bench/read do not include each other"
 check sizes "sizes in lines are within $limits, folders of bench within $folder_limit"
 exit "$failed"

@@ -38,7 +38,8 @@ profile 2 all --rounds 7 --steps-per-block 1 --bucket-size-mb 0.02,0.05 --update
 result "$good" "--profile-implementation all with two bucket sizes and --update-in-backward leaves valid files (status $status)"
 with_python "--profile-implementation all: profiles, joint trace and comparison agree with traces and metrics" together
 grep -qE '^(Use|Shortest so far is) ddp' "$out/comparison_summary.txt" && grep -q '^ddp_bucketed:0.05: Overlap' printed &&
-    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.02.update ddp_bucketed.0.05 ddp_bucketed.0.05.update ddp_flat ddp_hierarchical.0.02 ddp_hierarchical.0.05 ddp_individual ddp_individual_v2 ddp_sharded.0.02 ddp_sharded.0.05 none" ] &&
+    [ "$(cd "$out" && printf '%s\n' */ | grep -vx comparison/ | sort)" = "$(sed -nE 's/^A step of ([^ ]+) takes.*/\1/p' said | tr : . | sed 's,$,/,' | sort)" ] &&
+    [ -d "$out/ddp_bucketed.0.05.update" ] && [ -d "$out/ddp_sharded.0.02" ] &&
     good=0 || good=1
 result "$good" "--profile-implementation all: each profile has a directory and printed findings"
 profile 2 ddp,ddp_individual_v2 --rounds 0

@@ -15,7 +15,7 @@ delayed=$build/tests/support/programs/delayed_tune
 # ---- a known best size, between two sizes of the first round, so that only the final rounds find it ----
 
 limit=400 try "${run[@]}" "$delayed" 10000 0.353 0 "${tiny[@]}" --steps-per-block 1 --max-minutes 5 --output found # takes 8 s on idle cores
-check 0 "a search succeeds" 'Searching among 16 candidates for 5 min 00 s at most'
+check 0 "a search succeeds" 'Searching among [0-9]+ candidates for 5 min 00 s at most'
 # Two strategies have buckets; which of them is faster depends on the machine.
 use=$(grep '^Options: ' printed)
 succeeds "the best size is found, with the options to use" grep -qxE \
@@ -40,7 +40,7 @@ succeeds "report marks the best size in the picture, unless it is undecided" gre
 # ---- a known best plan: only its last bucket has another size ----
 
 limit=400 try "${run[@]}" "$delayed" 10000 0.25 3 "${tiny[@]}" --steps-per-block 1 --output plan # took 57 s beside six busy loops on two cores
-check 0 "a search finds the best plan" 'Searching among 16 candidates for 5 min 00 s at most'
+check 0 "a search finds the best plan" 'Searching among [0-9]+ candidates for 5 min 00 s at most'
 plan=$(sed -nE 's/^Options: --implementations (.*) --bucket-size-mb ([0-9.]+\+last[0-9.]+)$/\1:\2/p' printed)
 succeeds "buckets of several sizes gain over equal ones" grep -qE \
     "^Buckets of several sizes gain: with ${plan%%:*}:[0-9.]+ a step is [+].*[]] longer than with ${plan/+/[+]}[.]" <(texts plan/summary.json)

@@ -2,6 +2,7 @@
 #include "benchmark/ranking.h"
 
 #include "kernels/error.h"
+#include "results/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #define BENCH_MEASURE_BENCHMARK_SEARCH_H
 
 #include "results/results.h"
+#include "results/verdict.h"
 
 enum search_state {
     SEARCH_CONTROL,  /* runs in every round, but is not a candidate */

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "results/results.h"
+#include "results/verdict.h"
 
 #include <math.h>
 #include <string.h>

@@ -107,7 +107,7 @@ static void begin_search(struct search *search, const struct tune_options *optio
         struct search_row *row = &search->row[i];
         const struct implementation *made = &o->implementation[i];
         if (isdigit((unsigned char)*made->size.words))
-            row->series = i && made[-1].strategy == made->strategy ? row[-1].series : i + 1;
+            row->series = i && !strcmp(made[-1].strategy->name, made->strategy->name) ? row[-1].series : i + 1;
         row->is_plan = options->kind[i] == CANDIDATE_PLAN;
         row->state = !implementation_traits(made)->reduces ? SEARCH_CONTROL
                      : options->kind[i] == CANDIDATE       ? SEARCH_IN

@@ -4,6 +4,8 @@
 #define BENCH_MEASURE_HARNESS_HARNESS_H
 
 #include "machine/machine.h"
+#include "results/busy.h"
+#include "results/provenance.h"
 #include "results/results.h"
 
 /* ---- from the command line to the exit status ---- */

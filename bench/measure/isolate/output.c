@@ -10,6 +10,7 @@
 #include "isolate/matrix.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
+#include "results/findings.h"
 #include "results/results.h"
 
 #include <ctype.h>

@@ -3,6 +3,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "profile/summary.h"
+#include "results/verdict.h"
 
 #include <stdio.h>
 

@@ -5,6 +5,7 @@
 
 #include "base/figures.h"
 #include "profile/profile.h"
+#include "results/saved_run.h"
 
 /* What was profiled, and on which machine. */
 struct profile_facts {
@@ -20,7 +21,7 @@ struct profile_facts {
     int busy;                         /* 1: other processes used the machine (busy_is) */
     struct control_group_stops stops; /* by CPU quotas since the run's first measurement */
     struct delays delays;             /* --inject-delay */
-    char tune[TUNE_COMMAND];          /* the command that tunes this model (provenance_tune) */
+    char tune[TUNE_COMMAND];          /* the command that tunes this model (saved_run_tune) */
     int threads;                      /* threads of a rank */
     double cores_per_rank;
     double tokens, flops; /* tokens of all ranks per step; FLOP of the model per step */

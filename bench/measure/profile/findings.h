@@ -5,6 +5,7 @@
 #include "ddp/links.h"
 #include "profile/controls.h"
 #include "profile/figures.h"
+#include "results/findings.h"
 #include "results/results.h"
 
 struct findings {

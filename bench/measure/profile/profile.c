@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "kernels/error.h"
 #include "profile/summary.h"
+#include "results/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,7 +256,7 @@ static void collect_facts(struct profile *p, const struct training *t, const str
         .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,
     };
     cJSON *json = provenance_create("profile", "", command);
-    provenance_tune(p->facts.tune, json, (size_t)p->facts.ranks);
+    saved_run_tune(p->facts.tune, json, (size_t)p->facts.ranks);
     cJSON_Delete(json);
     plan_destroy(&plan);
 }

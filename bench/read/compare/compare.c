@@ -10,7 +10,8 @@
 #include "compare/outcome.h"
 #include "document/document.h"
 #include "kernels/error.h"
-#include "results/results.h"
+#include "results/busy.h"
+#include "results/summary.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BENCH_READ_COMPARE_SETTINGS_H
 #define BENCH_READ_COMPARE_SETTINGS_H
 
-#include "results/results.h"
+#include "results/saved_run.h"
 
 #include <cJSON.h>
 

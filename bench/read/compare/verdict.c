@@ -3,7 +3,7 @@
 
 #include "base/stats.h"
 #include "kernels/error.h"
-#include "results/results.h"
+#include "results/busy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef BENCH_READ_PREDICT_ALGORITHMS_H
 #define BENCH_READ_PREDICT_ALGORITHMS_H
 
-#include "ddp/comm.h"
+#include "ddp/collective.h"
 
 #include <stddef.h>
 

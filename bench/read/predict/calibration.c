@@ -3,7 +3,7 @@
 #include "base/stats.h"
 #include "kernels/error.h"
 #include "predict/points.h"
-#include "results/results.h"
+#include "results/saved_run.h"
 
 #include <math.h>
 #include <string.h>

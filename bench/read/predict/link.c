@@ -5,7 +5,7 @@
 #include "base/link_model.h"
 #include "base/nominal.h"
 #include "kernels/error.h"
-#include "results/results.h"
+#include "results/saved_run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,8 @@
 #include "base/json.h"
 #include "base/stats.h"
 #include "kernels/error.h"
-#include "results/results.h"
+#include "results/busy.h"
+#include "results/saved_run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "ddp/plan.h"
 #include "ddp/strategy.h"
 #include "predict/replay.h"
-#include "results/results.h"
+#include "results/busy.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "kernels/error.h"
-#include "results/results.h"
+#include "results/findings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void add_communication(struct bottlenecks *found, const struct report_run
         snprintf(advice, sizeof advice, "use a faster link, a larger batch, or --grad-accumulation");
     else
         snprintf(advice, sizeof advice, "run `%s` to find the strategy and bucket size that cost least",
-                 provenance_tune(tune, run->run, run->ranks));
+                 saved_run_tune(tune, run->run, run->ranks));
     struct measured exposed = run_figure(run, run->subject, "gradient_sync"),
                     gather = run_figure(run, run->subject, "parameter_gather");
     if (gather.value > 0)

@@ -4,7 +4,6 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "chart/chart.h"
-#include "results/results.h"
 
 #include <stdio.h>
 #include <string.h>

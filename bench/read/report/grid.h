@@ -7,6 +7,7 @@
 #define BENCH_READ_REPORT_GRID_H
 
 #include "report/runs.h"
+#include "results/verdict.h"
 
 /* The least number of repeats that gives intervals and verdicts. */
 enum { GRID_REPEATS = STATS_LEAST };

@@ -10,7 +10,8 @@
 #include "predict/predict.h"
 #include "report/forms.h"
 #include "report/sections.h"
-#include "results/results.h"
+#include "results/busy.h"
+#include "results/metrics.h"
 
 #include <ctype.h>
 #include <stdio.h>

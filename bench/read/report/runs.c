@@ -4,7 +4,10 @@
 #include "base/json.h"
 #include "base/option_table.h"
 #include "kernels/error.h"
-#include "results/results.h"
+#include "results/busy.h"
+#include "results/findings.h"
+#include "results/summary.h"
+#include "results/verdict.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "base/figures.h"
 #include "base/files.h"
-#include "results/results.h"
+#include "results/saved_run.h"
 
 #include <cJSON.h>
 #include <stddef.h>

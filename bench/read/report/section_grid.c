@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "kernels/error.h"
 #include "report/grid.h"
+#include "results/summary.h"
+#include "results/verdict.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
+#include "results/findings.h"
+#include "results/verdict.h"
 
 #include <math.h>
 #include <stdio.h>

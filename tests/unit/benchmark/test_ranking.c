@@ -1,6 +1,7 @@
 /* test_ranking.c - figures of made-up samples with known answers; and how often equal strategies are called different,
  * both after a fixed number of rounds and with --resolve. */
 #include "benchmark/ranking.h"
+#include "results/verdict.h"
 
 #include "kernels/error.h"
 #include "tests/support/noise.h"

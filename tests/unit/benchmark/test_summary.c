@@ -3,6 +3,7 @@
 #include "base/table.h"
 #include "benchmark/ranking.h"
 #include "results/results.h"
+#include "results/verdict.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

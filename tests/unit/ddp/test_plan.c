@@ -5,6 +5,7 @@
 #include "ddp/step.h"
 #include "ddp/transformer.h"
 #include "kernels/error.h"
+#include "tests/support/own_strategy.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -111,6 +112,22 @@ static void check_tiles(const struct recorder *r, const char *base, size_t eleme
     free(sent);
 }
 
+/* Checks that a strategy that sends from a buffer of its own sends all buckets in turn, and no number twice. */
+static void check_own_buffer(const struct recorder *r, const struct reducer *reducer)
+{
+    size_t sent = 0, elements = 0;
+    for (int i = 0; i < r->n; i++) {
+        const struct collective *c = &r->call[i].collective;
+        const char *buffer = c->buffer, *last = i ? r->call[i - 1].collective.buffer : NULL;
+        ck_assert_int_ge(c->index, i ? r->call[i - 1].collective.index : 0);
+        ck_assert(!last || buffer >= last + r->call[i - 1].collective.count * comm_dtype_bytes(c->dtype));
+        sent += c->count;
+    }
+    for (int b = 0; b < reducer->plan.n; b++)
+        elements += reducer->plan.bucket[b].count;
+    ck_assert_uint_eq(sent, elements);
+}
+
 /* Checks that all buckets are exchanged in turn, each whole, and that their sums are gathered a bucket later; a
  * strategy that shards gathers none. */
 static void check_exchange(const struct recorder *r, const struct reducer *reducer)
@@ -158,30 +175,34 @@ TEST(every_strategy_sends_each_element_once)
         {.cap = {1}},     {.cap = {1000}},      {.cap = {4096}, .last = 2000},   {.cap = {1000, 4096}},
         {.cap = {10000}}, {.cap = {1UL << 30}}, {.cap = {SIZE_MAX}, .blocks = 1}};
     static const enum variant tried[] = {VARIANT_PLAIN, VARIANT_BF16};
-    for (int i = 0; strategies[i]; i++)
+    for (int i = 0; i == 0 || strategies[i - 1]; i++) { /* and one that the program does not have */
+        const struct strategy *strategy = strategies[i] ? strategies[i] : &own_strategy;
         for (size_t b = 0; b < sizeof caps / sizeof *caps; b++)
             for (int d = 0; d < 2; d++) {
                 struct recorder r = recorder_make();
                 struct reducer reducer;
-                const struct traits *traits = strategies[i]->traits[tried[d]];
+                const struct traits *traits = strategy->traits[tried[d]];
                 if (!traits)
                     continue;
-                reducer_create(&reducer, strategies[i], tried[d], &model, &r.comm, &caps[b], 1);
+                reducer_create(&reducer, strategy, tried[d], &model, &r.comm, &caps[b], 1);
                 for (int step = 0; step < 2; step++) {
                     r = recorder_make();
                     drive(&r, &reducer);
-                    if (strategies[i] == &strategy_ddp_individual_v2)
-                        check_tiles(&r, reducer.state, comm_dtype_bytes(traits->wire), 1);
-                    else if (traits->wire == COMM_BF16)
-                        check_exchange(&r, &reducer);
-                    else if (strategies[i] == &strategy_ddp_powersgd)
+                    const float *data = r.call[0].collective.in ? r.call[0].collective.in : r.call[0].collective.buffer;
+                    int in_arena = !r.n || (data >= model.gradient && data < model.gradient + model.arena);
+                    if (strategy == &strategy_ddp_powersgd)
                         check_low_rank(&r, &reducer);
+                    else if (traits->message[0].kind == COMM_ALL_TO_ALL)
+                        check_exchange(&r, &reducer);
+                    else if (!in_arena)
+                        check_own_buffer(&r, &reducer);
                     else
-                        check_tiles(&r, (char *)model.gradient, sizeof(float), strategy_is_compared(strategies[i]));
+                        check_tiles(&r, (char *)model.gradient, sizeof(float), strategy_is_compared(strategy));
                     ck_assert_int_eq(r.joined, r.n); /* nothing is left in flight */
                 }
                 reducer_destroy(&reducer);
             }
+    }
 }
 
 /* Checks that no collective that has not been waited for reads [from, from + floats). */

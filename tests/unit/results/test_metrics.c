@@ -1,4 +1,5 @@
 /* test_metrics.c - metrics.csv: which lines become rows, which members become columns, and how fields are written. */
+#include "results/metrics.h"
 #include "results/results.h"
 
 #include "kernels/error.h"

@@ -5,6 +5,7 @@
 #include "base/stats.h"
 #include "base/version.h"
 #include "results/results.h"
+#include "results/saved_run.h"
 #include "training/training.h"
 
 #include "ddp/transformer.h"
@@ -420,7 +421,7 @@ TEST(the_command_to_tune_a_run)
     char text[TUNE_COMMAND];
     cJSON *json = cJSON_Parse("{\"argv\": [\"my bench\", \"--rounds\", \"3\"], \"configuration\": {\"batch-size\": 8, "
                               "\"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": \"fp32\"}}");
-    ck_assert_str_eq(provenance_tune(text, json, 4),
+    ck_assert_str_eq(saved_run_tune(text, json, 4),
                      "mpirun -n 4 'my bench' tune --d-model 64 --batch-size 8 --data 'a b.txt'");
     cJSON_Delete(json);
 }

@@ -2,6 +2,7 @@
 #include "base/table.h"
 #include "kernels/error.h"
 #include "results/results.h"
+#include "results/saved_run.h"
 #include "tests/support/saved.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
