@@ -25,8 +25,8 @@ struct plan {
 enum { BUCKET_CAPS = 8 };
 struct bucket_caps {
     size_t cap[BUCKET_CAPS], last;
-    int blocks; /* 1: a bucket is also closed where another layer begins: so, with a cap of SIZE_MAX, each transformer
-                   block is a bucket, and the tensors before and after the blocks are two more */
+    size_t blocks; /* 1: a bucket is also closed where another layer begins: so, with a cap of SIZE_MAX, each
+                   transformer block is a bucket, and the tensors before and after the blocks are two more */
 };
 
 /* Parses `block`, as PyTorch's replicate (FSDP2) groups parameters by modules, and not by bytes; or caps in MiB, each

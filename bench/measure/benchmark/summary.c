@@ -20,9 +20,11 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "step", "s", step, BETTER_LOWER, 1);
         figures_add_value(figures, label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
         figures_add_value(figures, label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
-        for (int p = 0; p < PHASES; p++)
-            if (row->seconds[p].median > 0) /* the phase ran */
-                figures_add_estimate(figures, label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
+        for (int figure = 0; figure < FIGURES; figure++) {
+            const struct sample_figure of = sample_figure(figure);
+            if (figure != FIGURE_STEP && row->seconds[figure].median > 0) /* the phase ran */
+                figures_add_estimate(figures, label, of.name, of.unit, &row->seconds[figure], BETTER_LOWER, 0);
+        }
         figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
         figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);

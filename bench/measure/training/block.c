@@ -14,7 +14,7 @@
 /* What a rank sends to the other ranks about a block. */
 struct block_report {
     double seconds;           /* seconds of all timed steps together */
-    double phase[PHASES];     /* seconds per timed step */
+    double sample[FIGURES];   /* of this rank (samples.h) */
     double communication_cpu; /* CPU seconds of this rank's communication thread in the timed steps */
 };
 
@@ -197,25 +197,12 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
     for (int i = 0; i < steps; i++) {
         b->loss[i] = (double)b->record[i * RECORDS + RECORD_LOSS];
         for (int p = 0; p < PHASES && i >= DISCARDED_STEPS; p++)
-            mine->phase[p] += 1e-9 * (double)b->times[i].phase_ns[p] / timed;
+            mine->sample[p] += 1e-9 * (double)b->times[i].phase_ns[p] / timed;
     }
+    mine->sample[FIGURE_STEP] = mine->seconds / timed;
     for (int i = 0; i < TIMELINE_LANES; i++)
         if (timeline->lane[i].dropped)
             FATAL("%zu spans were lost, because lane %d of the timeline was full", timeline->lane[i].dropped, i);
-}
-
-/* Stores the sample of a block, made from the reports of all ranks: the step of the slowest rank, and the means of its
- * phases over the ranks. */
-static void keep_sample(struct measurements *m, int implementation, size_t round, const struct block_report *all,
-                        int ranks, size_t timed_steps)
-{
-    double *sample = measurements_of(m, implementation, 0) + round;
-    for (int r = 0; r < ranks; r++) {
-        for (size_t p = 0; p < PHASES; p++)
-            sample[p * m->capacity] += all[r].phase[p] / ranks;
-        double *step = &sample[FIGURE_STEP * m->capacity];
-        *step = fmax(*step, all[r].seconds / (double)timed_steps);
-    }
 }
 
 size_t block_peak_memory(const struct block_counts *counts, const struct open_device *opened)
@@ -233,7 +220,8 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     struct block_counts *counts = &run->counts;
     int reduces = reducer->traits->reduces;
     int must_agree = reducer->traits->exact && reducer->traits->wire == COMM_FLOAT32;
-    struct block_report mine, *all = allocate((size_t)job->size, sizeof *all);
+    struct block_report mine;
+    double *samples = allocate((size_t)job->size, sizeof mine.sample);
     b->number = counts->blocks++;
     b->first_step = run->steps_run;
     counts->peak_bytes = block_peak_memory(counts, &h->opened);
@@ -245,15 +233,15 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     run->steps_run += DISCARDED_STEPS + (long)run->block_steps;
 
     evaluate_steps(run, engine, b, &mine);
-    job_gather(job, &mine, sizeof mine, all);
-    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps);
+    job_gather(job, mine.sample, sizeof mine.sample, samples);
+    measurements_keep(&run->measurements, b->implementation, b->round, samples, job->size);
     losses_add(&run->losses, job, b->loss, must_agree);
     run->final_loss[b->implementation] = run->losses.mean[run->losses.steps - 1];
     b->other_cores = other_processes_watch(&h->other_processes, job);
     b->seconds = mine.seconds;
-    b->comm_cpu_seconds = reduces ? all[0].communication_cpu : 0;
-    b->comm_seconds = reduces ? all[0].seconds : 0;
+    b->comm_cpu_seconds = reduces ? mine.communication_cpu : 0;
+    b->comm_seconds = reduces ? mine.seconds : 0;
     counts->comm_cpu_seconds += b->comm_cpu_seconds;
     counts->comm_seconds += b->comm_seconds;
-    free(all);
+    free(samples);
 }

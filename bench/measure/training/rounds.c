@@ -114,7 +114,7 @@ static int run_round(struct run *run, struct harness *h, struct engine *engine, 
     struct measurements *m = &run->measurements;
     b->round = m->rounds;
     if (b->round == m->capacity)
-        series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
+        series_grow(&m->value, (size_t)m->n * FIGURES, &m->capacity);
     for (int j = 0; j < m->n; j++) {
         b->implementation = implementation_at(b->round, j, m->n);
         if (run->resting[b->implementation]) {

@@ -8,20 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct sample_figure sample_figure(int figure)
+{
+    static const struct sample_figure others[] = {[FIGURE_STEP - PHASES] = {"step", "s", 1}};
+    return figure < PHASES ? (struct sample_figure){phase_name[figure], "s", 0} : others[figure - PHASES];
+}
+
 void measurements_create(struct measurements *m, int n, size_t capacity)
 {
-    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->seconds)};
+    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->value)};
 }
 
 void measurements_destroy(struct measurements *m)
 {
-    free(m->seconds);
+    free(m->value);
     *m = (struct measurements){0};
 }
 
 double *measurements_of(const struct measurements *m, int implementation, int figure)
 {
-    return m->seconds + ((size_t)implementation * FIGURES + (size_t)figure) * m->capacity;
+    return m->value + ((size_t)implementation * FIGURES + (size_t)figure) * m->capacity;
+}
+
+void measurements_keep(struct measurements *m, int implementation, size_t round, const double *of_rank, int ranks)
+{
+    for (int figure = 0; figure < FIGURES; figure++) {
+        double sum = 0, most = 0;
+        for (int r = 0; r < ranks; r++) {
+            sum += of_rank[r * FIGURES + figure];
+            most = fmax(most, of_rank[r * FIGURES + figure]);
+        }
+        measurements_of(m, implementation, figure)[round] = sample_figure(figure).of_slowest ? most : sum / ranks;
+    }
 }
 
 void series_grow(double **series, size_t n, size_t *room)

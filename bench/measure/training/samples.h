@@ -6,15 +6,21 @@
 #include "ddp/job.h"
 #include "ddp/step.h"
 
-/* The figures of a sample, in seconds: the phases of a step, means over ranks and over the timed steps of the block;
- * and FIGURE_STEP, the time of the block on the slowest rank / its number of timed steps. */
+/* The figures of a sample, each of a timed step on average: the phases of a step, means over ranks; and FIGURE_STEP,
+ * the time of the block / its number of timed steps, on the slowest rank. A figure is a row: with its name and unit it
+ * is in summary.json and in all that is made from it. */
 enum { FIGURE_STEP = PHASES, FIGURES };
+struct sample_figure {
+    const char *name, *unit;
+    int of_slowest; /* 1: the largest value of the ranks; 0: their mean */
+};
+struct sample_figure sample_figure(int figure);
 
 struct measurements {
     int n;           /* number of implementations */
     size_t capacity; /* number of rounds for which memory is allocated */
     size_t rounds;   /* complete rounds so far */
-    double *seconds; /* [n, FIGURES, capacity]; NAN if the implementation had no block in the round */
+    double *value;   /* [n, FIGURES, capacity]; NAN if the implementation had no block in the round */
 };
 
 /* Allocates room for `capacity` rounds of n implementations. Release with measurements_destroy. */
@@ -23,6 +29,10 @@ void measurements_destroy(struct measurements *measurements); /* zeroed measurem
 
 /* Returns the samples [rounds] of a figure (a phase or FIGURE_STEP) of an implementation. */
 double *measurements_of(const struct measurements *measurements, int implementation, int figure);
+
+/* Stores the sample of an implementation in a round, made from those of all ranks, of_rank[ranks, FIGURES]. */
+void measurements_keep(struct measurements *measurements, int implementation, size_t round, const double *of_rank,
+                       int ranks);
 
 /* Doubles *room and the memory of *series, an array [n, *room]; keeps its content. */
 void series_grow(double **series, size_t n, size_t *room);

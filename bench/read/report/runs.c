@@ -19,19 +19,26 @@
 
 const char *const part_name[PARTS] = {"compute", "data loading", "exposed communication", "other"};
 
+const struct step_phase_part step_phases[] = {{"zero_grad", NULL, PART_COMPUTE},
+                                              {"data_loading", NULL, PART_DATA},
+                                              {"parameter_gather", NULL, PART_EXPOSED},
+                                              {"forward_pass", "forward", PART_COMPUTE},
+                                              {"backward_pass", "backward", PART_COMPUTE},
+                                              {"gradient_sync", NULL, PART_EXPOSED},
+                                              {"gradient_clipping_warmup", "clipping", PART_COMPUTE},
+                                              {"optimizer_step", "optimizer", PART_COMPUTE},
+                                              {"lr_scheduling", NULL, PART_OTHER},
+                                              {NULL, NULL, PART_OTHER}};
+
 /* ---- one run ---- */
 
 /* Returns the part of a step to which a phase belongs. */
 static enum step_part part_of(const char *phase)
 {
-    static const char *const compute[] = {"zero_grad", "forward_pass", "backward_pass", "gradient_clipping_warmup",
-                                          "optimizer_step"};
-    for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
-        if (!strcmp(phase, compute[i]))
-            return PART_COMPUTE;
-    if (!strcmp(phase, "gradient_sync") || !strcmp(phase, "parameter_gather"))
-        return PART_EXPOSED;
-    return !strcmp(phase, "data_loading") ? PART_DATA : PART_OTHER;
+    const struct step_phase_part *p = step_phases;
+    while (p->name && strcmp(p->name, phase) != 0)
+        p++;
+    return p->name ? p->part : PART_OTHER;
 }
 
 /* Reads the mean times of a profile's phases into run->phase_s. */

@@ -15,6 +15,14 @@
 enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
 extern const char *const part_name[PARTS];
 
+/* The phases of a step in order, as files name them (ddp/step.h), ended by a NULL name; label: for pictures, or NULL.
+ */
+struct step_phase_part {
+    const char *name, *label;
+    enum step_part part;
+};
+extern const struct step_phase_part step_phases[];
+
 struct run_implementation {
     char subject[128], strategy[64];
     int compared;            /* 0: a control: it reduces nothing, or trains with other arithmetic */

@@ -17,19 +17,13 @@ enum { PROFILES = 4, RANKS = 8, SPANS = 1600 };
 /* The kinds of spans: the parts of a step, and communication in flight. */
 enum { KIND_IN_FLIGHT = PARTS, KINDS };
 
-/* The phases of a step in order, named as in rank_<r>_metrics.jsonl. */
-static const struct {
-    const char *name, *label;
-    int kind;
-} phases[] = {{"zero_grad_ms", NULL, PART_COMPUTE},
-              {"data_loading_ms", NULL, PART_DATA},
-              {"parameter_gather_ms", NULL, PART_EXPOSED},
-              {"forward_pass_ms", "forward", PART_COMPUTE},
-              {"backward_pass_ms", "backward", PART_COMPUTE},
-              {"gradient_sync_ms", NULL, PART_EXPOSED},
-              {"gradient_clipping_warmup_ms", "clipping", PART_COMPUTE},
-              {"optimizer_step_ms", "optimizer", PART_COMPUTE},
-              {"lr_scheduling_ms", NULL, PART_OTHER}};
+/* Returns how long a phase lasted in a step, in ms, from a line of rank_<r>_metrics.jsonl; NAN: the line lacks it. */
+static double phase_ms(const cJSON *line, const struct step_phase_part *phase)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s_ms", phase->name);
+    return json_number(line, name);
+}
 
 /* Opens the metrics of a rank; returns NULL if there are none. */
 static FILE *open_metrics(const struct report_run *run, size_t rank)
@@ -62,11 +56,11 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
     const cJSON *segment;
     double at = start;
     size_t row = p->rows;
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
-        double ms = json_number(line, phases[i].name);
+    for (const struct step_phase_part *phase = step_phases; phase->name; phase++) {
+        double ms = phase_ms(line, phase);
         if (!isfinite(ms))
             continue;
-        add_span(p, at, at + ms, row, phases[i].kind, phases[i].label);
+        add_span(p, at, at + ms, row, (int)phase->part, phase->label);
         at += ms;
     }
     size_t drawn = p->spans;
@@ -206,10 +200,10 @@ static void add_step(struct step_series *s, const cJSON *line)
         return;
     double *sum = s->ms[s->at++];
     sum[LINE_STEP] += json_number(line, "step_ms");
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
-        double ms = json_number(line, phases[i].name);
-        if (isfinite(ms) && (phases[i].kind == PART_COMPUTE || phases[i].kind == PART_EXPOSED))
-            sum[phases[i].kind == PART_COMPUTE ? LINE_COMPUTE : LINE_EXPOSED] += ms;
+    for (const struct step_phase_part *phase = step_phases; phase->name; phase++) {
+        double ms = phase_ms(line, phase);
+        if (isfinite(ms) && (phase->part == PART_COMPUTE || phase->part == PART_EXPOSED))
+            sum[phase->part == PART_COMPUTE ? LINE_COMPUTE : LINE_EXPOSED] += ms;
     }
 }
 
