@@ -12,12 +12,6 @@ enum { RING_BYTES = 32 << 20, SUSPECTS_BYTES = 8 << 20 };
 
 /* Columns are [parts][members]: messages and round trips of each round, then products and copies. A message is in the
  * column of its sender, a round trip in that of the lower member. */
-size_t search_column(const struct diagnosis *d, const struct stage *stage, int round, enum sort sort, int from, int to)
-{
-    int part = sort < SORT_PRODUCT ? 2 * round + (int)sort : 2 * stage->rounds + (int)(sort - SORT_PRODUCT);
-    return (size_t)part * (size_t)d->members + (size_t)(sort == SORT_ROUND_TRIP && to < from ? to : from);
-}
-
 /* Returns the sort of a part. */
 static enum sort sort_of(const struct stage *stage, size_t part)
 {

@@ -30,8 +30,12 @@ struct diagnosis {
 
 /* Returns the column of a sort in a round of a stage: of the message from a member to another, of the round trips of
  * both, or of the product or copy of `from`, which has one column for all rounds of the ring; none in other stages. */
-size_t search_column(const struct diagnosis *diagnosis, const struct stage *stage, int round, enum sort sort, int from,
-                     int to);
+static inline size_t search_column(const struct diagnosis *d, const struct stage *stage, int round, enum sort sort,
+                                   int from, int to)
+{
+    int part = sort < SORT_PRODUCT ? 2 * round + (int)sort : 2 * stage->rounds + (int)(sort - SORT_PRODUCT);
+    return (size_t)part * (size_t)d->members + (size_t)(sort == SORT_ROUND_TRIP && to < from ? to : from);
+}
 
 static inline enum series_state search_state(const struct diagnosis *d, const struct stage *stage, int round,
                                              enum sort sort, int from, int to)

@@ -1,5 +1,5 @@
 /* describe.c - writes run.json, and the heading and notes of a summary. */
-#include "training/training.h"
+#include "training/describe.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -192,7 +192,7 @@ int training_dry_run(const struct run_options *options, const struct recording *
     size_t bytes[MEMORY_PARTS], steps = DISCARDED_STEPS + o->block_steps;
     struct model model;
     char first[64] = "", limit[CELL], flops[CELL], total[CELL];
-    if (training_estimate(&model, &conditions, o, h->device.precision == PRECISION_BF16 ? 2 : sizeof(float), bytes))
+    if (memory_plan(&model, &conditions, o, h->device.precision == PRECISION_BF16 ? 2 : sizeof(float), bytes))
         return -1;
     double step_flops = training_flops(o, &model);
     add_workload(o, &model, ranks, summary);

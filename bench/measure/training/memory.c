@@ -2,6 +2,7 @@
 #include "training/memory.h"
 
 #include "base/text.h"
+#include "ddp/transformer.h"
 #include "kernels/error.h"
 #include "spans/spans.h"
 #include "training/samples.h"
@@ -95,6 +96,36 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     memory_spans(o, model, c->recording, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         bytes[MEMORY_RECORDS] += spans[i] * sizeof(struct span);
+}
+
+int memory_plan(struct model *model, const struct memory_conditions *c, const struct training_options *o,
+                size_t compute_bytes, size_t bytes[MEMORY_PARTS])
+{
+    struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
+    int sharding = implementations_sharding(o->implementation, o->n);
+    for (int i = 0; i < o->n; i++)
+        if (strategy_parts(implementation_traits(&o->implementation[i]), c->ranks, c->local_size))
+            sizes.shards = (size_t)c->ranks;
+    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
+        if (d->phase == PHASE_PARAMETER_GATHER && !sharding)
+            return error_report("--inject-delay phase=%s: only steps of %s have that phase", phase_name[d->phase],
+                                strategy_ddp_sharded.name);
+    double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
+    if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
+        width * width * (double)sizes.layers > 1e17)
+        return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
+    transformer_plan(model, &sizes, compute_bytes);
+    memory_estimate(c, o, model, bytes);
+    int on_wrong_device = c->recording->gpu_option && !c->on_gpu;
+    int is_too_small = c->recording->operations && !memory_captured_steps(o, model, c->recording);
+    if (on_wrong_device || is_too_small)
+        model_destroy(model);
+    if (on_wrong_device)
+        return error_report("--%s is for runs on GPUs, and this one is on the CPU", c->recording->gpu_option);
+    if (is_too_small)
+        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
+                            c->recording->buffer_mb);
+    return 0;
 }
 
 size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to)

@@ -56,4 +56,9 @@ const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, cha
  * the ranks that compute on it. Returns 0; or -1, reported with the bytes of each part. */
 int memory_check(const struct job *job, const struct open_device *opened, const size_t bytes[MEMORY_PARTS]);
 
+/* Plans a model whose numbers have compute_bytes, and estimates the memory of a rank that trains it. Returns 0; or -1,
+ * reported, if the model is too large for any machine or --profile's options do not suit it; *model is then zeroed. */
+int memory_plan(struct model *model, const struct memory_conditions *conditions, const struct training_options *options,
+                size_t compute_bytes, size_t bytes[MEMORY_PARTS]);
+
 #endif

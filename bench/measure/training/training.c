@@ -3,42 +3,11 @@
 
 #include "base/text.h"
 #include "ddp/comm_create.h"
-#include "ddp/transformer.h"
 #include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int training_estimate(struct model *model, const struct memory_conditions *c, const struct training_options *o,
-                      size_t compute_bytes, size_t bytes[MEMORY_PARTS])
-{
-    struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
-    int sharding = implementations_sharding(o->implementation, o->n);
-    for (int i = 0; i < o->n; i++)
-        if (strategy_parts(implementation_traits(&o->implementation[i]), c->ranks, c->local_size))
-            sizes.shards = (size_t)c->ranks;
-    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
-        if (d->phase == PHASE_PARAMETER_GATHER && !sharding)
-            return error_report("--inject-delay phase=%s: only steps of %s have that phase", phase_name[d->phase],
-                                strategy_ddp_sharded.name);
-    double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
-    if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
-        width * width * (double)sizes.layers > 1e17)
-        return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
-    transformer_plan(model, &sizes, compute_bytes);
-    memory_estimate(c, o, model, bytes);
-    int on_wrong_device = c->recording->gpu_option && !c->on_gpu;
-    int is_too_small = c->recording->operations && !memory_captured_steps(o, model, c->recording);
-    if (on_wrong_device || is_too_small)
-        model_destroy(model);
-    if (on_wrong_device)
-        return error_report("--%s is for runs on GPUs, and this one is on the CPU", c->recording->gpu_option);
-    if (is_too_small)
-        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
-                            c->recording->buffer_mb);
-    return 0;
-}
 
 /* Checks that strategies with stages within and across hosts find the same number of ranks on every host, and sets
  * whether the comm needs groups of ranks for them. Returns 0; or -1, reported. */
@@ -66,7 +35,7 @@ static int plan_model(struct training *t, int stages)
     const struct device *device = h->opened.device;
     const struct memory_conditions conditions = {h->job->rank, h->job->size,    h->job->local_size, h->opened.on_gpu,
                                                  stages,       &run->recording, host_peak_memory()};
-    if (training_estimate(&t->engine.model, &conditions, run->options, device->compute_bytes, run->memory))
+    if (memory_plan(&t->engine.model, &conditions, run->options, device->compute_bytes, run->memory))
         return -1;
     size_t width = run->options->workload.d_model / run->options->workload.num_heads;
     if (device->most_head_width && width > device->most_head_width)

@@ -3,49 +3,8 @@
 #ifndef BENCH_MEASURE_TRAINING_TRAINING_H
 #define BENCH_MEASURE_TRAINING_TRAINING_H
 
-#include "training/attainable.h"
-#include "training/block.h"
-#include "training/memory.h"
-#include "training/options.h"
-#include "training/recorder.h"
-#include "training/samples.h"
-
-/* The objects that run training steps. */
-struct engine {
-    struct recorder recorder;
-    struct comm *comm;
-    struct model model;
-    struct reducer *reducer; /* [implementations] */
-    struct trainer trainer;
-};
-
-/* The settings of a run, and all that it has measured so far. */
-struct run {
-    const struct training_options *options;
-    struct recording recording;
-    size_t memory[MEMORY_PARTS]; /* estimated bytes of each part of a rank's memory */
-    struct blas_facts blas;      /* on the CPU: facts of the BLAS on rank `slowest_products` (products_measure) */
-    int slowest_products;        /* rank whose matrix products are slowest relative to its CPU */
-    size_t block_steps;          /* timed steps of a block: those of the options, or fewer if time is short */
-    long steps_run;              /* number of steps run by this process, of all implementations */
-
-    struct measurements measurements;
-    size_t planned;                    /* planned rounds; measuring ends when measurements.rounds equals `planned` */
-    char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no block in the next round */
-    double seconds;                    /* that all rounds so far have taken */
-    double warm_step;                  /* seconds of a typical step after the first one, on the slowest rank */
-    struct losses losses;
-    double final_loss[MAX_IMPLEMENTATIONS]; /* mean over ranks in the last step of the implementation's last block */
-    struct block_counts counts;
-    int complete; /* 1: measuring is over, so the next summary is the last one */
-};
-
-/* A command that trains. */
-struct training {
-    struct harness harness;
-    struct engine engine;
-    struct run run;
-};
+#include "training/describe.h"
+#include "training/run.h"
 
 /* ---- the course of a command: plan, set up, measure, close. All ranks call each function, which returns 0; or -1 on
  * every rank, reported by rank 0 ---- */
@@ -55,11 +14,6 @@ struct training {
  * before the call. End with training_close, also after a failure. */
 int training_plan(struct training *training, const struct job *job, const struct run_options *options,
                   const char *option, const char *given, const char *below);
-
-/* Plans a model whose numbers have compute_bytes, and estimates the memory of a rank that trains it. Returns 0; or -1,
- * reported, if the model is too large for any machine or --profile's options do not suit it; *model is then zeroed. */
-int training_estimate(struct model *model, const struct memory_conditions *conditions,
-                      const struct training_options *options, size_t compute_bytes, size_t bytes[MEMORY_PARTS]);
 
 /* Allocates the memory, writes run.json (with the mode and command given), and starts the monitors. */
 int training_set_up(struct training *training, const char *mode, const struct command *command);
@@ -93,28 +47,6 @@ int training_close(struct training *training, int status, int print_directory);
 /* Calls the functions above in order, for a command whose results go to --output. */
 int training_run(struct training *training, const char *mode, const struct job *job, const struct run_options *options,
                  const struct command *command, const struct run_hooks *hooks);
-
-/* ---- run.json and the summary ---- */
-
-/* Writes run.json to a result directory. Returns 0; or -1 on every rank, reported by rank 0. */
-int training_write_run_json(const struct training *training, const char *mode, const struct command *command,
-                            const struct results *results);
-
-/* Begins the summary of a mode, with the heading. epochs: the heading's sentence about which steps are trained; NULL: a
- * sentence about the regime. The caller owns the summary. */
-cJSON *training_create_summary(const struct training *training, const char *mode, const char *epochs);
-
-/* For --dry-run: adds to the heading the model, the batch, the estimated memory and the work of a run whose options are
- * checked. captured: steps of all captures before the rounds. minutes: the limit of the rounds; 0: o->rounds are run.
- * Returns 0; or -1, reported. */
-int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
-                     size_t captured, double minutes, cJSON *summary);
-
-/* Returns the model's FLOP of a step on all ranks; the backward pass takes twice those of the forward pass. */
-double training_flops(const struct training_options *options, const struct model *model);
-
-/* Adds to a summary notes about machine, losses and checkpoints, counts of blocks, and findings of monitors. */
-void training_add_notes(const struct training *training, cJSON *summary);
 
 /* ---- rank_<r>_metrics.jsonl ---- */
 

@@ -44,7 +44,7 @@ static size_t communication(const char *line, struct model *model)
     const struct memory_conditions conditions = {0, 2, 2, 0, 0, &recording, 0};
     size_t bytes[MEMORY_PARTS];
     ck_assert_int_eq(training_options_fit(o, 2), 0);
-    ck_assert_int_eq(training_estimate(model, &conditions, o, sizeof(float), bytes), 0);
+    ck_assert_int_eq(memory_plan(model, &conditions, o, sizeof(float), bytes), 0);
     return bytes[MEMORY_COMMUNICATION];
 }
 
