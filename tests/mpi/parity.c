@@ -190,7 +190,7 @@ static void list_tried(void)
             if (strategies[i]->traits[VARIANT_GRADIENTS])
                 tried[n_tried++] = (struct tried){strategies[i], VARIANT_GRADIENTS, caps[s]};
         }
-    for (size_t s = 0; s < sizeof caps / sizeof *caps; s++)
+    for (size_t s = 0; s < sizeof caps / sizeof *caps; s += 3)
         tried[n_tried++] = (struct tried){&own_strategy, VARIANT_PLAIN, caps[s]};
 }
 
