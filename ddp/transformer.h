@@ -33,7 +33,7 @@ enum layer_tensor {
  * ignores their logits: products read rows of logits fastest if these begin at multiples of a cache line. */
 enum { VOCABULARY_ALIGNMENT = 64 };
 /* Returns the rows of the output projection, and the columns of logits: the vocabulary with padding. */
-size_t model_padded_vocabulary(const struct model_sizes *sizes);
+size_t transformer_padded_vocabulary(const struct model_sizes *sizes);
 
 /* Plans a transformer of these sizes, for a compute type of compute_bytes bytes: the layout of its tensors and the
  * memory that it needs. Allocates no arrays. Release with model_destroy. */

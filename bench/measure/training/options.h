@@ -84,7 +84,7 @@ int workload_check(struct workload *workload, const char *data);
 /* Adds the sizes of the model, and which of them come from a preset, to the heading of a summary. */
 void workload_describe(const struct workload *workload, size_t parameters, cJSON *summary);
 
-/* Returns the sizes for model_plan; batch: number of sequences in one rank's part of a micro-batch. */
+/* Returns the sizes for transformer_plan; batch: number of sequences in one rank's part of a micro-batch. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
 /* Makes all checks that do not need the number of ranks. Sets block_steps to --steps-per-block if given; else to the
