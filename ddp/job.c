@@ -271,7 +271,7 @@ static int compare_facts(const struct job *job, const struct facts *mine)
         char why[1020];
     } answer = {0}, first = {0};
     int failed = 0;
-    wait_for_all(job, "comparing command lines (a rank that runs another program does not answer)", 0);
+    wait_for_all(job, "comparing command lines (a rank whose program does not compare them does not answer)", 0);
     if (job->rank == 0) {
         for (int r = 1; r < job->size; r++)
             MPI_Send(mine, sizeof *mine, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
