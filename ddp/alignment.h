@@ -29,8 +29,8 @@ struct alignment alignment_from(const struct clock_sample *sample);
 /* Returns the alignment from a sample before the run and one after it. If the offsets differ by more than the sum of
  * the residuals, but by no more than crystals drift (200 us/s), the drift is the difference of the offsets divided by
  * the time between the samples, and its error is the sum of the residuals divided by that time. Otherwise the drift is
- * 0, the offset is that of the sample with the smaller residual, and the residual is raised to cover the other sample's
- * offset, or the largest drift of crystals if that is less. */
+ * 0, and the alignment is that of the sample with the smaller residual. Its residual is raised to cover the other
+ * sample's offset; if the offsets agree within the residuals, it is raised by at most the largest drift of crystals. */
 struct alignment alignment_between(const struct clock_sample *before, const struct clock_sample *after);
 
 /* Converts a time of this rank's clock to rank 0's clock. */

@@ -91,9 +91,9 @@ static float *own_part(struct training_state t, int array, int bucket)
     return array_of(t, array) + (array == 0 ? own->offset : own->at);
 }
 
-/* Returns a piece in device memory. With shards, all ranks call it for all pieces in turn, and the first piece of a
- * bucket gathers it into the gradient, which is not needed any more, and whose gaps stay zero. A piece lies in one
- * bucket, because buckets consist of whole matrices. */
+/* Returns a piece in device memory. With shards, all ranks call it for all pieces in turn, and the call for a bucket's
+ * first piece gathers the whole bucket. It is gathered into the gradient, which is not needed any more and whose gaps
+ * stay zero. A piece lies in one bucket, because buckets consist of whole matrices. */
 static const float *fetch_piece(struct training_state t, const struct piece *piece)
 {
     size_t offset = t.model->tensor[piece->tensor].offset + piece->first;
@@ -113,7 +113,7 @@ static const float *fetch_piece(struct training_state t, const struct piece *pie
     return t.model->gradient + offset;
 }
 
-/* Copies a piece from host memory to the device; of moments of a strategy that shards, only the part that this rank
+/* Copies a piece from host memory to the device. If the strategy shards, copies only the part of moments that this rank
  * owns. */
 static void store_piece(struct training_state t, const struct piece *piece, const float *from)
 {
@@ -140,7 +140,7 @@ void checkpoint_take_part(struct training_state t)
 
 /* ---- writing ---- */
 
-/* Writes the state; after an error, and for fd -1, only takes part in what the ranks gather. */
+/* Writes the state. After an error, or if fd is -1, only takes part in the gathers of the ranks. */
 static int write_state(int fd, const struct checkpoint *c, struct training_state t)
 {
     int why = fd < 0 ? errno : 0;

@@ -1,14 +1,14 @@
 /* checkpoint.h - writes the state of training to a file, and reads it back.
  *
- * Under a strategy that reduces gradients and does not shard, all ranks hold the same weights and moments, so only
- * rank 0 writes, as is usual for DDP; under one that shards, the ranks gather what each of them updates, bucket by
- * bucket, while rank 0 writes; under the strategy `none` the file holds rank 0's weights and moments. The other ranks
+ * Only rank 0 writes, as is usual for DDP, because all ranks hold the same weights and moments under a strategy that
+ * reduces gradients and does not shard. If the strategy shards, the ranks gather what each of them updates, bucket by
+ * bucket, while rank 0 writes. Under the strategy `none` the file holds rank 0's weights and moments. The other ranks
  * wait for rank 0 in the phase `checkpoint`. Without that wait they would wait in the next step's reduction, and the
  * time to write the file would count as communication. The wait does not lengthen the step.
  *
- * The file contains struct checkpoint_header, then three arrays of `floats` fp32 numbers: weights, AdamW's first
- * moments, AdamW's second moments; all in the byte order of the machine. An array has the tensors in the order of the
- * model's arena (model.h), without gaps and padding. The learning rate and the position in the data follow from the
+ * The file contains struct checkpoint_header and then three arrays of `floats` fp32 numbers (weights, AdamW's first
+ * moments, AdamW's second moments), all in the byte order of the machine. Each array holds the tensors in the order of
+ * the model's arena (model.h), without gaps and padding. The learning rate and the position in the data follow from the
  * step. A file at the path is never incomplete. */
 #ifndef DDP_CHECKPOINT_H
 #define DDP_CHECKPOINT_H
@@ -26,7 +26,7 @@ struct checkpoint_header {
     uint64_t floats; /* elements of each array: the model's number of parameters */
     uint64_t seed;   /* seed of the initial weights and of the order of the data */
     int64_t step;    /* the next step of the schedule */
-    int64_t update;  /* AdamW's number of the next step, counted from 1 */
+    int64_t update;  /* AdamW's step number in the next step, counted from 1 */
 };
 
 /* When and where to save checkpoints; a zeroed struct saves none. */
@@ -50,7 +50,7 @@ struct training_state {
     long step, update;
 };
 
-/* Return sizes in bytes: of a checkpoint file whose arrays have `floats` numbers each; of checkpoint->piece. */
+/* Return the size in bytes of a checkpoint file whose arrays have `floats` numbers each, and of checkpoint->piece. */
 size_t checkpoint_bytes(size_t floats);
 size_t checkpoint_piece_bytes(void);
 
@@ -71,8 +71,9 @@ int checkpoint_try(struct checkpoint *checkpoint, struct training_state state);
 int checkpoint_write(const char *path, const struct checkpoint *checkpoint, struct training_state state);
 void checkpoint_take_part(struct training_state state);
 
-/* Compares a file with the state bit for bit. Needs checkpoint->piece, and allocates memory for a second piece; other
- * ranks as above. Returns 0 if they are equal; or -1, reported. */
+/* Compares a file with the state bit for bit. Needs checkpoint->piece, and allocates memory for a second piece. If the
+ * strategy shards, the other ranks call checkpoint_take_part meanwhile. Returns 0 if they are equal; or -1, reported.
+ */
 int checkpoint_compare(const char *path, const struct checkpoint *checkpoint, struct training_state state);
 
 /* Reads a file of the same model and seed into the arrays, the step and the update of the state. Call trainer_set_step

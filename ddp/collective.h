@@ -8,8 +8,8 @@
 enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BROADCAST, COMM_ALL_TO_ALL, COMM_KINDS };
 enum comm_dtype { COMM_FLOAT32, COMM_BF16, COMM_FLOAT64, COMM_INT32, COMM_DTYPES };
 enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the number of ranks */
-/* The ranks of a collective: all; those of this rank's host; those with this rank's local rank, one on each host. In a
- * group, ranks are numbered in their order among all ranks. */
+/* The ranks of a collective: all ranks; the ranks of this host; the ranks with this rank's local rank, one on each
+ * host. In a group, ranks are numbered in their order among all ranks. */
 enum comm_group { COMM_ALL, COMM_HOST, COMM_ACROSS, COMM_GROUPS };
 
 extern const char
@@ -43,7 +43,7 @@ static inline size_t comm_parts(enum comm_kind kind, int ranks)
     return kind == COMM_ALL_REDUCE || kind == COMM_BROADCAST ? 1 : (size_t)ranks;
 }
 
-/* Returns the number of ranks in a group, if there are so many ranks in all and on each host. */
+/* Returns the number of ranks in a group of a job with `ranks` ranks, `local_size` of them on each host. */
 static inline int comm_group_ranks(enum comm_group group, int ranks, int local_size)
 {
     return group == COMM_ALL ? ranks : group == COMM_HOST ? local_size : ranks / local_size;

@@ -19,9 +19,9 @@
  * broadcast         -            [count]      buffer[i] = buffer[i] of the root; in place only
  * all_to_all        [n, count]   [n, count]   buffer[r, i] = in[rank, i] of rank r; never in place
  * In place, `in` is NULL and the input lies in the buffer: all_gather reads this rank's part at buffer[rank];
- * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. Both are in
- * place only among all ranks. A zeroed kind, op, dtype, group and `in` describe the all-reduce of a gradient: a sum in
- * fp32 over all ranks, in place. */
+ * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. Use these
+ * two in place only among all ranks (COMM_ALL). A zeroed kind, op, dtype, group and `in` describe the all-reduce of a
+ * gradient: a sum in fp32 over all ranks, in place. */
 struct collective {
     void *buffer;
     size_t count;
@@ -34,21 +34,21 @@ struct collective {
     int after_earlier; /* 1: begins when all earlier collectives are complete, so that it does not share the link with
                           them */
     enum comm_group group;
-    long after; /* ticket of the collective whose result is the input of this one, which begins when that one is
-                   complete; 0: the input is the device's */
+    long after; /* ticket of the collective whose result is this one's input: this one begins when that one is complete;
+                   0: the input comes from the device */
 };
 
-/* Returns the number of the queue of a collective. All ranks of a group must start the collectives of a queue in the
- * same order. A queue holds all collectives of all ranks, or those of one kind in one group, so that stages of several
- * buckets can be in flight. */
+/* Returns the number of a collective's queue. All ranks of a group must start the collectives of a queue in the same
+ * order. One queue holds all collectives among all ranks. In the other groups each kind of collective has its own
+ * queue, so that stages of several buckets can be in flight. */
 enum { COMM_QUEUES = 1 + (COMM_GROUPS - 1) * COMM_KINDS };
 static inline int comm_queue(const struct collective *c)
 {
     return c->group == COMM_ALL ? 0 : 1 + ((int)c->group - 1) * COMM_KINDS + (int)c->kind;
 }
 
-/* Makes the span of a collective, as every comm records it on the communication lane. local_size: the number of ranks
- * on each host; only groups need it, and `ranks`. */
+/* Returns the span that every comm records for a collective on the communication lane. ranks, and local_size, the
+ * number of ranks on each host, are used only for collectives of a group. */
 static inline struct span collective_span(const struct collective *c, int ranks, int local_size, long ticket,
                                           int64_t queued_ns, int64_t posted_ns, int64_t completed_ns)
 {
@@ -66,7 +66,7 @@ static inline struct span collective_span(const struct collective *c, int ranks,
                          .index = c->index};
 }
 
-/* Returns the number of ranks in the collective of a span, of a job with that many ranks. */
+/* Returns the number of ranks in a span's collective. ranks: the number of ranks in the job. */
 static inline int span_ranks(const struct span *span, int ranks)
 {
     return span->size[SIZE_RANKS] ? (int)span->size[SIZE_RANKS] : ranks;
@@ -107,9 +107,10 @@ struct comm {
      * and the device must be idle (synchronize). If ranks share cores, a call may keep a core for a whole time slice of
      * the scheduler; `run_blocking` does not. */
     void (*call)(struct comm *comm, const struct collective *collective, size_t n);
-    /* Sends bytes from the buffer to rank `peer`; or, if receive is 1, receives them from it into the buffer, which
-     * this comm allocated. Returns when the buffer may be used again; for measuring links. The peer makes the opposite
-     * call. bytes is at most INT_MAX. No collective may be in flight. NULL: there is a single rank. */
+    /* Sends `bytes` bytes from the buffer to rank `peer` or, if receive is 1, receives them from that rank into the
+     * buffer. Returns when the buffer may be used again; for measuring links. This comm must have allocated the buffer.
+     * The peer makes the opposite call. bytes is at most INT_MAX. No collective may be in flight. NULL: there is a
+     * single rank. */
     void (*transfer)(struct comm *comm, void *buffer, size_t bytes, int peer, int receive);
     /* Returns the thread id of the comm's own thread; 0: the comm has none. */
     long (*thread_id)(struct comm *comm);
@@ -135,7 +136,7 @@ struct comm_options {
     struct comm_progress progress;
     int core_to_spare;    /* 1: this rank has more cores than compute threads */
     int shares_gpu;       /* 1: ranks may share a GPU */
-    int groups;           /* 1: some collectives are of groups; then every host has the same number of ranks */
+    int groups;           /* 1: some collectives use a group; every host then has the same number of ranks */
     size_t nccl_max_ctas; /* the most thread blocks of an NCCL collective; 0: as NCCL chooses */
     double timeout_s;     /* --timeout, which the caller passes to the job's watchdog; 0: no limit */
 };

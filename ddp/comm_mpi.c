@@ -232,8 +232,8 @@ static void mpi_destroy(void *state)
     free(s);
 }
 
-/* Creates the communicator of each queue; MPI orders the collectives of each communicator. Only the first of each group
- * needs all ranks (a split); the others are duplicates, which only the group's ranks make. */
+/* Creates the communicator of each queue; MPI orders the collectives of each communicator. All ranks together make the
+ * first communicator of each group, by a split; the group's ranks alone make the others, as duplicates of it. */
 static void connect_ranks(struct mpi_state *s, const struct job *job, int groups)
 {
     watchdog_wait(job->watchdog, "creating communicators", watchdog_started(job->watchdog), 0);

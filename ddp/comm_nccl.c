@@ -320,7 +320,8 @@ static void nccl_look(void *state, struct watched *watched)
     pthread_mutex_unlock(&c->lock);
     if (gpu != cudaSuccess)
         snprintf(watched->broken, sizeof watched->broken, "CUDA: %s", cudaGetErrorString(gpu));
-    /* Do not ask NCCL for errors if this rank waits for nothing, CUDA has failed, or another thread is inside NCCL. */
+    /* NCCL is not asked for errors if this rank waits for nothing, CUDA has failed, or another thread is inside NCCL.
+     */
     if (watched->since_ns == INT64_MAX || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
         return;
     for (int i = 0; i < COMM_GROUPS && code == ncclSuccess; i++) {

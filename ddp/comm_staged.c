@@ -27,7 +27,7 @@ struct staged {
     size_t capacity;
 };
 
-/* The marks (stage_reached in device.h) of a slot: mark_out, of its copy to host memory; mark_in, of its copy back. */
+/* A slot has two marks (stage_reached in device.h): mark_out for its copy to host memory, mark_in for its copy back. */
 static size_t mark_out(size_t slot)
 {
     return 2 * slot;

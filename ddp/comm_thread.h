@@ -1,8 +1,8 @@
 /* comm_thread.h - the queue of collectives and the thread that drives them while the training thread computes, for any
  * transport.
  *
- * Only one thread at a time calls the transport (MPI, or a fake one in tests): the comm's own thread, or the training
- * thread while it waits in join or run_blocking. As an exception, the training thread may call `queue` at any time.
+ * Only one thread at a time calls the transport (MPI, or a fake transport in tests): the comm's own thread, or the
+ * training thread while it waits in join or run_blocking. Exception: the training thread may call `queue` at any time.
  * While no collective is in flight, the comm's thread calls nothing, and the training thread may use MPI. */
 #ifndef DDP_COMM_THREAD_H
 #define DDP_COMM_THREAD_H
@@ -19,8 +19,8 @@ struct transport {
     /* Prepares a collective, in a free slot, before it is queued; called by the training thread at any time. NULL:
      * nothing to prepare. */
     void (*queue)(void *state, size_t slot, const struct collective *collective);
-    /* Returns 1 if the input of the queued collective in that slot is there, else 0; called repeatedly until it is.
-     * NULL: it always is. */
+    /* Returns 1 if the input of the queued collective in that slot has arrived, else 0; called repeatedly until it has.
+     * NULL: inputs are always there. */
     int (*ready)(void *state, size_t slot);
     /* Begins a collective in one of the slots [0, capacity), in the order in which the collectives of its queue
      * (comm_queue) were queued. */

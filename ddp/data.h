@@ -1,9 +1,10 @@
 /* data.h - reads or generates tokens, and fetches the next batches during training.
  *
  * A source is an array of sequences of T + 1 tokens. An epoch visits sequence perm(j) at position j; the seed
- * determines the permutation, which is the same in every epoch. Step s trains on G sequences, a global batch, at
- * positions [s * G, (s + 1) * G), and continues in the next epoch at the end of one. Rank r of R takes the r-th part of
- * each global batch, so ranks read disjoint sequences and the global batch is the same for any number of ranks. */
+ * determines the permutation, which is the same in every epoch. Step s trains on a global batch, the G sequences at
+ * positions [s * G, (s + 1) * G); a batch that reaches the end of an epoch continues in the next one. Rank r of R takes
+ * the r-th part of each global batch, so ranks read disjoint sequences and the global batch is the same for any number
+ * of ranks. */
 #ifndef DDP_DATA_H
 #define DDP_DATA_H
 
@@ -13,10 +14,10 @@
 struct watchdog;
 
 struct data_options {
-    const char *path;      /* "synthetic" (uniform random tokens made from the seed), or a file: *.bin is a shard of
-                              little-endian tokens: of 16 bits; or, with llm.c's 1,024-byte header (int32 magic, version
-                              1, token count), of 16 bits for magic 20240520, of 32 bits for 20240801; any other file
-                              is read as bytes */
+    const char *path;      /* "synthetic" (uniform random tokens made from the seed), or a file. *.bin is a shard of
+                              little-endian tokens. Without a header they have 16 bits; with llm.c's 1,024-byte header
+                              (int32 magic, version 1, token count) they have 16 bits for magic 20240520 and 32 bits
+                              for 20240801. Any other file is read as bytes */
     size_t vocabulary;     /* tokens must be smaller than this */
     size_t context_length; /* T, tokens in an input sequence */
     size_t global_batch;   /* sequences in one step, over all ranks */
@@ -36,7 +37,7 @@ struct data; /* a source, its threads, and the micro-batches in memory */
 int data_create(struct data **data, const struct data_options *options);
 void data_destroy(struct data *data); /* ends the threads after fetches in progress; NULL is fine */
 
-/* Returns the bytes of memory for micro-batches [B, T]: for the one served last, and for one of each worker. */
+/* Returns the bytes of memory that hold micro-batches [B, T]: the one served last, and one for each worker. */
 size_t data_bytes(size_t B, size_t T, int workers);
 
 /* Returns the next micro-batch of this rank: input[B, T] and target[B, T] (the input shifted by one token), with B =

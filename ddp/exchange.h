@@ -1,8 +1,8 @@
 /* exchange.h - sums buckets in fp32 while gradients are bfloat16 on the wire.
  *
  * An all-to-all sends slice r of each rank's bucket, rounded to bfloat16, to rank r, which sums what it receives in
- * fp32. An all-reduce of bfloat16 would round after every addition. Buckets whose length the ranks do not divide have
- * zeros at the end of their slices. A rank may then round its sums and gather them to all ranks: so each number is
+ * fp32. An all-reduce of bfloat16 would round after every addition. A bucket that does not fill its slices is followed
+ * by zeros in the last of them. Each rank may then round its sums and gather them to all ranks, so that each number is
  * rounded twice, whatever the number of ranks. */
 #ifndef DDP_EXCHANGE_H
 #define DDP_EXCHANGE_H
@@ -10,9 +10,9 @@
 #include "ddp/reducer.h"
 
 struct exchange {
-    uint16_t *sent, *received; /* memory from the comm: this rank's numbers; those from all ranks */
+    uint16_t *sent, *received; /* memory from the comm: this rank's numbers, and the numbers from all ranks */
     struct exchanged_bucket {
-        size_t at, slice; /* a bucket in numbers of `sent` and `received`: a slice for each rank, from `at` on */
+        size_t at, slice; /* the bucket's place in `sent` and `received`: from `at` on, a slice for each rank */
         long ticket;      /* of its last collective */
     } bucket[];           /* [plan.n] */
 };

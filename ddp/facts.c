@@ -1,4 +1,4 @@
-/* facts.c - lists facts of a rank, and compares them with rank 0's. */
+/* facts.c - lists facts about a rank, and compares them with rank 0's. */
 #include "ddp/facts.h"
 
 #include "ddp/read_fully.h"
@@ -66,7 +66,7 @@ void facts_print(struct facts *facts, const char *name, const char *format, ...)
     facts_add(facts, name, value);
 }
 
-/* Whether a word is taken for an option and not for the value of the one before: --lr, -n, but neither -5 nor -c1. */
+/* Tests whether a word is an option (--lr, -n) and not the value of the option before it (-5, -c1). */
 static int begins_option(const char *word)
 {
     return word[0] == '-' && (word[1] == '-' || (isalpha((unsigned char)word[1]) && !word[2]));
@@ -138,7 +138,7 @@ void facts_add_file(struct facts *facts, const char *name, const char *path, int
 
 /* ---- comparing ---- */
 
-/* Returns the length of a text up to one of the characters. */
+/* Returns the number of characters before the first one that is in `ends`, or before the end of the text. */
 static int length(const char *text, const char *ends)
 {
     return (int)strcspn(text, ends);
@@ -171,14 +171,14 @@ int facts_find(const struct facts *facts, const char *name, char value[FACTS_VAL
     return found != NULL;
 }
 
-/* Whether two values are equal; NULL: there is none. */
+/* Tests whether two values are equal; NULL: there is no value. */
 static int are_equal(const char *a, const char *b)
 {
     return a && b ? length(a, "\n") == length(b, "\n") && !memcmp(a, b, (size_t)length(a, "\n")) : a == b;
 }
 
-/* Writes a value that differs from another, or `none` or `empty`. Of a long one, only the first characters, or those
- * around the first that differs. */
+/* Writes a value that differs from another; `none` stands for NULL, and `empty` for "". Shortens a long value to its
+ * first characters, or to the characters around the first difference. */
 static const char *words_of(const char *value, const char *other, const char *none, const char *empty, char words[320])
 {
     enum { BEFORE = 60, SHOWN = 150 };

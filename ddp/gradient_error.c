@@ -6,11 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Numbers compared at a time; about how many in all, if the gradient is long; in how many parts of a tensor. */
+/* PIECE: numbers compared at a time. MOST: about how many numbers of a longer gradient are compared. PARTS: parts of a
+ * tensor, at whose beginnings these numbers lie. */
 enum { PIECE = 1 << 18, MOST = 4 * PIECE, PARTS = 4 };
 
-/* Adds the squares of r - s and of s over an owned range, as far as it lies in floats [from, to) of the arena, whose
- * sums are s[to - from]. */
+/* Adds the squares of r - s and of s over the part of an owned range that lies in floats [from, to) of the arena. s[to
+ * - from] holds the exact sums of these floats. */
 static void add_squares(const struct device *device, const struct owned_range *own, size_t from, size_t to,
                         const double *s, float *r, double square[2])
 {

@@ -189,9 +189,9 @@ static void share_cores(struct job *job)
     free(all);
 }
 
-/* Ends the other ranks of this host if this rank fails before MPI has started or after MPI_Finalize, because the
- * launcher would let them wait or continue. This rank ends after them: Open MPI's mpirun may hang if a rank fails while
- * another one is killed. */
+/* Ends the other ranks of this host if this rank fails before MPI has started or after MPI_Finalize: the launcher would
+ * let these ranks wait or continue. This rank ends after them, because Open MPI's mpirun may hang if a rank fails while
+ * another rank is killed. */
 static int siblings_rank, siblings_size;
 static void end_siblings(int status)
 {
@@ -261,9 +261,9 @@ static void receive(void *to, size_t bytes, int rank)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Compares this rank's facts with rank 0's. All versions of the program exchange these messages, of these sizes, and
- * none before them; none are collective, because variables of the environment choose the messages of a collective.
- * Returns 0; or -1 on every rank, reported by rank 0. */
+/* Compares this rank's facts with rank 0's. All versions of the program exchange these messages, of these sizes, before
+ * any other message. No message is part of a collective, because environment variables determine which messages a
+ * collective sends. Returns 0; or -1 on every rank, reported by rank 0. */
 static int compare_facts(const struct job *job, const struct facts *mine)
 {
     struct {
@@ -271,7 +271,7 @@ static int compare_facts(const struct job *job, const struct facts *mine)
         char why[1020];
     } answer = {0}, first = {0};
     int failed = 0;
-    wait_for_all(job, "comparing command lines (a program that does not compare them does not answer)", 0);
+    wait_for_all(job, "comparing command lines (a rank whose program does not compare them does not answer)", 0);
     if (job->rank == 0) {
         for (int r = 1; r < job->size; r++)
             MPI_Send(mine, sizeof *mine, MPI_BYTE, r, TAG_FACTS, MPI_COMM_WORLD);
@@ -341,7 +341,7 @@ static void leave(void)
 int job_end(struct job *job, int status)
 {
     const double finalize_s = 3; /* leave_finalize takes 2 s more */
-    fflush(NULL);                /* leave_finalize does not */
+    fflush(NULL);                /* leave_finalize does not flush */
     if (machine_comm != MPI_COMM_NULL)
         job_barrier(job);
     ending_rank = job->rank;

@@ -29,10 +29,10 @@ struct job {
 #define JOB_TIMEOUT_S "300"
 enum { JOB_MOST_TIMEOUT_S = 1000000 };
 
-/* Starts the watchdog, with --timeout from the command line (argc 0, argv NULL: the default), then MPI, compares the
- * facts of all ranks (NULL on all ranks: none), and finds the ranks and hosts. Makes fatal() end the whole job. Returns
- * 0; or -1 on every rank if ranks have different facts, reported on rank 0, or if a launcher started several ranks that
- * MPI sees as jobs of one rank each (the wrong launcher for this MPI), reported on each. */
+/* Starts the watchdog and then MPI, compares the facts of all ranks (NULL on all ranks: no facts), and finds the ranks
+ * and hosts. The watchdog's limit is --timeout on the command line (argc 0, argv NULL: the default). Makes fatal() end
+ * the whole job. Returns 0; or -1 on every rank if ranks have different facts, reported on rank 0, or if a launcher
+ * started several ranks that MPI sees as jobs of one rank each (the wrong launcher for this MPI), reported on each. */
 int job_begin(struct job *job, int argc, char *const argv[], const struct facts *facts);
 
 /* Returns -1, reported, for a single rank without a launcher in a Slurm job with several tasks or nodes, where the job
@@ -54,9 +54,9 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
 void job_gather_first(const struct job *job, const void *mine, size_t bytes, void *all);
 void job_scatter_first(const struct job *job, const void *all, size_t bytes, void *mine);
 
-/* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). If so on any rank, the
- * job is crowded: ranks that wait in this module then sleep 20 to 500 us at a time. Returns whether the job is
- * crowded. */
+/* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). If any rank has, the job
+ * is crowded: ranks that wait in this module then sleep for 20 to 500 us at a time. Returns 1 if the job is crowded,
+ * else 0. */
 int job_set_crowded(const struct job *job, int this_rank);
 
 /* job_sum_machine returns the sum of `value` over the ranks of this machine; job_max, the maximum over all ranks. */
@@ -85,8 +85,8 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
  * on stderr the message that the first failed rank reported. */
 int job_agree(const struct job *job, int status);
 
-/* Like job_agree, for an action after an earlier one, whose result `before` is the same on every rank. If `before` is
- * not 0, the earlier failure has been reported and caused this one: returns -1 without a report. */
+/* Like job_agree, for the second of two actions. before: the result of the first one, the same on every rank. If
+ * `before` is not 0, the first failure has been reported and caused this one: returns -1 without a report. */
 int job_agree_after(const struct job *job, int before, int status);
 
 /* A board is `bytes` bytes of memory per rank, initially zero. Each rank writes its own bytes; the other ranks of its

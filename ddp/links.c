@@ -1,4 +1,4 @@
-/* links.c - times the links between ranks, and from these the send and receive rates of each host. */
+/* links.c - times the links between ranks, and computes from these times the send and receive rates of each host. */
 #include "ddp/links.h"
 
 #include "ddp/watchdog.h"
@@ -25,9 +25,9 @@ static void answer(struct comm *comm, int partner, void *message, size_t bytes)
     comm->transfer(comm, message, LINKS_LEAST, partner, 0);
 }
 
-/* Returns the size of the message before the one that is timed. Its answer ends the wait for whichever rank left the
- * barrier last, and it brings both buffers into the caches: otherwise the first direction of a pair, whose buffers
- * other work drove out of them, takes 10 % longer than the second between ranks of a host. */
+/* Returns the size of the message before the one that is timed. Its answer ends the wait for the rank that left the
+ * barrier last, and the message brings both buffers into the caches. Without it, the first direction of a pair of ranks
+ * on one host would take 10 % longer than the second, because other work has evicted the buffers from the caches. */
 static size_t warm_up_bytes(size_t bytes)
 {
     const size_t most = 4 << 20;
@@ -98,9 +98,9 @@ int links_ring_rounds(int n)
 int links_ring_partner(int n, int round, int i)
 {
     int last = n - 1;
-    if (round == 0) /* 0-1 2-3 ...; of an odd number the last rests */
+    if (round == 0) /* 0-1 2-3 ...; if n is odd, the last member rests */
         return (i ^ 1) < n ? i ^ 1 : -1;
-    if (i == 0 || (n % 2 == 0 && i == last)) /* 0 and the last; 0 rests in an odd round 1 */
+    if (i == 0 || (n % 2 == 0 && i == last)) /* 0 and the last; if n is odd, 0 rests in round 1 */
         return n % 2 && round == 1 ? -1 : last - i;
     if (round == 2 && i >= last - 1)
         return i == last ? 0 : -1;

@@ -1,4 +1,4 @@
-/* links.h - times the links between ranks, and from these the send and receive rates of each host. */
+/* links.h - times the links between ranks, and computes from these times the send and receive rates of each host. */
 #ifndef DDP_LINKS_H
 #define DDP_LINKS_H
 
@@ -7,21 +7,22 @@
 
 /* The times of a rank with its partner, in seconds; NAN without a partner. */
 struct link_times {
-    double send;       /* of a message to the partner and the partner's answer of a few bytes */
+    double send;       /* of a message to the partner plus the partner's answer of a few bytes */
     double round_trip; /* of a few bytes, the median of several */
 };
 
-/* Times one round, in which disjoint pairs of ranks use their links at once, by each rank's own clock: first the lower
- * ranks of the pairs send `bytes` bytes, then the higher ranks; then come the round trips. partner: a rank, whose
- * partner is this rank; -1: this rank rests. message: memory of the comm for `bytes` bytes, at least LINKS_LEAST. All
- * ranks call it while no collective is in flight. */
+/* Times one round, in which disjoint pairs of ranks use their links at the same time, by each rank's own clock. First
+ * the lower rank of each pair sends `bytes` bytes, then the higher rank does, and then come the round trips. partner:
+ * the other rank of this rank's pair; -1: this rank rests. message: memory of the comm for `bytes` bytes, at least
+ * LINKS_LEAST. All ranks call it while no collective is in flight. */
 enum { LINKS_LEAST = 8 };
 void links_time(const struct job *job, struct comm *comm, int partner, void *message, size_t bytes,
                 struct link_times *times);
 
-/* Rounds of the ring pair each of n >= 2 with both neighbours: 0-1 2-3 ... and 1-2 3-4 ...; an odd n needs a third
- * round, for the last and the first, in which the others are paired as in the second round, so that the network carries
- * as much as before. Return the number of rounds; the partner of i in a round, -1: i rests. */
+/* The rounds of a ring of n >= 2 pair each member with both its neighbours: 0-1 2-3 ... in round 0 and 1-2 3-4 ... in
+ * round 1. An odd n needs a third round, which pairs the last member with the first, and the others as in round 1, so
+ * that the network carries as much traffic as before. Return the number of rounds, and the partner of i in a round (-1:
+ * i rests). */
 int links_ring_rounds(int n);
 int links_ring_partner(int n, int round, int i);
 

@@ -7,11 +7,11 @@
 struct low_rank {
     float *error;   /* [arena] memory from the comm: the error memory */
     float *message; /* all P, then all Q */
-    /* Where a tensor's numbers end in `message`, in floats of P and of Q; they begin where those of the next tensor
-     * end, as in the arena. */
+    /* Where a tensor's P and Q end in `message`, in floats from the first P and from the first Q. They begin where the
+     * P and Q of the next tensor end, as in the arena. */
     struct place {
         size_t p, q;
-        long ticket; /* of the last tensor of a bucket: that of the bucket's last collective */
+        long ticket; /* for the last tensor of a bucket: ticket of the bucket's last collective */
     } end[];         /* [tensors + 1] */
 };
 

@@ -1,6 +1,6 @@
-/* model.h - the memory of a model: weights, gradients and the copy of the weights that layers read. Each, and each
- * moment of the optimizer, is one array (arena), with tensors in the order in which backward finishes their gradients:
- * the reverse of the order in which they are registered and forward uses them. */
+/* model.h - the memory of a model: weights, gradients and the copy of the weights that layers read. Each of them, and
+ * each moment of the optimizer, is one array (arena). An arena holds the tensors in the order in which backward
+ * finishes their gradients: the reverse of the order in which they are registered and in which forward uses them. */
 #ifndef DDP_MODEL_H
 #define DDP_MODEL_H
 
@@ -27,7 +27,7 @@ struct model {
     size_t parameters;        /* number of parameters in all tensors */
     size_t arena;             /* floats in each arena */
     size_t activation_bytes;  /* bytes for activations kept for backward, and for scratch memory */
-    size_t matmul_parameters; /* number of parameters of linear layers: of all but the embedding and the norms */
+    size_t matmul_parameters; /* number of parameters of linear layers: all but the embedding and the norms */
     size_t compute_bytes;     /* bytes of one number of the device's compute type */
 
     const struct device *device;

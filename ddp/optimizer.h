@@ -5,7 +5,7 @@
 #include "ddp/model.h"
 
 /* The learning rate rises linearly from 0 in step 0 to `peak` in step `warmup_steps` and stays there; it is 0 in steps
- * below 0. Only gradients of warm-up steps, those before `warmup_steps`, are clipped. */
+ * below 0. Gradients are clipped only in warm-up steps, the steps before `warmup_steps`. */
 struct lr_schedule {
     float peak;
     long warmup_steps;

@@ -19,30 +19,32 @@ struct plan {
     struct bucket *bucket; /* [n], in the order in which backward completes them */
 };
 
-/* The bytes of fp32 at which each bucket is closed. cap[i] holds for bucket i and, up to the next cap that is not 0,
- * for the buckets after it, in the order in which backward completes them: {.cap = {n}} gives all buckets the same cap.
- * last, unless it is 0, holds in place of these for the bucket that backward completes last, with tensor 0. */
+/* The bytes of fp32 at which each bucket is closed. cap[i] is the cap of bucket i and of the buckets after it, up to
+ * the next cap that is not 0; buckets are numbered in the order in which backward completes them. {.cap = {n}} gives
+ * all buckets the same cap. `last`, unless it is 0, is the cap of the bucket that backward completes last, with tensor
+ * 0. */
 enum { BUCKET_CAPS = 8 };
 struct bucket_caps {
     size_t cap[BUCKET_CAPS], last;
-    size_t blocks; /* 1: a bucket is also closed where another layer begins: so, with a cap of SIZE_MAX, each
-                   transformer block is a bucket, and the tensors before and after the blocks are two more */
+    size_t blocks; /* 1: a bucket is also closed where another layer begins. With a cap of SIZE_MAX each transformer
+                      block is then a bucket, and the tensors before and after the blocks are two more */
 };
 
-/* Parses `block`, as PyTorch's replicate (FSDP2) groups parameters by modules, and not by bytes; or caps in MiB, each
- * from 1e-5 to 1e6, with + between them and `last` before that of the last bucket, such as 25, 1+4+25 or 25+last0.25.
- * Returns 0; or -1, not reported, with *caps unchanged. */
+/* Parses caps in MiB, each from 1e-5 to 1e6, with + between them and `last` before the cap of the last bucket, such as
+ * 25, 1+4+25 or 25+last0.25; or the word `block`, for buckets by layers instead of bytes, as PyTorch's replicate
+ * (FSDP2) groups parameters by modules. Returns 0; or -1, not reported, with *caps unchanged. */
 int bucket_caps_parse(struct bucket_caps *caps, const char *words);
 
 /* Returns the cap of a bucket that is not the last one of its plan, in bytes. */
 size_t bucket_cap(const struct bucket_caps *caps, int bucket);
 
 /* Plans buckets by the rule of PyTorch's DDP: tensors join a bucket in the order in which backward finishes them, and
- * the tensor with which the bucket's bytes reach its cap (>=) is its last one. So each bucket has at least its cap, and
- * less than its cap without that tensor; the last bucket has what is left. Bytes are those of the tensors' `count`,
- * without gaps and padding. With caps->last the last bucket is taken out first: of the tensors that backward finishes
- * last, as many as have at most these bytes together, but at least one; the bucket before it has what is left of the
- * others. Release this plan, and the plans below, with plan_destroy. */
+ * the tensor with which the bucket's bytes reach its cap (>=) is its last one. So each bucket has at least the bytes of
+ * its cap, and would have fewer without that tensor; the last bucket has the rest. Only the tensors' `count` counts,
+ * without gaps and padding. With caps->last the last bucket is formed first. It takes the tensor that backward finishes
+ * last, and the tensors finished before it, as long as all of them together have at most caps->last bytes. The bucket
+ * before the last one then has what is left of the other tensors. Release this plan, and the plans below, with
+ * plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
 
 /* plan_matrices is like plan_create, but takes each matrix of several tensors (tensor.joined) as one tensor, so that

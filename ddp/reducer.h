@@ -10,7 +10,7 @@
 /* A range of the arena, floats [offset, offset + count), that this rank's optimizer updates. */
 struct owned_range {
     size_t offset, count;
-    size_t at;       /* the number of floats in the ranges before: the place of the range in moments */
+    size_t at;       /* number of floats in the ranges before this one: where its moments begin */
     float *gradient; /* [count] the sum of the ranks' gradients, after `finish` */
 };
 
@@ -30,16 +30,16 @@ struct reducer {
 
     size_t step;        /* the number of this step since reducer_restart, from 1 */
     size_t micro_batch; /* the number of this micro-batch in the step, from 0 */
-    int after_backward; /* 1: the calls of gradient_ready are made after backward, in the same order of tensors; or, if
-                           the strategy releases gradients, each collective is waited for at once */
+    int after_backward; /* 1: gradient_ready is called after backward, for the tensors in the same order; or, if the
+                           strategy releases gradients, during backward, but waits for its collective at once */
     int started;        /* number of buckets whose reduction has started in this micro-batch */
     long ticket;        /* ticket of the last collective */
     long joined;        /* the highest ticket that reducer_join or reducer_join_needed has joined */
 
-    float *norm;     /* [ranks] of a strategy that shards: the norms of the ranks' shards */
-    float *released; /* [released_floats] where backward writes, of a strategy that releases gradients */
+    float *norm;     /* [ranks] the norms of the ranks' shards, if the strategy shards */
+    float *released; /* [released_floats] where backward writes, if the strategy releases gradients */
     size_t released_floats;
-    size_t bytes; /* memory from the comm */
+    size_t bytes; /* bytes of memory from the comm */
     struct {
         void *memory;
         int of_comm;
@@ -47,20 +47,21 @@ struct reducer {
     int n_kept;
 };
 
-/* Creates a reducer of a variant that the strategy has. caps are those of strategies with buckets; for the others it
- * may be NULL. `number` is used by strategies with a number. The comm must outlive the reducer and have capacity for
+/* Creates a reducer of a variant that the strategy has. Only strategies with buckets use caps, which may be NULL for
+ * others. Only strategies with a number use `number`. The comm must outlive the reducer and have capacity for
  * strategy_collectives per bucket. */
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, enum variant variant,
                     const struct model *model, struct comm *comm, const struct bucket_caps *caps, size_t number);
 void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 
-/* Returns the bytes that such a reducer of a planned model takes from its comm, if there are so many ranks in all and
- * on each host; sets *gradients to the part of them in which backward writes. Allocates nothing that remains. */
+/* Returns the bytes that such a reducer of a planned model takes from its comm in a job of `ranks` ranks, `local_size`
+ * of them on each host. Sets *gradients to the number of these bytes in which backward writes. Allocates nothing that
+ * remains. */
 size_t reducer_memory(const struct strategy *strategy, enum variant variant, const struct model *model, int ranks,
                       int local_size, const struct bucket_caps *caps, size_t number, size_t *gradients);
 
-/* For `create`: return zeroed memory, from the comm and of so many floats, or from the host and of n objects of `size`
- * bytes. reducer_destroy releases both. */
+/* For `create`: reducer_allocate returns zeroed memory of the comm for that many floats, reducer_keep zeroed host
+ * memory for n objects of `size` bytes. reducer_destroy releases both. */
 void *reducer_allocate(struct reducer *reducer, size_t floats);
 void *reducer_keep(struct reducer *reducer, size_t n, size_t size);
 
@@ -97,7 +98,7 @@ void reducer_join_needed(struct reducer *reducer, int tensor, enum pass pass);
 int reducer_is_in_flight(const struct reducer *reducer);
 void reducer_settle(struct reducer *reducer);
 
-/* Of a strategy that updates early: reducer_range_summed returns 1 if the gradient of the next owned range is summed;
+/* For a strategy that updates early: reducer_range_summed returns 1 if the gradient of the next owned range is summed;
  * reducer_join_range makes later device work wait for it. */
 int reducer_range_summed(const struct reducer *reducer);
 void reducer_join_range(struct reducer *reducer);
@@ -106,21 +107,21 @@ void reducer_join_range(struct reducer *reducer);
  * clip factor, as device->grad_norm does. With shards, the ranks gather the norms of their shards. */
 void reducer_grad_norm(struct reducer *reducer, float *scalars, float max_norm);
 
-/* Return the bucket in which a tensor lies; where its gradient begins in model->gradient; and, of a strategy that
- * shards, the range that this rank owns in a bucket: ranges are in the order in which forward needs their buckets, the
- * reverse of backward's. */
+/* Return the bucket in which a tensor lies; where a bucket's gradient begins in model->gradient; and, if the strategy
+ * shards, the range that this rank owns in a bucket. Ranges are in the order in which forward needs their buckets,
+ * which is the reverse of backward's order. */
 int reducer_bucket_of(const struct reducer *reducer, int tensor);
 float *reducer_gradient(const struct reducer *reducer, int bucket);
 const struct owned_range *reducer_range_of(const struct reducer *reducer, int bucket);
 
-/* Returns where backward writes gradients, and sets *floats to its length: the arena, or what a strategy that releases
- * gradients has in its place. */
+/* Returns where backward writes gradients, and sets *floats to the length: the arena or, if the strategy releases
+ * gradients, the buffers that it has instead. */
 float *reducer_gradients(const struct reducer *reducer, size_t *floats);
 
 /* Returns how many floats of each moment the optimizer needs on this rank: the length of all owned ranges. */
 size_t reducer_owned(const struct reducer *reducer);
 
-/* Returns collective i of a bucket: what the traits say, as the strategy places it. */
+/* Returns collective i of a bucket, as the traits describe it and with the buffers that the strategy chooses. */
 struct collective reducer_collective(const struct reducer *reducer, int bucket, int i);
 
 /* ---- for strategies ---- */

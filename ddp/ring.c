@@ -1,4 +1,4 @@
-/* ring.c - buffers for buckets of gradients, which take turns. */
+/* ring.c - a ring of buffers for buckets of gradients. */
 #include "ddp/ring.h"
 
 struct ring *ring_create(struct reducer *reducer)
@@ -12,7 +12,7 @@ struct ring *ring_create(struct reducer *reducer)
     return ring;
 }
 
-/* Returns 1 if the gradients of another bucket are the next to be written, beginning with `tensor`. */
+/* Returns 1 if a bucket begins with `tensor` in the arena: backward then begins to write this bucket's gradients. */
 static int begins_bucket(const struct reducer *reducer, int tensor)
 {
     return reducer->model->tensor[tensor].offset == reducer->plan.bucket[reducer_bucket_of(reducer, tensor)].offset;

@@ -1,11 +1,11 @@
-/* ring.h - buffers in which backward writes buckets of gradients, which take turns: it writes a bucket to one buffer
- * while others are reduced, and another bucket takes a buffer once its reduction is complete. */
+/* ring.h - a ring of buffers for buckets of gradients: backward writes a bucket to one buffer while buckets in other
+ * buffers are reduced. The next bucket takes a buffer once the reduction in that buffer is complete. */
 #ifndef DDP_RING_H
 #define DDP_RING_H
 
 #include "ddp/reducer.h"
 
-/* Most buffers. The matrices that backward places at a time may lie in as many buckets. */
+/* The largest number of buffers. Each of the matrices that backward places at a time may lie in a bucket of its own. */
 enum { RING_BUFFERS = BACKWARD_PLACES };
 
 struct ring {
@@ -15,7 +15,7 @@ struct ring {
     long taken[RING_BUFFERS]; /* tickets of the last collectives that read the buffers; 0: none did */
 };
 
-/* Allocates a ring for a reducer's plan, which the reducer then names as what backward writes. */
+/* Allocates a ring for a reducer's plan, and sets reducer->released to its buffers. */
 struct ring *ring_create(struct reducer *reducer);
 
 /* Returns the buffer of a bucket in this micro-batch. */
@@ -27,9 +27,9 @@ void ring_take(struct ring *ring, const struct reducer *reducer, int bucket);
 /* Returns the ticket that must be joined before backward places the matrix that begins with `tensor`; 0: none. */
 long ring_needed(const struct ring *ring, const struct reducer *reducer, int tensor);
 
-/* Returns where the gradient of that matrix is written. Its buffer is zero between matrices; after the first
- * micro-batch it begins with the sum so far in this rank's part and zeros elsewhere, so that the next reduction sums
- * over the micro-batches, too. */
+/* Returns where backward writes the gradient of that matrix. If the matrix begins a bucket, first sets the bucket's
+ * buffer to zero; after the first micro-batch, then copies the sum so far to this rank's part of the buffer, so that
+ * the next reduction sums over the micro-batches, too. */
 float *ring_place(const struct ring *ring, const struct reducer *reducer, int tensor);
 
 #endif

@@ -1,5 +1,5 @@
-/* source.h - what a training step asks of a model: where gradients come from, and when each is final. The transformer
- * (transformer.h) is one source. */
+/* source.h - what a training step needs from a model: where gradients come from, and when each is final. The
+ * transformer (transformer.h) is one source. */
 #ifndef DDP_SOURCE_H
 #define DDP_SOURCE_H
 
@@ -8,8 +8,8 @@
 
 struct model;
 
-/* Forward calls `before` before the embedding, each attention, each feed-forward and the output: it will use the
- * weights of no tensor after number `tensor`. */
+/* Forward calls `before` before the embedding, each attention, each feed-forward and the output. Until the next call it
+ * uses the weights of no tensor after number `tensor`. */
 struct forward_hook {
     void (*before)(void *context, int tensor);
     void *context;
@@ -18,9 +18,9 @@ struct forward_hook {
 /* Before each part of the model (output, feed-forward, attention, embedding) backward calls `place` for each of the
  * part's matrices, at most BACKWARD_PLACES, with the tensor that begins the matrix in the arena; place returns where
  * its gradient is written. Backward calls `ready` as soon as the gradient of a tensor is final: tensor
- * number tensors - 1 first, number 0 last. The gradients of tensors that form one matrix become final together. After
- * each part it calls `after`: it will not use the weights of the tensors announced so far again. Each may be NULL;
- * without `place`, gradients are written to model->gradient. */
+ * number tensors - 1 first, number 0 last. The gradients of tensors that form one matrix become final together.
+ * Backward calls `after` after each part, when it no longer needs the weights of the tensors announced so far. Each
+ * function may be NULL; without `place`, gradients are written to model->gradient. */
 enum { BACKWARD_PLACES = 3 };
 struct gradient_hook {
     float *(*place)(void *context, int tensor);

@@ -1,11 +1,11 @@
 /* step.c - one training step of data-parallel training; read step_run from top to bottom.
  *
  * Each rank has the whole model and a part of the global batch. A step computes the gradient of that part, the strategy
- * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update; or, if the
- * strategy shards, updates its part of the weights and gathers the parts of the others; or, if the strategy averages
- * weights, uses its own gradient. A strategy that updates early lets backward update the parts whose sums are complete
- * (update_summed). The gradient of the loss is already divided by (tokens of a micro-batch x ranks x micro-batches), so
- * that the sum over ranks and micro-batches is the mean over the global batch. */
+ * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update. If the
+ * strategy shards, each rank updates only its part of the weights, and gathers the other parts. If the strategy
+ * averages weights, each rank uses its own gradient. If the strategy updates early, backward updates the parts whose
+ * sums are complete (update_summed). The gradient of the loss is already divided by (tokens of a micro-batch x ranks x
+ * micro-batches), so that the sum over ranks and micro-batches is the mean over the global batch. */
 #include "ddp/step.h"
 
 #include "kernels/core_wait.h"
@@ -40,8 +40,8 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
 }
 
 /* Ends the current phase and begins or resumes another one (PHASES: none) with a single stamp of the device, so that
- * there is no gap between phases. The wait for a core is read after the stamp and may have begun after it: what exceeds
- * the phase is left out. */
+ * there is no gap between phases. The wait for a core is read after the stamp, and may include time after the stamp, so
+ * it is limited to the length of the phase. */
 static void switch_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
@@ -78,7 +78,7 @@ static void before_layer(struct trainer *t, int tensor, enum pass pass)
         return;
     if (pass == PASS_BACKWARD)
         switch_phase(t, PHASE_GRADIENT_SYNC);
-    else /* a delay is slept once a step */
+    else /* an injected delay is slept once per step */
         (tensor == 0 ? enter_phase : switch_phase)(t, PHASE_PARAMETER_GATHER);
     reducer_join_needed(t->reducer, tensor, pass);
     switch_phase(t, pass == PASS_BACKWARD ? PHASE_BACKWARD : PHASE_FORWARD);
@@ -97,7 +97,7 @@ static float *place_gradient(void *context, int tensor)
     return reducer_place(t->reducer, tensor);
 }
 
-/* Lets the strategy reduce the gradient that a micro-batch before the last has of a tensor. */
+/* Lets the strategy reduce a tensor's gradient of a micro-batch that is not the last one of the step. */
 static void partial_gradient_ready(void *context, int tensor)
 {
     struct trainer *t = context;
@@ -129,7 +129,8 @@ static void update_range(struct trainer *t)
     reducer_range_updated(t->reducer);
 }
 
-/* Whether ranges are updated early in this step: only if it neither clips gradients nor ends with them. */
+/* Tests whether ranges are updated early in this step: only if the step neither clips gradients nor ends with the
+ * reduced gradient. */
 static int updates_early(const struct trainer *t)
 {
     const struct reducer *reducer = t->reducer;
@@ -137,7 +138,7 @@ static int updates_early(const struct trainer *t)
            !schedule_is_warmup(&t->schedule, t->step);
 }
 
-/* Updates the ranges that are summed. Backward calls it where it uses their weights no longer. */
+/* Updates the ranges whose gradients are summed. Backward calls it when it no longer uses their weights. */
 static void update_summed(void *context)
 {
     struct trainer *t = context;
@@ -149,7 +150,8 @@ static void update_summed(void *context)
     switch_phase(t, PHASE_BACKWARD);
 }
 
-/* Waits for the sums of the other ranges one after another, and updates each meanwhile but the last. */
+/* Waits for the sums of the remaining ranges one after another. Updates each range but the last before it waits for the
+ * next. */
 static void update_while_waiting(struct trainer *t)
 {
     while (t->reducer->updated < t->reducer->ranges - 1) {

@@ -12,10 +12,11 @@
 /* The phases of a step, in order; each is a span of the host lane with this name. Data loading, forward and backward
  * occur once per micro-batch. If the strategy updates early, optimizer_step occurs within backward_pass and
  * gradient_sync, too. parameter_gather is the wait, within forward of the first micro-batch, for weights that other
- * ranks updated in the step before; gradient_sync is the wait for communication: after backward; if the strategy
- * releases gradients, also during backward, until a buffer is free; if it averages weights, after the optimizer, and
- * with the outer optimizer. gradient_clipping_warmup occurs only in warm-up steps, checkpoint only in steps that save
- * one, where rank 0 writes and the others wait. */
+ * ranks updated in the step before. gradient_sync is the wait for communication after backward. If the strategy
+ * releases gradients, gradient_sync also includes waits for a free buffer during backward; if it averages weights,
+ * gradient_sync also comes after the optimizer, and includes the outer optimizer. gradient_clipping_warmup occurs only
+ * in warm-up steps. checkpoint occurs only in steps that save a checkpoint, which rank 0 writes while the others wait.
+ */
 enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,

@@ -1,9 +1,9 @@
 /* strategy.h - what a strategy does when gradients become final, after backward, before a layer, and when the optimizer
- * has updated weights; and its traits, which tell others what they need to know of it.
+ * has updated weights; and its traits, which describe it to other modules.
  *
  * A strategy is a const table of hooks; a reducer (reducer.h) applies it to a model. To add a strategy, write one file
- * with its table and a row in strategy.c. A strategy with numbers of its own allocates them in `create`, and keeps them
- * in reducer->state. Collectives only sum: the mean is folded into the gradient of the loss. */
+ * with its table and a row in strategy.c. A strategy with arrays of its own allocates them in `create`, and keeps them
+ * in reducer->state. Collectives only sum: the gradient of the loss is already divided so that the sum is the mean. */
 #ifndef DDP_STRATEGY_H
 #define DDP_STRATEGY_H
 
@@ -13,7 +13,7 @@
 /* Variants of a strategy: as it is named; --update-in-backward; --wire-dtype bf16; --shard gradients. */
 enum variant { VARIANT_PLAIN, VARIANT_UPDATE, VARIANT_BF16, VARIANT_GRADIENTS, VARIANTS };
 
-/* What others need to know of a strategy, without a reducer. */
+/* What other modules need to know about a strategy, without a reducer. */
 struct traits {
     int reduces;  /* 0 only for the control `none`, which reduces neither gradients nor weights */
     int exact;    /* 1: trains with the sum of all gradients; 0: with other arithmetic, as a control, which is timed
@@ -23,8 +23,8 @@ struct traits {
     int staged;   /* 1: has stages within and across hosts; every host must have the same number of ranks */
     int shards;   /* 1: each rank updates a part of the weights, and gathers the other ranks' parts; `finish` leaves
                      this rank's own gradient in the model's gradient */
-    int releases; /* 1: backward writes gradients bucket after bucket to memory that other buckets take once they are
-                     reduced, so that every micro-batch is reduced */
+    int releases; /* 1: backward writes gradients bucket after bucket to memory that the next buckets reuse once a
+                     bucket is reduced, so that every micro-batch is reduced */
     int averages; /* 1: every N-th step the ranks average their weights, in .range_updated; gradients are not reduced,
                      and weights differ between ranks until then */
     int updates_early;    /* 1: the optimizer may update an owned range as soon as its gradient is summed: range i is
@@ -46,8 +46,8 @@ struct strategy {
     const char *name;
     const char *summary;                   /* one line for --help */
     const struct traits *traits[VARIANTS]; /* NULL: the strategy has no such variant */
-    const struct strategy *on_one_level; /* of a staged strategy: takes its place if all ranks are on one host, or each
-                                            on its own; it has the same variants */
+    const struct strategy *on_one_level; /* replaces a staged strategy if all ranks are on one host, or each rank is on
+                                            its own host; has the same variants */
     struct {
         const char *letter, *words; /* the strategy is named NAME:N; what N is. NULL: it has no number */
         size_t most;                /* N is from 1 to this */
@@ -62,7 +62,7 @@ struct strategy {
      * change the buckets' counts and what this rank owns: reducer->owned has room for a range per bucket. It must not
      * read or write memory of the comm, which is not there when only the bytes are counted (reducer_memory). */
     void (*create)(struct reducer *reducer);
-    /* Sets the strategy's numbers to their state before the first step. */
+    /* Resets what the strategy keeps to its state before the first step. */
     void (*restart)(struct reducer *reducer);
     /* Returns where backward writes the gradient of the matrix that begins with `tensor` in the arena. NULL: in
      * model->gradient. */
@@ -74,8 +74,8 @@ struct strategy {
      * up to number `tensor`, or before backward places the gradient of the matrix that begins with it; 0: none must be.
      */
     long (*needed)(const struct reducer *reducer, int tensor, enum pass pass);
-    /* Sets buffer, `in` and whatever else differs from the traits in collective i of a bucket, which is given with the
-     * bucket's gradient in place. */
+    /* Completes collective i of a bucket, which comes with the traits' values and, in place, the bucket's gradient as
+     * its buffer: sets the buffer, `in` and whatever else differs. */
     void (*place_collective)(const struct reducer *reducer, int bucket, int i, struct collective *collective);
     /* Called after the optimizer has updated an owned range. May start collectives that continue in the next step. */
     void (*range_updated)(struct reducer *reducer, int range);
@@ -91,18 +91,18 @@ extern const struct strategy *const strategies[];
 /* Returns the strategy of that name, or NULL. */
 const struct strategy *strategy_find(const char *name);
 
-/* Returns 1 if a strategy may be the best: it reduces the sum of all gradients. 0: it is a control. */
+/* Returns 1 if a strategy trains with the sum of all gradients, and so may be the best one. 0: it is a control. */
 int strategy_is_compared(const struct strategy *strategy);
 
-/* Returns the strategy that takes the place of this one, if there are so many ranks in all and on each host:
+/* Returns the strategy that is used for this one in a job of `ranks` ranks, `local_size` of them on each host:
  * on_one_level, or itself. */
 const struct strategy *strategy_used(const struct strategy *strategy, int ranks, int local_size);
 
-/* Returns the number of ranks that divide the sums of each bucket among them, if there are so many ranks in all and on
- * each host; 0: none do. The model must be planned for as many shards as there are ranks, if any strategy has parts. */
+/* Returns the number of ranks among which the sums of each bucket are divided, in a job of `ranks` ranks, `local_size`
+ * of them on each host; 0: they are not divided. If any strategy has parts, plan the model for one shard per rank. */
 int strategy_parts(const struct traits *traits, int ranks, int local_size);
 
-/* Returns the most collectives per bucket and step, with so many micro-batches in a step. */
+/* Returns the most collectives per bucket and step. micro_batches: their number in a step. */
 size_t strategy_collectives(const struct traits *traits, size_t micro_batches);
 
 #endif

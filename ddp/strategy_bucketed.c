@@ -1,7 +1,7 @@
 /* strategy_bucketed.c - overlap in place: all-reduces a bucket during backward, as soon as its last gradient is final.
  * ddp_individual has a bucket per tensor, ddp_bucketed has buckets of --bucket-size-mb. With --update-in-backward the
- * optimizer updates a bucket's weights as soon as they are not used any more and the all-reduce is complete. With
- * --wire-dtype bf16 an exchange takes the place of the all-reduce (exchange.h). */
+ * optimizer updates a bucket's weights as soon as the all-reduce is complete and backward no longer needs them. With
+ * --wire-dtype bf16 an exchange replaces the all-reduce (exchange.h). */
 #include "ddp/exchange.h"
 
 static const struct traits per_tensor = {
@@ -33,8 +33,8 @@ static const struct traits bf16 = {.reduces = 1,
                                    .messages = 2,
                                    .message = {{.kind = COMM_ALL_TO_ALL}, {.kind = COMM_ALL_GATHER}}};
 
-/* Gives each range the gap behind its bucket, too, whose weights and gradient stay zero: so moments have the same place
- * as without the option. */
+/* Makes each bucket an owned range, together with the gap behind it, whose weights and gradient stay zero. The moments
+ * then have the same places as without --update-in-backward. */
 static void own_buckets(struct reducer *reducer)
 {
     const struct plan *plan = &reducer->plan;
@@ -53,8 +53,8 @@ static void create(struct reducer *reducer)
         reducer->state = exchange_create(reducer);
 }
 
-/* A bucket's sums follow when the next bucket is complete, not when they could first be made: every rank must start its
- * collectives in the same order. Meanwhile the next bucket's all-to-all keeps the link busy. */
+/* An exchange sums and gathers a bucket when the next bucket is complete, not as soon as it could: every rank must
+ * start its collectives in the same order. Meanwhile the next bucket's all-to-all keeps the link busy. */
 static void reduce_completed_bucket(struct reducer *reducer, int tensor)
 {
     int bucket = reducer_completed_bucket(reducer, tensor);

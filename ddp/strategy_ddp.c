@@ -1,5 +1,5 @@
-/* strategy_ddp.c - synchronous data parallelism: after backward, blocking all-reduces one after another. ddp_flat has a
- * single one: comparing ddp with ddp_flat shows the cost of many calls. */
+/* strategy_ddp.c - synchronous data parallelism: after backward, blocking all-reduces one after another. ddp_flat makes
+ * a single all-reduce; the difference between ddp and ddp_flat is the cost of many calls. */
 #include "ddp/exchange.h"
 
 static const struct traits plain = {.reduces = 1, .exact = 1, .messages = 1, .message = {{.kind = COMM_ALL_REDUCE}}};

@@ -4,9 +4,9 @@
  * part over the hosts; an all-gather within the host distributes the sums. Between hosts a rank sends and receives 1 /
  * g of what a flat all-reduce does. Stages of several buckets run at the same time if the comm allows it.
  *
- * Across hosts there are two stages, because a library's all-reduce may send more than a ring does: on a number of
- * hosts that is no power of two, MPICH's first sends whole messages to some of them. Source: Cho et al., BlueConnect,
- * SysML 2019. */
+ * Across hosts there are two stages, because a library's all-reduce may send more than a ring does: if the number of
+ * hosts is not a power of two, MPICH's all-reduce first sends whole messages to some of them. Source: Cho et al.,
+ * BlueConnect, SysML 2019. */
 #include "ddp/reducer.h"
 
 enum { HOST_SCATTER, SCATTER, GATHER, HOST_GATHER, STAGES };
@@ -29,8 +29,8 @@ static void create(struct reducer *reducer)
     reducer->state = reducer_allocate(reducer, reducer->model->arena / (size_t)reducer->comm->local_size);
 }
 
-/* A stage never overwrites its input: this rank's part of the bucket is summed in memory of its own, and the sums of
- * all hosts are in the bucket itself, which no later stage reads. */
+/* A stage never overwrites its input: the stages alternate between the bucket and separate memory for this rank's part.
+ * They may overwrite the bucket, because only the first stage reads its gradients. */
 static void place_stage(const struct reducer *reducer, int bucket, int stage, struct collective *c)
 {
     size_t offset = reducer->plan.bucket[bucket].offset;

@@ -1,8 +1,8 @@
 /* strategy_local.c - local SGD: each rank trains alone for H steps; then an outer optimizer moves the weights from
  * which all ranks started (the anchor) by the mean of the ranks' changes.
  *
- * d = mean over ranks of (anchor - weights); m = 0.9 m + d; anchor -= 0.7 (d + 0.9 m); weights = anchor. AdamW's
- * moments stay those of each rank. Source: Douillard et al., DiLoCo, 2023, arXiv:2311.08105. */
+ * d = mean over ranks of (anchor - weights); m = 0.9 m + d; anchor -= 0.7 (d + 0.9 m); weights = anchor. Each rank
+ * keeps its own AdamW moments. Source: Douillard et al., DiLoCo, 2023, arXiv:2311.08105. */
 #include "ddp/reducer.h"
 
 static const float outer_rate = 0.7f, outer_momentum = 0.9f;
@@ -20,7 +20,8 @@ static void restart(struct reducer *reducer)
     model->device->zero((float *)reducer->state + model->arena, model->arena);
 }
 
-/* The gradient of the loss is divided by the number of ranks, for a sum. Here no sum follows, so multiplies by it. */
+/* Multiplies the gradient by the number of ranks: it was divided by this number for a sum over ranks, but here no sum
+ * follows. */
 static void keep_own_gradient(struct reducer *reducer)
 {
     float *g = reducer->model->gradient;

@@ -1,11 +1,11 @@
-/* strategy_powersgd.c - low-rank gradients with error feedback: of each matrix of the gradient, two thin factors are
- * all-reduced, and what they leave out is added to the next gradient.
+/* strategy_powersgd.c - low-rank gradients with error feedback: approximates each matrix of the gradient by two thin
+ * factors, all-reduces the factors, and adds what they leave out to the next gradient.
  *
  * M = gradient + e; P = M Q; all-reduce P; orthonormalise P; Q = M' P; all-reduce Q; gradient = P Q'; e = M - P Q' /
- * ranks. Q is kept, so each step continues the power iteration of the last; it starts with random numbers, the same on
- * all ranks. Since P and Q are sums, gradient approximates the sum of the ranks' M; a rank subtracts an equal share of
- * it from its M, as PyTorch's powerSGD_hook does with the mean. Vectors, and matrices that are no larger than their
- * factors, are summed as they are, in the same message as P.
+ * ranks. Q is kept between steps, so each step continues the power iteration of the step before; Q starts with random
+ * numbers, the same on all ranks. Since P and Q are sums, gradient approximates the sum of the ranks' M; a rank
+ * subtracts an equal share of it from its M, as PyTorch's powerSGD_hook does with the mean. Vectors, and matrices that
+ * are no larger than their factors, are summed as they are, in the same message as P.
  * Source: Vogels et al., PowerSGD, NeurIPS 2019, arXiv:1905.13727. */
 #include "ddp/low_rank.h"
 
@@ -60,7 +60,7 @@ static float *q_of(const struct low_rank *low, int tensor)
     return low->message + low->end[0].p + low->end[tensor + 1].q;
 }
 
-/* No error yet; and Q uniform in [-1, 1). */
+/* Zeroes the error memory, and sets Q to random numbers, uniform in [-1, 1). */
 static void restart(struct reducer *reducer)
 {
     const struct device *device = reducer->model->device;
@@ -146,8 +146,8 @@ static void follow_with_q(struct reducer *reducer, int bucket)
     start(reducer, bucket, OF_Q);
 }
 
-/* A bucket's Q follows when the next bucket is complete, not when P is there: every rank must start its collectives in
- * the same order. */
+/* A bucket's Q is sent when the next bucket is complete, not as soon as P is summed: every rank must start its
+ * collectives in the same order. */
 static void reduce_completed_bucket(struct reducer *reducer, int tensor)
 {
     int bucket = reducer_completed_bucket(reducer, tensor);

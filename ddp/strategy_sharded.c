@@ -1,8 +1,8 @@
 /* strategy_sharded.c - sharded optimizer (ZeRO-1), and sharded gradients as well (ZeRO-2): reduce-scatters a bucket as
  * soon as its last gradient is final; each rank updates its part of each bucket, and all-gathers the updated weights
- * bucket by bucket, in the order in which the next forward pass needs them. So the moments exist once over all ranks,
- * and both directions overlap with computation. Source: Rajbhandari et al., ZeRO: Memory Optimizations Toward Training
- * Trillion Parameter Models, SC 2020, arXiv:1910.02054. */
+ * bucket by bucket, in the order in which the next forward pass needs them. So the moments of a weight exist on one
+ * rank only, and both collectives overlap with computation. Source: Rajbhandari et al., ZeRO: Memory Optimizations
+ * Toward Training Trillion Parameter Models, SC 2020, arXiv:1910.02054. */
 #include "ddp/exchange.h"
 #include "ddp/ring.h"
 
@@ -15,7 +15,7 @@ static const struct traits plain = {.reduces = 1,
                                     .shards = 1,
                                     .messages = 2,
                                     .message = {[SCATTER] = {COMM_REDUCE_SCATTER}, [GATHER] = {COMM_ALL_GATHER}}};
-/* ZeRO-2: gradients live in a ring, bucket after bucket, and only their sums in this rank's shard. */
+/* ZeRO-2: backward writes gradients to a ring, bucket after bucket, and a rank keeps only the sums of its shard. */
 static const struct traits gradients = {.reduces = 1,
                                         .exact = 1,
                                         .overlaps = 1,
@@ -35,8 +35,8 @@ static const struct traits bf16 = {.reduces = 1,
                                    .message = {[SCATTER] = {COMM_ALL_TO_ALL}, [GATHER] = {COMM_ALL_GATHER}}};
 
 struct sharded {
-    struct exchange *exchange; /* of bf16 */
-    struct ring *ring;         /* of gradients */
+    struct exchange *exchange; /* for the variant bf16 */
+    struct ring *ring;         /* for the variant gradients */
     long first_gather;         /* ticket of the last step's first all-gather, that of the last bucket; 0: none yet */
 };
 

@@ -7,11 +7,11 @@
 
 struct tensor {
     char name[32];
-    int layer;            /* 0: before the transformer blocks; l + 1: in block l; then, after the last block */
+    int layer;            /* 0: before the transformer blocks; l + 1: in block l; layers + 1: after the last block */
     size_t offset;        /* offset of the tensor in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
-    size_t padding;       /* rows of zeros after the tensor in each arena; products compute them as well */
+    size_t padding;       /* rows of zeros after the tensor in each arena; matrix products include them */
     /* The number of tensors (this one and those registered just before it) that form one matrix. They have the same
      * input, so one product computes all of them, and they are adjacent in the arenas. 3 for v, joined with k and q; 2
      * for w3, joined with w1; 0 for a tensor in another tensor's matrix; 1 for all others. */

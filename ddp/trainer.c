@@ -64,17 +64,18 @@ void step_spans(const struct model *model, size_t micro_batches, size_t collecti
 {
     enum { OF_STEP = 4 };                       /* device operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches; /* each may have a second span, for a delay */
-    /* A phase may be interrupted: to update a bucket or, fewer times, to wait for weights before a part of forward; and
-     * to wait for buffers */
+    /* A phase may be interrupted to update a bucket, to wait for weights before a part of forward (fewer times), and to
+     * wait for buffers */
     size_t interruptions = 2 * (size_t)model->tensors * (releases ? 1 + micro_batches : 1);
     spans[LANE_HOST] = 2 * phases + interruptions + (size_t)model->tensors;
     spans[LANE_COMMUNICATION] = collectives + 1; /* 1: to gather norms */
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {
         spans[LANE_HOST] += model->source->ranges(model) * micro_batches;
-        /* Two per collective, which are at most strategy_collectives per tensor, bound the operations of every
-         * strategy: two copies if it stages; three per tensor, with two collectives, of ddp_powersgd; zeroing and
-         * copying a buffer for each reduction if it releases; an update per bucket, and four for the norm */
+        /* Two operations per collective, of which there are at most strategy_collectives per tensor, are enough for
+         * every strategy: two copies if it stages; three operations per tensor, with two collectives, in ddp_powersgd;
+         * zeroing and copying a buffer for each reduction if it releases gradients; an update per bucket, and four
+         * operations for the norm */
         spans[LANE_COMPUTE] = OF_STEP + model->source->operations(model) * micro_batches + 2 * collectives;
     }
 }

@@ -78,8 +78,8 @@ static void register_tensors(struct model *model)
     model->arena = tensors_place(model->tensor, model->tensors, model->sizes.shards);
 }
 
-/* Returns memory for an activation, from activations.memory. Before this is allocated, only counts the bytes, so that
- * model_plan and model_allocate agree. */
+/* Returns memory for an activation, from activations.memory. Before that memory is allocated, only counts the bytes, so
+ * that transformer_plan and allocate_activations agree. */
 static void *take_memory(struct model *model, size_t bytes)
 {
     enum { ALIGNMENT = 256 };

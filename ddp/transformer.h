@@ -6,9 +6,9 @@
  * Initial weights: linear layers from a normal distribution of variance 2 / (rows + columns), the embedding of variance
  * 1, both truncated at three standard deviations; norms are 1. For speed, 16 random bits select one of 65536 quantiles.
  *
- * FLOPs of a step: 6 per token and matmul parameter, and for attention, forward and backward, 6 L C T per token, its
- * causal half, as llm.c counts, or 12 L C T for the whole, as PaLM and nanoGPT count. Source: Chowdhery et al., PaLM,
- * 2022, arXiv:2204.02311, appendix B. */
+ * FLOPs of a step: 6 per token and matmul parameter. Attention, forward and backward together, adds 6 L C T per token
+ * for its causal half, as llm.c counts, or 12 L C T for the whole, as PaLM and nanoGPT count. Source: Chowdhery et al.,
+ * PaLM, 2022, arXiv:2204.02311, appendix B. */
 #ifndef DDP_TRANSFORMER_H
 #define DDP_TRANSFORMER_H
 
@@ -29,8 +29,9 @@ enum layer_tensor {
     LAYER_TENSORS
 };
 
-/* The output projection has rows of zeros up to a multiple of this, as if the vocabulary were larger, and the loss
- * ignores their logits: products read rows of logits fastest if these begin at multiples of a cache line. */
+/* The rows of the output projection are padded with zeros to a multiple of this number, as if the vocabulary were
+ * larger, and the loss ignores the logits of the padding. The reason: matrix products read rows of logits fastest if
+ * the rows begin at multiples of a cache line. */
 enum { VOCABULARY_ALIGNMENT = 64 };
 /* Returns the rows of the output projection, and the columns of logits: the vocabulary with padding. */
 size_t transformer_padded_vocabulary(const struct model_sizes *sizes);

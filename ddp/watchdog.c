@@ -49,7 +49,7 @@ struct watchdog {
     double timeout_s;
     struct looked *looked; /* the last of watchdog_look; NULL: none */
     struct watched wait;   /* the current wait, set by watchdog_wait */
-    void (*leave)(void);   /* ends the process once its last wait has lasted too long; NULL: nothing does */
+    void (*leave)(void);   /* ends the process if the current wait lasts too long; NULL: nothing does */
     int stop;
     timer_t stopped_too_long; /* kills this process; used if is_last */
     int is_last;              /* 1: stopped_too_long exists */
@@ -73,7 +73,7 @@ static struct watched find_wait(struct watchdog *w)
     atomic_store(&w->mine->beat_ns, clock_now_ns());
     if (w->looked)
         w->looked->look(w->looked->state, &now);
-    if (w->wait.since_ns != INT64_MAX) { /* it may have a grace period, which its collectives lack */
+    if (w->wait.since_ns != INT64_MAX) { /* this wait may have a grace period, but the collectives in it have none */
         char broken[sizeof now.broken];
         memcpy(broken, now.broken, sizeof broken);
         now = w->wait;
@@ -177,8 +177,8 @@ static void name_sibling(struct missing *missing, int rank, const struct sibling
         sibling->stopped ? "is stopped" : "runs");
 }
 
-/* Lists ranks of this host, and what they do: those that have not started operation number `number` of all ranks (0: no
- * operation), and those that are stopped. */
+/* Lists the ranks of this host that are stopped or have not started operation number `number` of all ranks (0: no
+ * operation), and what they do. */
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     struct missing missing = {.text = text, .size = size};

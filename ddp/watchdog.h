@@ -1,8 +1,8 @@
 /* watchdog.h - ends the job if a rank waits too long; each rank prints what it waits for, and for which ranks.
  *
- * The watchdog covers collectives of the comm (watchdog_look), and waits in the control plane (job.c calls
- * watchdog_wait), for a batch of data, or for a file. Each rank publishes what it does to the others of its host, so
- * that they can name a rank that hangs or was stopped. */
+ * The watchdog covers collectives of the comm (watchdog_look), waits in the control plane (job.c calls watchdog_wait),
+ * and waits for a batch of data or a file. Each rank publishes what it does to the other ranks of its host, so that
+ * they can name a rank that hangs or was stopped. */
 #ifndef DDP_WATCHDOG_H
 #define DDP_WATCHDOG_H
 
@@ -48,8 +48,8 @@ void watchdog_hide(struct watchdog *watchdog);
 void watchdog_await(struct watchdog *watchdog);
 
 /* From now on the watchdog's thread also calls `look`, which fills *watched if the comm waits; before each call,
- * *watched describes a rank that does not wait. look NULL: ends these calls, and calls what was called before: a comm
- * is looked at again when one that was created later is destroyed. */
+ * *watched describes a rank that does not wait. look NULL: ends these calls, and resumes those of the function set
+ * before, so that a comm is watched again when a later comm is destroyed. */
 void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);
 
 /* Call it when this rank starts an operation that all ranks do in the same order, for example a collective. Returns its
@@ -59,7 +59,7 @@ long watchdog_started(struct watchdog *watchdog);
 /* Begins a wait of this rank; words and number as in struct watched. The first grace_s seconds do not count. */
 void watchdog_wait(struct watchdog *watchdog, const char *words, long number, double grace_s);
 
-/* Begins the wait for MPI to end, in which this rank is not needed by others; call it after watchdog_hide. If it lasts
+/* Begins the wait for MPI to end, during which no other rank needs this rank; call it after watchdog_hide. If it lasts
  * longer than grace_s, and no rank of this host is stopped, the watchdog's thread calls `leave`, which ends the
  * process. From now on the kernel kills this process if it is stopped for a few seconds longer than the limit, because
  * no other rank may be left to report it. */

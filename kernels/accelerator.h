@@ -30,8 +30,8 @@ struct accelerator {
     int (*describe)(int index, struct gpu_facts *gpu);
     /* Like describe, but does not use the GPU and sets free_memory to 0. Returns 0; or -1, not reported. */
     int (*identify)(int index, struct gpu_facts *gpu);
-    /* Sets *device to the table, which is static, of the device that computes on GPU `index`. A process opens only one
-     * GPU. Returns 0; or -1, reported, if the program has no code for this GPU, or the GPU is broken, in use by another
+    /* Sets *device to the static table of the device that computes on GPU `index`. A process opens only one GPU.
+     * Returns 0; or -1, reported, if the program has no code for this GPU, or the GPU is broken, in use by another
      * process, or lacks a feature that the operations need. */
     int (*open)(int index, enum precision precision, const struct device **device);
     /* Starts (1) or stops (0) the vendor's profiler, if one runs and waits for this call. */

@@ -32,7 +32,7 @@ struct activity {
     uint32_t correlation; /* links a call to the GPU's work that it started; increases with every call */
     const char *name;     /* name of a kernel (demangled) or a call, or text like "Memcpy HtoD (Pinned -> Device)" */
     int64_t start_ns, end_ns; /* in clock.h's time; calls and waits: times on the host */
-    /* device, context and stream of GPU work, or those that a wait names (ACTIVITY_NONE: none); unused for calls */
+    /* device, context and stream of GPU work, or the ones that a wait names (ACTIVITY_NONE: none); unused for calls */
     uint32_t device, context, stream;
     uint32_t thread; /* calls: the operating system's id of the calling thread */
     /* Indices of spans in their timeline lanes, set by activities_attribute; -1: none. operation: the operation that
@@ -79,8 +79,9 @@ struct activities {
 void activities_create(struct activities *activities, size_t capacity, size_t mark_capacity);
 void activities_destroy(struct activities *activities); /* a zeroed struct is fine */
 
-/* Add a record or a mark. One that does not fit is only counted as dropped, and a kernel, copy or fill without times as
- * untimed. A call or wait without times is dropped without being counted, because no figure uses it. */
+/* Add a record or a mark. A record or mark that does not fit is only counted, as dropped; a kernel, copy or fill
+ * without times is only counted, as untimed. A call or wait without times is dropped without being counted, because no
+ * figure uses it. */
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 

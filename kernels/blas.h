@@ -28,10 +28,10 @@ const char *blas_better_kernels_here(const char *kernels);
  * know the requested family keeps its own choice. */
 void blas_describe(struct blas_facts *facts);
 
-/* Measures two rates in GFLOP/s on the calling thread: of an fp32 product of two 256 x 256 matrices, with 2 * 256^3
- * operations; and of fused multiply-adds between registers, with two operations per element, which is the peak of the
- * CPU's vector units. Each is the best of 21 repetitions, or of those that begin within 2 s; measuring usually takes
- * about 20 ms. */
+/* Measures two rates in GFLOP/s on the calling thread. One is the rate of an fp32 product of two 256 x 256 matrices,
+ * with 2 * 256^3 operations. The other is the peak of the CPU's vector units: the rate of fused multiply-adds between
+ * registers, with two operations per element. Each rate is the best of 21 repetitions, or of fewer if not all begin
+ * within 2 s. Measuring usually takes about 20 ms. */
 void blas_measure(struct blas_facts *facts);
 
 #endif

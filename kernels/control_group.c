@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is done with each group: `directory` has its files, `version` is 1 or 2; adds what it finds to *result. */
+/* Visits one group, whose files are in `directory`, and adds what it finds to *result. version: 1 or 2. */
 typedef void visit_group(const char *directory, int version, void *result);
 
 /* Tests whether a list, "cpu,cpuacct", has the word. */
@@ -24,8 +24,8 @@ static int has_word(const char *list, const char *word)
     return 0;
 }
 
-/* Visits this process's groups, from the inside out. In a container `path` may be the host's, which does not exist
- * there: then the top directory, visited last, is that of the container. */
+/* Visits this process's groups, from the innermost outwards. In a container `path` may be a path of the host, which
+ * does not exist in the container. Then the top directory, visited last, is the container's group. */
 static void visit_groups(const char *root, const char *controller, visit_group *visit, void *result)
 {
     char *line = NULL, directory[PATH_MAX];

@@ -1,9 +1,9 @@
-/* control_group.h - limits that control groups (cgroups) set this process, such as those of a container, of Kubernetes,
- * Slurm or systemd, and how often they stopped it.
+/* control_group.h - limits that control groups (cgroups) set for this process, for example the limits of a container,
+ * Kubernetes, Slurm or systemd, and how often they stopped it.
  *
- * The groups are this process's group and all above it: in version 2, and in version 1 of the controller in question.
- * root: prefix of /proc and /sys, "" or a directory in tests. Sources: Linux Documentation/admin-guide/cgroup-v2.rst,
- * cgroup-v1/memory.rst, scheduler/sched-bwc.rst. */
+ * The groups are this process's group and all groups above it, in version 2 and, for the controller in question, in
+ * version 1. root: prefix of /proc and /sys, "" or a directory in tests. Sources: Linux
+ * Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst, scheduler/sched-bwc.rst. */
 #ifndef KERNELS_CONTROL_GROUP_H
 #define KERNELS_CONTROL_GROUP_H
 
@@ -20,8 +20,8 @@ struct control_group_quota {
 };
 enum { CONTROL_GROUP_QUOTAS = 8 };
 
-/* Fills quota[] with the quotas of the groups, from the inside out, and zeros. Returns their number; of more than
- * CONTROL_GROUP_QUOTAS, the outer ones are left out. */
+/* Fills quota[] with the quotas of the groups, from the innermost group outwards, and then with zeros. Returns the
+ * number of quotas; if there are more than CONTROL_GROUP_QUOTAS, the outer ones are left out. */
 int control_group_quotas(const char *root, struct control_group_quota quota[CONTROL_GROUP_QUOTAS]);
 
 /* Returns the lowest of the quotas, in CPUs; INFINITY: none. */
@@ -34,7 +34,7 @@ struct control_group_stops {
 };
 struct control_group_stops control_group_stops(const char *root);
 
-/* Returns what happened between two readings; 0 where it is not known. */
+/* Returns what happened between two readings; 0 for a number that is not known. */
 struct control_group_stops control_group_stops_between(struct control_group_stops before,
                                                        struct control_group_stops after);
 

@@ -1,13 +1,13 @@
 /* device.h - the operations of a training step, as a table of functions that each kind of processor fills in.
  *
- * A device runs operations in the order issued. On the CPU, each is complete when its function returns; on other
- * devices, `synchronize` waits for all issued so far. Arrays are row-major in the device's own memory. `float` arrays
- * are fp32; `void` arrays are of the device's compute type, fp32 or bfloat16: activations, their gradients, and the
- * weights that layers read. Sums are computed in fp32 or wider for every type. Letters mean the same everywhere: B
- * sequences, T tokens of each, N = B * T rows, C width of the model (d_model), H heads, D = C / H, F width of the
- * feed-forward (d_ff), V vocabulary. "+=" marks an output that is added to; every other output is overwritten. Outputs
- * never overlap inputs unless stated otherwise. Operations return no errors: a failure, for example of memory, is
- * fatal. */
+ * A device runs operations in the order issued. On the CPU, an operation is complete when its function returns; on
+ * other devices, `synchronize` waits for all operations issued so far. Arrays are row-major in the device's own memory.
+ * `float` arrays are fp32; `void` arrays are of the device's compute type, fp32 or bfloat16: activations, their
+ * gradients, and the weights that layers read. Sums are computed in fp32 or wider for every type. Letters mean the same
+ * everywhere: B sequences, T tokens of each, N = B * T rows, C width of the model (d_model), H heads, D = C / H, F
+ * width of the feed-forward (d_ff), V vocabulary. "+=" marks an output that is added to; every other output is
+ * overwritten. Outputs never overlap inputs unless stated otherwise. Operations return no errors: a failure, for
+ * example of memory, is fatal. */
 #ifndef KERNELS_DEVICE_H
 #define KERNELS_DEVICE_H
 
@@ -175,12 +175,12 @@ struct device {
 
     /* ---- strategies that train with other arithmetic ---- */
     void (*axpby)(float *y, const float *x, size_t n, float a, float b); /* y[n] = a * x[n] + b * y; x may be y */
-    /* The three steps of an approximation of rank R of a gradient g[O, I], of which e[O, I] is what earlier
-     * approximations left out. Source: Vogels et al., PowerSGD, NeurIPS 2019, arXiv:1905.13727.
+    /* The three steps of an approximation of rank R of a gradient g[O, I]. e[O, I] holds what earlier approximations
+     * left out. Source: Vogels et al., PowerSGD, NeurIPS 2019, arXiv:1905.13727.
      * left: e += g; p[R, O] = q[R, I] * e^T. */
     void (*low_rank_left)(float *p, float *e, const float *g, const float *q, size_t R, size_t I, size_t O);
-    /* right: makes the rows of p[R, O] orthonormal by Gram-Schmidt, twice, because the rest of a row that depends on
-     * others is rounding error; a row of zeros stays so. Then q[R, I] = p * e. */
+    /* right: makes the rows of p[R, O] orthonormal by Gram-Schmidt, twice, because what the first pass leaves of a row
+     * that depends on others is rounding error; a row of zeros stays zero. Then q[R, I] = p * e. */
     void (*low_rank_right)(float *q, float *p, const float *e, size_t R, size_t I, size_t O);
     /* restore: g = p^T * q; e -= share * g. */
     void (*low_rank_restore)(float *g, float *e, const float *p, const float *q, size_t R, size_t I, size_t O,

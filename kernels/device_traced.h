@@ -9,8 +9,9 @@
  * operations.h, with sizes), ranges on the host lane and allocations as marks of the memory lane; uploads and downloads
  * are not recorded. A span has the times of the call and the return, and the times on the device; on the CPU both are
  * the same. On an asynchronous device, with stamps 1 the device's times are stamps: an operation lasts from the last
- * stamp before it to its own, idle time included. With stamps 0 the device's times stay 0 until activities_attribute
- * gets them from the device's tracer. The table is static: a later call changes it for all users. */
+ * stamp before it to its own stamp, idle time included. With stamps 0 the device's times stay 0 until
+ * activities_attribute gets them from the device's tracer. The table is static: a later call changes it for all users.
+ */
 const struct device *device_traced(const struct device *inner, struct timeline *timeline, int stamps);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Whether a word begins with an option's name, in which _ stands for -, too. */
+/* Tests whether a word begins with an option's name; _ in the word also stands for -. */
 static int begins(const char *word, const char *name)
 {
     while (*name && (*word == *name || (*word == '_' && *name == '-')))

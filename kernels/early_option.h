@@ -3,7 +3,8 @@
 #define KERNELS_EARLY_OPTION_H
 
 /* Returns the value of `--name value`, `--name=value`, `-l value` or `-lvalue` in argv, unchecked; NULL if the option
- * or its value is missing. The first counts: a second is refused later. letter 0: the option has no letter. */
+ * or its value is missing. If the option occurs twice, the first occurrence counts, and the second is refused later.
+ * letter 0: the option has no letter. */
 const char *early_option(int argc, char *const argv[], const char *name, char letter);
 
 #endif

@@ -111,8 +111,9 @@ void exit_handlers_print_results(void)
 }
 
 /* Tests whether all ranks got the signal: the launcher, their parent, sent it, or the kernel sent it because a key was
- * pressed in the terminal. A library's handler that took the place of this one calls it without the sender, as MPICH's
- * of SIGUSR1 does during MPI_Init; the action is then that handler's, and not the default (SA_RESETHAND). */
+ * pressed in the terminal. If a library's handler has replaced this one, it calls this one without naming the sender;
+ * MPICH's handler of SIGUSR1 does so during MPI_Init. The signal's action is then the library's handler, and not the
+ * default, to which SA_RESETHAND resets the action of this handler. */
 static int came_to_all(int number, const siginfo_t *info)
 {
     struct sigaction now;
@@ -133,7 +134,7 @@ static void handle_signal(int number, siginfo_t *info, void *context)
         exit_handlers_print_results();
     } else /* lets rank 0 print first: MPI may abort rank 0 once this rank has ended */
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    signal(number, SIG_DFL); /* taken once this handler returns, whatever handler calls it */
+    signal(number, SIG_DFL); /* the signal is delivered once this handler returns, even if another handler called it */
     raise(number);
 }
 

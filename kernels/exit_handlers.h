@@ -12,9 +12,10 @@ void exit_handlers_install(int rank);
 /* Sets the text (printf's format) at the end of the line printed for a signal, for example the results' directory. */
 void exit_handlers_set_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Sets the text, allocated by malloc, which this module frees, that is printed on stdout after the line; NULL: none.
- * One thread calls it. exit_handlers_print_results prints the text if it was not yet printed; safe in a signal handler.
- * After it the process must end: the text is never freed. */
+/* exit_handlers_set_results sets the text that is printed on stdout after the line; NULL: none. The text must come from
+ * malloc, and this module frees it. Only one thread may call it. exit_handlers_print_results prints the text if it was
+ * not yet printed; it is safe in a signal handler. The process must end afterwards, because the printed text is never
+ * freed. */
 void exit_handlers_set_results(char *text);
 void exit_handlers_print_results(void);
 

@@ -27,7 +27,8 @@ int files_publish(int file, const char *temporary, const char *path);
 /* Closes and removes the file. Returns 0; or -1 with errno, such as a full disk. */
 int files_abandon(int file, const char *temporary);
 
-/* Removes the temporary files that killed processes left in a directory: those that no process has locked. */
+/* Removes the temporary files that killed processes left in a directory: the temporary files that no process has
+ * locked. */
 void files_remove_left(const char *directory);
 
 #endif

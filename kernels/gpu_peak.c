@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Peak rates in TFLOP/s of fp32, TF32 and bf16. The first row whose words the GPU's name contains counts; "H100" alone
+/* Peak rates in TFLOP/s of fp32, TF32 and bf16. The first row whose words occur in the GPU's name counts; "H100" alone
  * would match three models. */
 static const struct {
     const char *words;

@@ -17,7 +17,8 @@ static const char *const variables[LAUNCHERS][QUESTIONS] = {
     [SLURM] = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
-/* Returns an element of a list in Slurm's notation: 4(x2),3 is 4, 4, 3. The last element if the list is too short. */
+/* Returns an element of a list in Slurm's notation: 4(x2),3 is 4, 4, 3. Returns the last element if the list is too
+ * short. */
 static long read_element(const char *list, long index)
 {
     for (;;) {

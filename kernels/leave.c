@@ -14,8 +14,9 @@ static int exit_status;
 
 /* Handles a signal in the thread that is in MPI_Finalize: tells a launcher with PMI-1 that the rank ends, waits for the
  * answer, and ends the process. A rank that waits in PMI's barrier reads from the same connection, so only this thread
- * can receive the answer. First keeps the thread where it is until other ranks do the same: Hydra fails if a rank
- * completes the barrier when others have ended. Source of the words: PMI-1's wire protocol, MPICH's src/pmi. */
+ * can receive the answer. Before that, the handler keeps the thread where it is until the other ranks have had time to
+ * do the same: Hydra fails if a rank completes the barrier after others have ended. Source of the words: PMI-1's wire
+ * protocol, MPICH's src/pmi. */
 static void end_pmi(int number)
 {
     static const char request[] = "cmd=finalize\n", answer[] = "cmd=finalize_ack";

@@ -48,7 +48,7 @@ extern const struct operation_facts operation_facts[OPERATIONS];
 /* Evaluates a formula, in which letters[i] stands for sizes[i] and e for compute_bytes; returns 0 for "". */
 double operation_amount(const char *formula, const char *letters, const size_t *sizes, size_t compute_bytes);
 
-/* Returns the size named by one letter; 0 if it is not one of the letters. */
+/* Returns the size named by one letter; 0 if `letters` lacks it. */
 size_t operation_size(const char *letters, const size_t *sizes, char letter);
 
 #endif

@@ -118,7 +118,7 @@ static long read_waits(int process)
     return waits;
 }
 
-/* Weighs a process: if a rank has several processes, the one with the largest weight counts. */
+/* Returns the weight of a process: the process with the largest weight represents its rank. */
 static int weigh_process(const struct sibling *sibling)
 {
     return sibling->process ? 1 + 2 * sibling->runs + 4 * (sibling->waits >= 0) : 0;

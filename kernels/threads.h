@@ -8,10 +8,10 @@
  * communication thread". If it cannot start, ends the job with the reason and what to do. */
 void threads_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *what);
 
-/* Prepares a team of n threads of OpenMP, n >= 1, the calling one among them. OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS=0
- * are undone, because OpenBLAS waits forever for the threads of a smaller team. Starts n - 1 threads that exist at the
- * same time, and ends them: OpenMP would end the process, without advice, if it could not start its own. Returns 0; or
- * -1, reported, if they cannot start or OMP_THREAD_LIMIT is smaller. */
+/* Prepares a team of n OpenMP threads, n >= 1, including the calling thread. OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS=0
+ * are undone, because OpenBLAS waits forever for the threads of a smaller team. As a test, starts n - 1 threads that
+ * exist at the same time, and ends them: if OpenMP could not start its threads, it would end the process without
+ * advice. Returns 0; or -1, reported, if they cannot start or OMP_THREAD_LIMIT is smaller. */
 int threads_prepare(int n);
 
 /* What to do if a limit on threads is reached. */

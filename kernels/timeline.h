@@ -27,7 +27,7 @@ enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SIZE_KIND, SIZE_GROUP, SIZE_RANKS
 enum { SIZE_CORE_WAIT };
 
 /* A span of work; or a mark, without length: a gradient is final (ready), or memory is allocated. Times are ns of
- * clock.h; those of a device may be tickets of its stamps before timeline_settle, or 0 before activities_attribute.
+ * clock.h; the times of a device may be tickets of its stamps before timeline_settle, or 0 before activities_attribute.
  *
  *              phase, range, operation,      collective of a           ready mark, memory mark
  *              collective of the device      host library

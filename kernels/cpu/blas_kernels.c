@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <sys/prctl.h>
 
-/* The environment variable that passes OpenBLAS's own choice on when the program executes itself again. */
+/* The environment variable that hands OpenBLAS's own choice to the next execution of the program. */
 static const char replaced_variable[] = "DDPBENCH_OPENBLAS_REPLACED";
 static const char choice_variable[] = "OPENBLAS_CORETYPE";
 

@@ -38,7 +38,7 @@ void cpu_blas_leave_region(void);
 int cpu_blas_int(size_t n);
 
 /* Long arrays are cut into this many parts for any number of threads, and the sums of parts are added in order, so that
- * a sum does not depend on the threads. Part b is [cpu_block_start(n, b), cpu_block_start(n, b + 1)). */
+ * a sum does not depend on the number of threads. Part b is [cpu_block_start(n, b), cpu_block_start(n, b + 1)). */
 enum { CPU_BLOCKS = 256 };
 
 static inline size_t cpu_block_start(size_t n, size_t b)

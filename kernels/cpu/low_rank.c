@@ -20,7 +20,7 @@ CPU_CLONES static double dot(const float *x, const float *y, size_t n)
     return sum;
 }
 
-/* Makes the rows of p[R, O] orthonormal by modified Gram-Schmidt; a row of zeros stays so. */
+/* Makes the rows of p[R, O] orthonormal by modified Gram-Schmidt; a row of zeros stays zero. */
 static void orthonormalise(float *p, size_t R, size_t O)
 {
     for (size_t i = 0; i < R; i++) {

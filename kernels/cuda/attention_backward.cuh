@@ -20,8 +20,8 @@ struct attention_rows {
 constexpr int ROWS_FILL = 128; /* a multiple of each plan's QUERIES, and a divisor of attention_rows.rows */
 
 /* Sizes of tiles, by the bytes of a row. Sums of dq, the scores and their gradients must fit registers. If shared
- * memory is SCARCE, half as many rows are streamed at a time, or, if that would be fewer than 16, half as many are
- * kept. */
+ * memory is SCARCE, half the number of rows is streamed at a time or, if that would be fewer than 16, half the number
+ * of rows is kept. */
 template <typename Of, int D, bool SCARCE> struct backward_query_plan {
     typedef Of Products;
     typedef typename Products::Number Number;

@@ -6,7 +6,8 @@
 #include "kernels/cuda/operations.cuh"
 
 /* Sizes of tiles, chosen by the bytes of a row, so that a lane needs at most 255 registers, and two blocks fit the
- * shared memory of an sm_90 multiprocessor. If shared memory is SCARCE, half as many keys are streamed at a time. */
+ * shared memory of an sm_90 multiprocessor. If shared memory is SCARCE, half the number of keys is streamed at a time.
+ */
 template <typename Of, int D, bool SCARCE> struct forward_plan {
     typedef Of Products;
     typedef typename Products::Number Number;
@@ -18,7 +19,7 @@ template <typename Of, int D, bool SCARCE> struct forward_plan {
     static constexpr int KEYS = (BYTES <= 256 ? 64 : BYTES == 512 ? 32 : 16) / (SCARCE ? 2 : 1);
     static constexpr int ROW = attention_tile<Number, DEPTH>::ROW;
     static constexpr size_t SHARED = (QUERIES + 4 * KEYS) * ROW * sizeof(Number);
-    /* Whether the queries fit into registers, too, and need not be read from shared memory for each key tile. */
+    /* true: the queries fit into registers, too, and need not be read from shared memory for each key tile */
     static constexpr bool QUERIES_STAY = BYTES <= 128 && Products::WORDS == 1;
 };
 

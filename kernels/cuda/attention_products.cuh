@@ -5,8 +5,8 @@
  * probabilities never leave the registers. g = lane / 4 and t = lane % 4 as in machine.cuh.
  *
  * A product may sum over its STEP indices in any order that is the same in a and b. Products of fp32 numbers use this
- * freedom if a comes from sums: instead of columns t and t+4, a lane supplies columns 2t and 2t+1 of the sums, which it
- * holds; and b's rows t and t+4 are rows 2t and 2t+1 of the tile. */
+ * freedom if a comes from sums: as a's columns t and t+4, a lane supplies the columns of the sums that it holds, 2t and
+ * 2t+1. Correspondingly, b's rows t and t+4 are rows 2t and 2t+1 of the tile. */
 #ifndef KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
 #define KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
 

@@ -35,8 +35,8 @@ __device__ inline Group<T, count> load(const T *x, size_t start, size_t end)
     }
 }
 
-/* Stores `count` numbers at x[start]; `whole` and `end` mean the same as for `load`. Indexed by groups, because
- * nvcc 13.0 splits the store into one for each number if the address is a sum of numbers. */
+/* Stores `count` numbers at x[start]; `whole` and `end` mean the same as for `load`. The store is indexed by groups,
+ * because nvcc 13.0 splits it into a store for each number if the address is computed in numbers. */
 template <bool whole, int count, typename T>
 __device__ inline void store(T *x, const Group<T, count> &group, size_t start, size_t end)
 {

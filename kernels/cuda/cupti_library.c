@@ -30,8 +30,9 @@ static const struct function {
     {offsetof(struct cupti, enable_all_waits), 0, "cuptiActivityEnableAllSyncRecords"},
 };
 
-/* Returns a handle of the process itself if it has CUPTI's functions; else of the library of the toolkit that the
- * program was built with, from the program's search path; NULL if that is missing. Stores the library's name. */
+/* Returns a handle of the process itself if it has CUPTI's functions; else a handle of the library, from the program's
+ * search path, of the toolkit that the program was built with; NULL if that library is missing. Stores the library's
+ * name. */
 static void *load(char *name, size_t size)
 {
     void *self = dlopen(NULL, RTLD_NOW);

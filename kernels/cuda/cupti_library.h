@@ -1,6 +1,6 @@
 /* cupti_library.h - loads CUPTI's functions at run time, so that the program also runs if CUPTI is not installed.
  *
- * Names, codes and layouts of records are those of the toolkit's headers. */
+ * Names, codes and layouts of records come from the toolkit's headers. */
 #ifndef KERNELS_CUDA_CUPTI_LIBRARY_H
 #define KERNELS_CUDA_CUPTI_LIBRARY_H
 
@@ -14,7 +14,8 @@ typedef CUpti_ActivityAPI cupti_call;
 typedef CUpti_ActivitySynchronization cupti_wait;
 typedef CUpti_ActivityCudaEvent cupti_mark;
 
-/* Functions of CUPTI. Those after the line "functions that may be NULL" are NULL if an old library lacks them. */
+/* Functions of CUPTI. The functions after the line "functions that may be NULL" are NULL if an old library lacks them.
+ */
 struct cupti {
     __typeof__(&cuptiSubscribe) subscribe;
     __typeof__(&cuptiUnsubscribe) unsubscribe;

@@ -1,10 +1,10 @@
 /* embedding.cu - looks up a table's rows by token, and sums gradients into these rows.
  *
- * Backward adds the rows of equal tokens in the order of rows. So it sorts row numbers stably by token, for tokens of
- * any size: first within each tile of TILE rows (each row counts the tile's rows that precede it); then a row's place
- * among all rows is its place in its tile plus the number of rows that precede it in each other tile, found by
- * bisection. That takes N TILE + N^2 / TILE log2(TILE) comparisons: 12 million for 16,384 rows, 0.09 ms on an H100; for
- * ten times as many rows, a hundred times as many, which then take most of the time.
+ * Backward adds the rows of equal tokens in the order of rows. For this it sorts row numbers stably by token, for
+ * tokens of any size. It first sorts within each tile of TILE rows (each row counts the tile's rows that precede it). A
+ * row's place among all rows is then its place in its tile plus the number of rows that precede it in each other tile,
+ * found by bisection. That takes N TILE + N^2 / TILE log2(TILE) comparisons: for 16,384 rows 12 million, which take
+ * 0.09 ms on an H100. Ten times the rows need a hundred times the comparisons, which then take most of the time.
  * Finally, for each token and each 128 columns, a warp adds all rows of the token. */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"

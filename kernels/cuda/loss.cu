@@ -4,9 +4,9 @@
 
 #include <float.h>
 
-/* Threads per block if a row does not fit registers: the most that CUDA allows, because the fewer rows are in progress,
- * the more likely a row is still in the cache when it is read again. Two blocks fill a multiprocessor, and 264 rows of
- * 50,000 bfloat16 fill half of an H200's cache. */
+/* Threads per block if a row does not fit registers: the most that CUDA allows, so that few rows are in progress, and a
+ * row is probably still in the cache when it is read again. Two blocks fill a multiprocessor, and 264 rows of 50,000
+ * bfloat16 fill half of an H200's cache. */
 constexpr int THREADS = 1024;
 
 /* Returns vector number v of a row, with -infinity for numbers beyond V: they add nothing to the sum, and their

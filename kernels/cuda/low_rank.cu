@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(THREADS) project_out_kernel(float *p, unsigned
         y[k] -= part * x[k];
 }
 
-/* Divides each row of p by its length; a row of zeros stays so. */
+/* Divides each row of p by its length; a row of zeros stays zero. */
 __global__ void __launch_bounds__(THREADS) normalise_kernel(float *p, size_t O)
 {
     float *x = p + blockIdx.x * O;

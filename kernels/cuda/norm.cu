@@ -12,7 +12,8 @@ constexpr int PLAIN_THREADS = 256; /* threads per block of the plain kernels */
  * enough to fill a GPU, and small enough that reading the sums of blocks takes little time compared with dx. */
 constexpr size_t PARTIALS = 512;
 
-/* Threads per block: those of one row, or several warps with a row each, as many as registers allow. */
+/* Threads per block: the threads of one row or, if a warp holds a row, as many warps as registers allow, each with a
+ * row. */
 constexpr int block_threads(int threads, int held)
 {
     return threads > WARP ? threads : held > 8 ? 128 : 256;
@@ -122,7 +123,7 @@ __device__ inline void write_partial(float *partial, float (&dw)[vectors][count]
         }
 }
 
-/* Block b handles every gridDim.x-th row, or set of rows (a row per warp); its sum of dw goes to partial[b, C]. */
+/* Block b handles every gridDim.x-th row, or set of rows with one row per warp; its sum of dw goes to partial[b, C]. */
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(block_threads(threads, held))
     rmsnorm_backward_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
