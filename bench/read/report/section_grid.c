@@ -170,5 +170,5 @@ void section_add_grid(cJSON *document, const struct grid *grid)
     document_add_item(document, "=: tie: known to be within %g %% of the best. More --repeats narrow the intervals.",
                       100 * VERDICT_WITHIN);
     document_add_item(document, "An interval over the runs needs %d repeats.", GRID_REPEATS);
-    document_add_item(document, "efficiency: tokens per second and rank / those of the same row on the fewest ranks.");
+    document_add_item(document, "efficiency: tokens/s per rank / tokens/s per rank of this row on the fewest ranks.");
 }
