@@ -28,8 +28,8 @@ static const struct command_row {
     const char *name, *synopsis, *summary;
     enum exit_status (*measure)(const struct job *job, int argc, char *const argv[]);
     int (*read)(int argc, char *argv[]); /* set for a command that only reads files, without MPI; else NULL */
-    int alone; /* 1: only the first process of a launcher runs it, since all would print the same page; 0: each does,
-                  and its exit status is an answer */
+    int alone; /* 1: only the first process of a launcher runs it, since all would print the same page; 0: every process
+                  does, since its exit status is an answer */
 } commands[] = {
     {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL, 0},
     {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL, 0},

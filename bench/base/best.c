@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define LEVEL  0.95
-#define CHANCE 0.01 /* of calling rounds dependent that are not, in any pair */
+#define CHANCE 0.01 /* probability of calling independent rounds dependent, in any pair */
 
 double best_alpha(int family)
 {
@@ -71,7 +71,7 @@ double best_rounds_needed(const struct against_best *against, double share)
     const struct paired *paired = &against->paired;
     double distance = fabs(log(paired->ratio)), made = (double)paired->n;
     double reach = fmax(log(paired->ci_high / paired->ratio), log(paired->ratio / paired->ci_low));
-    double part = fmax(distance, log1p(share) - distance) / reach; /* of the reach, that the interval may have */
+    double part = fmax(distance, log1p(share) - distance) / reach; /* the interval may have this part of its reach */
     if (against->slower || best_within(paired, share))
         return made;
     return part > 0 ? fmax(made + 1, ceil(made / (part * part))) : INFINITY;

@@ -1,11 +1,11 @@
-/* best.h - finds, of k series of n samples paired by round, the shortest, and compares the others with it. */
+/* best.h - finds the shortest of k series of n samples paired by round, and compares the others with it. */
 #ifndef BENCH_BASE_BEST_H
 #define BENCH_BASE_BEST_H
 
 #include "base/stats.h"
 
 struct against_best {
-    /* The ratio of this series to the best. Its interval holds together with those of all other series; p does not. */
+    /* The ratio of this series to the best. Its interval holds jointly with those of all other series; p does not. */
     struct paired paired;
     int slower;       /* 1: the whole interval of the ratio is above 1 */
     double dependent; /* correlation of neighbouring rounds, if it is too large for chance (stats_neighbours); else 0 */
@@ -18,19 +18,19 @@ struct against_best {
  * of least geometric mean. The interval is that of stats_paired at level 1 - best_alpha(k).
  *
  * anytime 1: sampling may stop after any round. ratio is the median of sample / sample of the best in the same round;
- * its interval is that of stats_paired_anytime at this level. The best is the series i for which the least ratio to it,
- * of all others, is greatest. (Medians of ratios need not agree on an order; then a ratio to it may be below 1.)
+ * its interval is that of stats_paired_anytime at this level. The best is the series for which the least ratio of
+ * another series to it is greatest. (Medians of ratios need not agree on an order; a ratio to the best may be below 1.)
  *
- * The intervals of all pairs of series contain the true ratios together with a probability of at least 95 %
- * (Bonferroni), and so do those with the best, whichever it is, if rounds are independent and of equal distribution: a
- * series is wrongly called slower in at most 5 % of cases. With n = 0 all ratios are NAN, and series 0 is the best. */
+ * If rounds are independent and identically distributed, the intervals of all pairs of series contain the true ratios
+ * jointly with a probability of at least 95 % (Bonferroni). So do the intervals of pairs with the best: any series is
+ * wrongly called slower in at most 5 % of cases. With n = 0 all ratios are NAN, and series 0 is the best. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
-/* Returns the comparison of a series with the best, as best_of makes it, with intervals for `family` series in all. For
- * series that have fewer samples than others, since they are measured no more: compare them over the rounds of both. */
+/* Compares a series with the best, as best_of does, with intervals for `family` series in all. For a series that has
+ * fewer samples than others, since it is no longer measured: pass the samples of the rounds that both have. */
 struct against_best best_compare(const double *sample, const double *best, size_t n, int family, int anytime);
 
-/* Returns 1 - the level of an interval, so that those of all pairs of `family` series, at least 2, hold together. */
+/* Returns 1 - the level of each interval, so that the intervals of all pairs of `family` >= 2 series hold jointly. */
 double best_alpha(int family);
 
 /* Returns the fewest rounds with which best_of has intervals for k series; with anytime set, p-values can then reach
@@ -41,8 +41,8 @@ size_t best_least_rounds(int k, int anytime);
 int best_within(const struct paired *to_best, double share);
 
 /* Returns after how many rounds the interval of `against` will be above 1 or within `share` (best_within), whichever
- * comes first: the rounds made, if it already is; otherwise an estimate for intervals that shrink as 1 / sqrt(rounds);
- * INFINITY without an interval. */
+ * comes first. If it already is, returns the rounds made; otherwise an estimate for intervals that shrink as 1 /
+ * sqrt(rounds); INFINITY without an interval. */
 double best_rounds_needed(const struct against_best *against, double share);
 
 #endif

@@ -175,7 +175,7 @@ int files_check_replaced(const struct named_path *named)
                      option, path);
 }
 
-/* Where a path leads: to a file, if it exists, and to a name in a directory. An inode of 0 is none. */
+/* Where a path leads: to a file, if it exists, and to a name in a directory. An inode of 0: does not exist. */
 struct location {
     struct stat file, directory;
     char path[2][FILES_PATH + 1], *above, *name;

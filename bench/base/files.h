@@ -58,14 +58,14 @@ struct named_path {
     const char *mark; /* of a file to write: how it begins; NULL: a directory, or a file to read */
 };
 
-/* Checks the paths of a command. Call it before anything is measured, with all that options name. No two paths may lead
- * to the same file, also if they are spelled differently, and none to a place below a file to write. A file to write
+/* Checks the paths of a command. Call it before anything is measured, with all paths that options name. No two paths
+ * may lead to the same file, even if spelled differently, and no path may lie below a file to write. A file to write
  * must be in a directory that can be written. If the file exists, it is replaced only if it begins with the mark, as
- * all files do that this program writes there; an empty file is therefore refused. Also removes temporary files of
+ * all files that this program writes there do; an empty file is therefore refused. Also removes temporary files of
  * killed processes from the directories of such files. Returns 0; or -1, reported with the option. */
 int files_check_named(const struct named_path *named, size_t n);
 
-/* The part of files_check_named that looks at a file which exists. Returns 0; or -1, reported. */
+/* The part of files_check_named that checks an existing file. Returns 0; or -1, reported. */
 int files_check_replaced(const struct named_path *named);
 
 /* Writes text to a path that files_check_named allows, completely or not at all. Returns 0; or -1, reported. */

@@ -78,7 +78,7 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* Checks the items that a path names from `item` on, which is at `place`. */
+/* Checks the items that a path names, relative to `item`; place: the path of `item`. */
 static int check_path(const char *where, const char *place, const cJSON *item, const char *path,
                       const struct json_rule *rule)
 {

@@ -28,9 +28,9 @@ double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
 
-/* What members must be if they exist; a count and a real number may be null, which is not known. paths: separated by a
- * blank; each is names of members with a . between them, and * for each item of an object or a list: tensors.*.count.
- * most: the most items; 0: no limit. */
+/* What members must be if they exist; a count or a real number may be null (not known). paths: separated by a blank; a
+ * path has names of members with a . between them, and * for each item of an object or a list: tensors.*.count. most:
+ * the maximum number of items; 0: no limit. */
 enum json_kind { JSON_OBJECT, JSON_LIST, JSON_COUNT, JSON_REAL, JSON_TEXT, JSON_FLAG }; /* a count: 0 to 1e15 */
 struct json_rule {
     enum json_kind kind;

@@ -12,8 +12,8 @@ struct line {
 };
 
 /* Sets *unbounded to the least-squares line with weights 1 / seconds^2; returns the best line whose latency and slope
- * are at least 0. The least-squares line goes through the means, which are positive, so its latency or its slope may be
- * negative, not both; the best line has 0 in its place. A latency below 1e-9 of the shortest time counts as 0. */
+ * are at least 0. The least-squares line goes through the means, which are positive, so at most one of its latency and
+ * slope is negative; the best line has 0 in its place. A latency below 1e-9 of the shortest time counts as 0. */
 static struct line fit_line(const double *bytes, const double *seconds, size_t n, struct line *unbounded)
 {
     double weight = 0, x_mean = 0, t_mean = 0, xx = 0, xt = 0, shortest = INFINITY;

@@ -1,6 +1,6 @@
 /* link_model.h - the model of a link, seconds = latency + bus bytes / bandwidth, fitted to the times of a collective.
- * Source: Hockney, The communication challenge for MPP, Parallel Computing 20 (1994) 389-398. Some sizes need two
- * lines (regimes): a library changes its protocol, a shaped link lets a burst pass, or messages outgrow a cache. */
+ * Source: Hockney, The communication challenge for MPP, Parallel Computing 20 (1994) 389-398. Times may need two lines
+ * (regimes): a library changes its protocol, a shaped link lets a burst pass, or messages outgrow a cache. */
 #ifndef BENCH_BASE_LINK_MODEL_H
 #define BENCH_BASE_LINK_MODEL_H
 

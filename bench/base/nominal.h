@@ -4,7 +4,7 @@
 
 #include "base/option_table.h"
 
-/* A kind of link. The sources of the shares (of collectives: of busbw) are in bench/measure/allreduce/README.md. */
+/* A kind of link. The sources of the shares (collectives: of busbw) are in bench/measure/allreduce/README.md. */
 struct link_sort {
     int of_gpus;        /* 1: joins the GPUs of a host; 0: joins hosts, or unknown */
     double low, high;   /* bounds of the normal share of the rate for large messages; NAN: unknown */
@@ -27,7 +27,7 @@ const char *nominal_unused(const struct nominal *nominal, int hosts, int on_devi
 double nominal_attainable(const struct nominal *nominal, double latency, double bus_bytes);
 
 /* Writes into text, and returns, a sentence on a share of the nominal rate (1: all of it): whether it is normal for the
- * link. attainable: the largest share that the latency allows; below 1/2, or NAN: unknown, no share is judged. */
+ * link. attainable: the largest share that the latency allows; below 1/2, or NAN (unknown), the share is not judged. */
 enum { NOMINAL_WORDS = 256 };
 const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nominal, double share, double attainable);
 

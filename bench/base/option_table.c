@@ -230,7 +230,7 @@ void option_table_remove(struct option_table *table, const char *name)
     memmove(table->row + at, table->row + at + 1, (table->rows - at) * sizeof *table->row);
 }
 
-/* Returns a character of an option's name as in its row: people also write _ for -. */
+/* Returns a character of a given option name as rows have it: people also write _ for -. */
 static char in_row(char c)
 {
     return c == '_' ? '-' : c;
@@ -265,8 +265,8 @@ static int is_listed(const char *word, size_t length, const char *list)
     return 0;
 }
 
-/* Reports an unknown option, with what to do instead, or the option that other programs call so, or up to three that
- * have a similar name. */
+/* Reports an unknown option, with what to do instead, or up to three options that have this name in other programs, or
+ * a similar name. */
 static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
     size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;

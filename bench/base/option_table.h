@@ -56,14 +56,14 @@ struct option_section {
     const struct option *row;
     size_t rows;
     void *base;
-    const char *needs;   /* `needs` of the rows that have none, except the needed option's row; NULL: none */
+    const char *needs;   /* `needs` of rows that have none of their own, except the needed option's row; NULL: none */
     const char *without; /* items to add to every row's `without`; NULL: none */
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
 enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128 };
 
-/* Words of other programs for what no option here does, separated by spaces, and the advice that the error gives. */
+/* Options of other programs without a counterpart here, separated by spaces, and the advice that the error gives. */
 struct option_hint {
     const char *words, *instead;
 };
@@ -106,8 +106,8 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 /* Whether the option is on the command line. An unknown name is fatal. */
 int option_was_given(const struct option_table *table, const char *name);
 
-/* Print a name and its text, and text whose lines are kept, wrapped at HELP_COLUMNS; the blanks before a line indent
- * all that it is broken into. */
+/* option_help_row prints a name and its text; option_help_text prints lines of text. Both wrap at HELP_COLUMNS; blanks
+ * before a line of text also indent the lines into which it is broken. */
 void option_help_row(FILE *out, const char *name, const char *text);
 void option_help_text(FILE *out, const char *text);
 

@@ -89,7 +89,7 @@ static size_t print_sample(FILE *out, const char *metric, const struct prometheu
     return 1;
 }
 
-/* Prints the samples of the progress and of all figures, in no order. Returns their number. */
+/* Prints the samples of the progress and of all figures, unsorted. Returns their number. */
 static size_t print_samples(FILE *out, const struct prometheus_run *run)
 {
     static const char *const part[PARTS] = {"", "_low", "_high", "_samples"};

@@ -45,18 +45,18 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
 /* Returns the ratio and its interval as an estimate without percentiles. */
 struct estimate stats_of_paired(const struct paired *paired);
 
-/* Figures that are read together have one basis. anytime 0: geometric means, with intervals for a fixed n
+/* Figures that are read together use one kind of estimate. anytime 0: geometric means, with intervals for a fixed n
  * (stats_geometric, stats_paired). anytime 1: medians, with intervals that hold at any n at which sampling may stop
- * (stats_paired_anytime), at 95 %. Both estimates lie inside their intervals. stats_typical: of samples, with
- * percentiles; stats_ratios: of the ratios a[i] / b[i]; stats_excess: (ratio - 1) x the typical b, for the ratio and
- * both ends of its interval. Medians of ratios are not ratios of medians. */
+ * (stats_paired_anytime), at 95 %. Both estimates lie inside their intervals. stats_typical estimates samples, with
+ * percentiles; stats_ratios, the ratios a[i] / b[i]; stats_excess, (ratio - 1) x the typical b, from the ratio and both
+ * ends of its interval. Medians of ratios are not ratios of medians. */
 struct estimate stats_typical(const double *sample, size_t n, int anytime);
 struct estimate stats_ratios(const double *a, const double *b, size_t n, int anytime);
 struct estimate stats_excess(const double *a, const double *b, size_t n, int anytime);
 
-/* Returns the correlation of the rank of a[i] / b[i] with that of its successor, if it is larger than it would be by
- * chance in a share `chance` of cases with independent rounds; otherwise 0, as with fewer than 10 rounds. Without
- * dependence it has a mean of -1 / n and a variance of about 1 / n. Source: Wald and Wolfowitz, An Exact Test for
+/* Returns the rank correlation of a[i] / b[i] with its successor if it is significant: independent rounds exceed it by
+ * chance in at most a share `chance` of cases. Otherwise, and with fewer than 10 rounds, returns 0. Without dependence
+ * the correlation has a mean of -1 / n and a variance of about 1 / n. Source: Wald and Wolfowitz, An Exact Test for
  * Randomness in the Non-Parametric Case Based on Serial Correlation, Ann. Math. Stat. 14 (1943) 378-388. */
 double stats_neighbours(const double *a, const double *b, size_t n, double chance);
 
@@ -64,16 +64,16 @@ double stats_neighbours(const double *a, const double *b, size_t n, double chanc
  * ratio is the median, and the intervals of all n together contain the true median with probability `level`. This is a
  * sign test: with k the smaller of the number of ratios below 1 and the number above 1 (ratios of 1 are added to k, up
  * to n / 2), p = min(1, (n + 1) (n choose k) / 2^n) and the interval contains all values that, put in place of 1, have
- * p > 1 - level. If p < 1, 1 / p is the likelihood ratio of the signs: a coin with a bias uniform in [0, 1] to a fair
- * coin. This ratio is a martingale, so if the true median is 1, the probability that p ever falls to q or below is at
- * most q. The only condition is that each sample is as likely above the true median as below it, whatever the samples
- * before it. At 95 % n must be 8 or more. Source: Robbins, Statistical Methods Related to the Law of the Iterated
- * Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
+ * p > 1 - level. If p < 1, 1 / p is the likelihood ratio of the signs, for a coin with a bias uniform in [0, 1] to a
+ * fair coin. This ratio is a martingale, so if the true median is 1, the probability that p ever falls to q or below is
+ * at most q. The only condition is that each sample is as likely above the true median as below it, whatever the
+ * samples before it. At 95 % n must be 8 or more. Source: Robbins, Statistical Methods Related to the Law of the
+ * Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
-/* stats_sign_p returns that p of n ratios, of which k are on the rarer side of 1: min(1, (n + 1) (n choose k) / 2^n).
- * stats_sign_outside returns which of n sorted samples, counted from 1 at each end, are the ends of that interval at
- * level 1 - alpha, so that the median is above x if fewer samples than that are at or below x; 0: n is too small. */
+/* stats_sign_p returns this p for n ratios of which k are on the rarer side of 1: min(1, (n + 1) (n choose k) / 2^n).
+ * stats_sign_outside returns m: the m-th smallest and the m-th largest of n samples are the ends of this interval at
+ * level 1 - alpha, so the median is above x if fewer than m samples are at or below x; 0: n is too small. */
 double stats_sign_p(size_t n, size_t k);
 size_t stats_sign_outside(size_t n, double alpha);
 

@@ -81,8 +81,8 @@ const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *
 int table_is_left(const cJSON *column);
 
 /* Prints an empty line, the title, headings, rows and notes, each line after a prefix; title and notes are wrapped
- * (text_wrap). A table whose first heading begins with # has headings that are comments, and rows for programs: they
- * are printed without the prefix. Prints nothing if the JSON is not a table. */
+ * (text_wrap). If a table's first heading begins with #, its headings are comments and its rows are for programs, so
+ * both are printed without the prefix. Prints nothing if the JSON is not a table. */
 void table_print(FILE *out, const char *prefix, const cJSON *table);
 
 /* Print the parts of a table that grows while it is printed. Column widths do not depend on the rows. */

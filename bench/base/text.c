@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How text_value_like prints unit `kept`: x scale, as unit `shown`. A unit's first row with from <= |like| applies. */
+/* How text_value_like prints unit `kept`: x scale, in unit `shown`. A unit's first row with from <= |like| applies. */
 static const struct {
     const char *kept, *shown;
     double from, scale;

@@ -2,9 +2,9 @@
 
     python3 bench/peers/fastest.py DIR torch
 
-reads DIR/ddpbench-1, DIR/torch-1, DIR/ddpbench-2 ... The fastest implementation has the shortest step: the median
-over the runs of the step in each run. `none` counts only if there is no other. So with several bucket sizes each
-program is judged by its best size.
+reads DIR/ddpbench-1, DIR/torch-1, DIR/ddpbench-2 ... The fastest implementation has the shortest step (median of the
+steps of the runs). `none` counts only if there is no other implementation. With several bucket sizes, each program is
+therefore judged by its best size.
 """
 
 import json
@@ -55,10 +55,10 @@ def main(directory, name):
             steps.add(len(pairs))
             differences += [abs(a - b) / abs(a) for a, b in pairs]
     if not all(map(math.isfinite, differences)) or len(steps) != 1:
-        sys.exit(f"fastest.py: {directory}: the runs have no implementation in common, or losses that are no numbers")
+        sys.exit(f"fastest.py: {directory}: the runs have no implementation in common, or losses that are not finite")
     print(
         f"Losses of both in the first {steps.pop()} steps of each implementation differ by at most "
-        f"{max(differences):.1e}, relatively."
+        f"{max(differences):.1e} (relative)."
     )
 
 

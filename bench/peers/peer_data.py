@@ -37,8 +37,8 @@ def random_bits_of(z):
 
 
 def normal_quantiles():
-    """Returns 65536 numbers, one for each of 65536 equal shares of a normal distribution cut off at -3 and 3, each
-    found by Newton's method from the one before."""
+    """Returns the quantiles in the middle of 65536 equal shares of a normal distribution that is cut off at -3 and 3.
+    Newton's method finds each quantile from the one before."""
     half, within, x = 1 << 15, math.erf(3 / math.sqrt(2)), -3.0
     quantile = np.empty(2 * half, np.float32)
     for i in range(half):
@@ -95,7 +95,7 @@ def synthetic_row(sequence, length, vocabulary, seed):
 
 
 def open_tokens(path):
-    """Maps a file as an array of tokens: of 16 bits in a .bin shard, or of the size that llm.c's header names; else of bytes."""
+    """Maps a file as an array of tokens: of 16 bits in a .bin file, or the size in its llm.c header; else of bytes."""
     try:
         size = os.path.getsize(path)
         if not os.path.isfile(path):

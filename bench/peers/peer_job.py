@@ -52,7 +52,7 @@ class Job:
         return everyone
 
     def agree(self, make):
-        """Returns make(). If any rank raises Refused, all raise it, with the first one's message. All ranks call."""
+        """Returns make(). If a rank raises Refused, all do, with the message of the first such rank. All must call."""
         made, words = None, ""
         try:
             made = make()
@@ -85,7 +85,7 @@ def machine_cpu_seconds():
 
 def cores_of_others(job, reports):
     """Returns how many cores other processes used around a block, on the machine where they used most; NaN if the block
-    is too short for the clocks. A report holds process_cpu, machine_cpu and around (elapsed), in s."""
+    is too short for the clocks. A report holds process_cpu, machine_cpu and around (elapsed time), in s."""
     worst, machines = 0.0, [m for _, m, _ in job.places]
     for r, name in zip(reports, machines, strict=True):
         ranks = sum(other["process_cpu"] for other, m in zip(reports, machines, strict=True) if m == name)

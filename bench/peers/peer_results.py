@@ -11,7 +11,7 @@ from peer_data import Refused
 from peer_job import cpu_list, host_facts
 from peer_step import GRADIENT_SYNC, PHASES
 
-SCHEMA, PROGRAM, MODE = 4, "torch_ddp.py", "benchmark"  # MODE: the results have the form of a benchmark's
+SCHEMA, PROGRAM, MODE = 4, "torch_ddp.py", "benchmark"  # MODE: results have the form of the benchmark
 ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GLOO_", "NCCL_", "CUDA_", "TORCH_", "PYTORCH_",
                "GLIBC_TUNABLES", "SLURM_JOB_ID", "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS",
                "SLURM_STEP")  # fmt: skip
@@ -64,8 +64,8 @@ class Results:
 
 
 def run_tree(job, options, derived, rows, version):
-    """Returns the content of run.json: what was run, where and with what. All ranks call. `ddpbench compare` compares
-    the keys that both programs write, and lists the keys that only one of them writes."""
+    """Returns the content of run.json: what was run, where and with what. All ranks call this. `ddpbench compare`
+    compares the keys that both programs write, and lists the keys that only one of them writes."""
     everyone = job.gather(host_facts())
     ranks = [{"rank": r, "host": host, "binding": cpu_list(cpus)} for r, (host, _, cpus) in enumerate(job.places)]
     return {

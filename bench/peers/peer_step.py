@@ -1,7 +1,7 @@
 """peer_step.py - one training step (Trainer.step), and the clock that times its phases (PhaseClock).
 
-The phases are those of ddp/step.c. On the CPU the host's clock times them. On a GPU events do, which the device records
-between its operations, so that neither the host nor the device waits in order to be timed.
+The phases are those of ddp/step.c. On the CPU the host's clock times them. On a GPU events time them, which the device
+records between its operations: neither the host nor the device waits in order to be timed.
 """
 
 import contextlib
@@ -104,7 +104,7 @@ class Learner:
         self.parameters = list(model.parameters())
         self.start = [p.detach().clone() for p in self.parameters]
         self.optimizer = optimizer(self.parameters, lr=0.0, fused=True)  # and weight_decay=0.01, its default
-        self.moments = getattr(self.optimizer, "optim", self.optimizer).state  # ZeroRedundancyOptimizer has another inside
+        self.moments = getattr(self.optimizer, "optim", self.optimizer).state  # ZeroRedundancyOptimizer wraps one
 
     def reset(self):
         """Restores the starting weights, and zeroes the moments and the step count of AdamW."""
@@ -117,7 +117,7 @@ class Learner:
         self.optimizer.zero_grad()
 
     def gradient_norm(self):
-        """Returns the norm of the whole gradient, also where this rank has only a part of it (a DTensor)."""
+        """Returns the norm of the whole gradient, even if this rank has only a part of it (a DTensor)."""
         norm = get_total_norm([p.grad for p in self.parameters], foreach=True)
         return norm.full_tensor() if isinstance(norm, DTensor) else norm
 

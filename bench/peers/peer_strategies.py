@@ -24,15 +24,15 @@ PER_TENSOR, WHOLE = 0, 2**63
 
 
 class Bucket(NamedTuple):
-    offset: int  # in floats, as is count
+    offset: int  # offset and count are in floats
     count: int
     tensors: list  # indices of the tensors in it, in the order in which backward finishes them
     parameters: int
 
 
 def make_plan(counts, cap_bytes):
-    """Cuts tensors of counts[i] floats, last to first, into buckets: the tensor with which a bucket has cap_bytes of fp32
-    or more is its last one, as in ddp/plan.c. Returns the buckets, the start of each tensor, and the floats of all."""
+    """Cuts tensors of counts[i] floats, last to first, into buckets. A bucket ends with the tensor that brings it to
+    cap_bytes of fp32 or more, as in ddp/plan.c. Returns buckets, start of each tensor, and total number of floats."""
     start, end = [0] * len(counts), 0
     buckets = []
     for i in reversed(range(len(counts))):
@@ -73,7 +73,7 @@ class Reducer:
         """Allocates the arrays that the strategy needs in addition to the gradients."""
 
     def attach(self):
-        """From now on gradient_ready is called for each gradient when it is final."""
+        """Makes autograd call gradient_ready for each gradient when it is final, until detach."""
         if type(self).gradient_ready is not Reducer.gradient_ready:
             for i, p in enumerate(self.parameters):
                 self.handles.append(p.register_post_accumulate_grad_hook(functools.partial(self.hook, i)))
@@ -220,7 +220,7 @@ class TorchDdp(Reducer):
 
 class TorchZero(TorchDdp):
     """PyTorch's ZeRO-1: torch_ddp reduces gradients; then each rank updates some of the tensors and broadcasts them, in
-    optimizer_step. Without overlap_with_ddp, which refuses gloo, and updates before gradients could be clipped."""
+    optimizer_step. overlap_with_ddp is off: it refuses gloo, and updates before gradients could be clipped."""
 
     name = "torch_zero"
     summary = "torch_ddp with PyTorch's ZeroRedundancyOptimizer (ZeRO-1), parameters_as_bucket_view"

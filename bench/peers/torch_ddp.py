@@ -39,7 +39,7 @@ def say(words):
 
 
 def version():
-    """Returns the version of ddpbench, with git's description of the sources if they are a git repository, and that of PyTorch."""
+    """Returns the versions of ddpbench (with git's description of the sources if they are in git) and of PyTorch."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     with open(os.path.join(root, "bench", "VERSION"), encoding="utf-8") as file:
         ours = file.read().strip()
@@ -198,7 +198,7 @@ def run_block(run, label):
 
 
 def check_losses(run, reducer, reports):
-    """Notes how far the losses differ between strategies that reduce in fp32; they should be the same."""
+    """Notes how far the losses differ between strategies that reduce in fp32; they should be equal."""
     mean = [sum(r["record"][i][0] for r in reports) / len(reports) for i in range(run.steps)]
     if not reducer.reduces or reducer.wire is not torch.float32:
         return
@@ -257,7 +257,7 @@ def heading(run):
 def write_summary(run, results, rounds):
     """Writes summary.json; only rank 0 calls. Returns the figures."""
     o, reducers = run.options, run.reducers
-    # without PyTorch's own, whose waits are inside other phases and cannot be separated from the computation
+    # PyTorch's own strategies are left out: their waits are inside other phases, not separable from computation
     communicates = [label for label, r in reducers.items() if r.reduces and not r.own_model and run.job.size > 1]
     found = peer_results.figures(run.samples, o.batch_size * o.context_length, communicates)
     note = f"Geometric means over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps})."

@@ -7,7 +7,7 @@
 One row a measurement: what ran (operation under its name in kernels/device.h, backend, dtype), its sizes, the median
 and the least time in microseconds over the repeats, and the rate of the median, counted as in kernels/operations.h: GFLOP/s for attention
 (only the causal half: 2 B H T^2 D forward, 5 B H T^2 D backward) and for linear layers (2 N I O), GB/s for the rest
-(every array read or written once). A backend that cannot do something has "N/A", and the reason stands on stderr.
+(every array read or written once). If a backend cannot run an operation, its row has "N/A"; the reason is on stderr.
 
 On a GPU a repeat is timed by events around several calls, behind a kernel that clears the second-level cache.
 """
@@ -32,7 +32,7 @@ COLUMNS = ["operation", "backend", "dtype", "sizes", "us_median", "us_least", "r
 
 
 class Clock:
-    """Times calls in seconds: several in a row for one repeat, so that they are long against the clock's resolution."""
+    """Times calls, in seconds. A repeat is several calls in a row, long compared with the clock's resolution."""
 
     def __init__(self, device, repeats):
         self.cuda, self.repeats = device.type == "cuda", repeats
@@ -109,7 +109,7 @@ def linear(clock, device, dtype, N, I, O):  # noqa: E741
 
 
 def memory_bound(clock, device, n):
-    """Measures operations bound by memory, on arrays of n floats: plain ones, for the bandwidth, and RMSNorm."""
+    """Measures memory-bound operations on arrays of n floats: plain ones, for the bandwidth, and RMSNorm."""
     x, y, z = torch.randn(n, device=device), torch.empty(n, device=device), torch.randn(n, device=device)
     half = torch.empty(n, device=device, dtype=torch.bfloat16)
     rows, gain = x.view(-1, 1024), torch.ones(1024, device=device)

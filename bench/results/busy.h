@@ -6,13 +6,13 @@
 
 #define BUSY_SHARE 0.1 /* a machine is busy if other processes used more than this share of its cores, on average */
 
-/* What other processes used, on the machine of a run where that is the largest share of the cores. NAN: unknown. */
+/* What other processes used, on the machine of the run where their share of the cores is largest. NAN: unknown. */
 struct busy {
     double share, cores; /* mean cores that they used / cores of that machine; its number of cores */
 };
 
-/* Reads the member other_processes of summary.json. A run of an older program, which recorded cores only, has the share
- * of the machine with the fewest CPUs in run.json. */
+/* Reads the member other_processes of summary.json. For a run of an older program, which recorded cores only, the share
+ * is of the machine with the fewest CPUs in run.json. */
 struct busy busy_of(const cJSON *summary, const cJSON *run);
 #define BUSY_ADVICE "measure again on an idle machine" /* in place of any advice from a busy machine's times */
 

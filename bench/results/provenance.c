@@ -23,10 +23,10 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
     json_add_text(json, "mpi_library", job_library());
 }
 
-/* Returns what kind of variable an entry of the environment is; VARIABLES_NONE: it cannot affect a run. */
+/* Returns the kind of a variable from its entry in the environment; VARIABLES_NONE: it cannot affect a run. */
 static enum variables variable_kind(const char *entry)
 {
-    /* prefixes of names, the first that fits counts; SLURM_J would also match SLURM_JWT, a secret token */
+    /* prefixes of names; the first match counts; SLURM_J would also match SLURM_JWT, a secret token */
     enum { MOST = 18 };
     static const char *const prefix[VARIABLES_KINDS][MOST] = {
         [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME",

@@ -24,9 +24,9 @@ cJSON *provenance_create(const char *mode, const char *label, const struct comma
 /* Adds to run.json: the communication backend, its version (NCCL) or kind of progress (MPI), and the MPI library. */
 void provenance_add_comm(cJSON *json, const struct comm *comm);
 
-/* Adds the environment variables of one kind, with a $ before the name: those that change arithmetic, or that libraries
- * need to be equal on all ranks (VARIABLES_EQUAL); or others that may affect a run, which are usually equal. Variables
- * that launchers set for each rank, or that name a host's network, belong to neither. */
+/* Adds the environment variables of one kind, with a $ before the name. VARIABLES_EQUAL change arithmetic, or must be
+ * equal on all ranks for a library. VARIABLES_LIKELY_EQUAL are others that may affect a run; they are usually equal.
+ * Variables that launchers set for each rank, or that name a host's network, are VARIABLES_OF_RANK. */
 enum variables { VARIABLES_NONE, VARIABLES_OF_RANK, VARIABLES_EQUAL, VARIABLES_LIKELY_EQUAL, VARIABLES_KINDS };
 void provenance_add_variables(struct facts *facts, enum variables kind);
 

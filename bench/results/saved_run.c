@@ -78,7 +78,7 @@ static int find_directory(struct saved_run *saved, const char *directory)
 
 /* ---- the files ---- */
 
-/* What is read from run.json and from summary.json. The most items of members bound the time and memory of reading. */
+/* What is read from run.json and from summary.json. Limits on numbers of items bound the time and memory of reading. */
 /* clang-format off */
 static const struct json_rule of_run[] = {
     {JSON_OBJECT, 1000, "configuration derived environment"}, {JSON_OBJECT, 10000, "hosts"}, {JSON_LIST, 100000, "ranks tensors"},

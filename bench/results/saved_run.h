@@ -17,10 +17,10 @@ struct saved_run {
 };
 
 /* Reads a run from its directory. If the run is in a subdirectory, as a profile is, the directory above may be given,
- * unless that one holds several runs. so_far != 0: also accepts a run that was interrupted or is still going on, if it
- * has figures: of the rounds or rows that are done, or of a profile's captured steps. Returns 0; or -1, reported with
- * the path, if the run cannot be read, is not complete, has another schema, or was not written by ddpbench, or
- * has a member of a wrong type or an impossible value. Release with saved_run_destroy in either case. */
+ * unless it holds several runs. so_far != 0: also accepts a run that was interrupted or is still going on, if it has
+ * figures, from the rounds or rows that are done or from a profile's captured steps. Returns 0; or -1, reported with
+ * the path, if the run cannot be read, is not complete, has another schema, or was not written by ddpbench, or has a
+ * member of a wrong type or an impossible value. Release with saved_run_destroy in either case. */
 int saved_run_read(struct saved_run *saved, const char *directory, int so_far);
 void saved_run_destroy(struct saved_run *saved); /* frees all members, which may be 0 */
 

@@ -125,8 +125,8 @@ static void add_unfinished(cJSON *summary)
     cJSON_AddItemToArray(heading, json_text(line));
 }
 
-/* Writes summary.prom, and a copy to the file given to --prometheus. Returns 0; or -1, reported. A failed copy is no
- * error here: results_close reports it. */
+/* Writes summary.prom, and a copy to the file given to --prometheus. Returns 0; or -1, reported. A failed copy is not
+ * an error here: results_close reports it. */
 static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
 {
     const struct prometheus_run run = {figures,

@@ -32,9 +32,9 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 /* Adds the figures to the summary and, if the run is unfinished, a sentence about that to the heading. Replaces
  * summary.json, summary.csv and summary.prom (figures), summary.txt (the output of results_print_summary) and the file
  * given to --prometheus. If the files are in a subdirectory of the directory that the user named, also replaces
- * <subdirectory>_summary.txt in the directory above. If the run is unfinished and then ends early, its text from that
- * sentence on is printed (exit_handlers.h), but not for allreduce, which prints each row. Called on rank 0 only.
- * Returns 0; or -1, reported. */
+ * <subdirectory>_summary.txt in the directory above. If an unfinished run then ends early, its text from that sentence
+ * on is printed (exit_handlers.h), except for allreduce, which prints each row. Called on rank 0 only. Returns 0; or
+ * -1, reported. */
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* results_print_summary prints heading, answers, tables and notes. A command calls results_print_heading before its

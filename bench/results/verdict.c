@@ -77,7 +77,7 @@ const char *verdict_bucket_size(char text[CELL], const char *size)
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
     const struct estimate *cost = &verdict->cost;
-    /* what follows the first : in the label is said in words */
+    /* words replace what follows the first : in the label */
     int sign = cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
     char size[2 * CELL] = "", words[CELL], step[CELL], extra[CELL], against[3 * CELL] = "", options[3 * CELL],
                   pytorch[2 * CELL] = "";
@@ -103,8 +103,8 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 
-/* Writes how much longer measuring would have to go on until no item is undecided: a time where it is known how long a
- * sample takes. needed: number of samples in all (best_rounds_needed). */
+/* Writes how much longer measuring would have to go on until no item is undecided: as a time if the duration of a
+ * sample is known. needed: number of samples in all (best_rounds_needed). */
 static const char *print_needed(char text[3 * CELL], const struct verdict *verdict, double needed)
 {
     enum { HOUR = 3600, MANY = 100 };

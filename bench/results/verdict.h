@@ -32,7 +32,7 @@ struct verdict_item {
 struct verdict {
     int ranks, candidates;               /* number of ranks; number of implementations that are compared */
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
-    /* Of the best: options of its form, such as " --wire-dtype bf16", and words for it, such as ", bf16"; or "" */
+    /* For the best: options for its form, such as " --wire-dtype bf16", and words for it, such as ", bf16"; or "" */
     const char *form_options, *form_words;
     struct estimate step, cost; /* of the best, in seconds; cost: against `none`; cost.n 0: not known */
     double none;                /* the step of `none` in seconds, if the cost is known */
@@ -45,8 +45,8 @@ struct verdict {
     int explain;                /* 1: verdict_add adds a last sentence that explains the ratios */
     struct verdict_item *item;  /* [n], all implementations but the best; verdict_add sorts them */
     int n;
-    int busy;    /* 1: the machine was busy (busy.h), so nothing is to be used, and more samples would not help */
-    int is_open; /* 1: others that were left out of the comparison may be shorter, so nothing is to be used yet */
+    int busy;    /* 1: the machine was busy (busy.h), so no choice is recommended, and more samples would not help */
+    int is_open; /* 1: implementations that were left out may be shorter, so no choice is recommended yet */
 };
 
 /* Writes a bucket size, as --bucket-size-mb takes it, for a sentence: "0.25 MiB", or "block". Returns text. */

@@ -1,13 +1,13 @@
 /* isolate.c - simulates the search of `ddpbench isolate` among up to 10,000 made-up members, beside two other methods
  * on the same faults. The program judges nothing: its exit status is 0.
  *
- * The others decide by a limit, on the median of 64 messages, which is about as many as `isolate` needs of a pair:
+ * The other methods compare the median of 64 messages with a limit; `isolate` needs about 64 messages of a pair, too:
  * - all pairs, as ClusterKit does: the circle method meets each pair once, in n - 1 rounds. A direction of a pair is
- *   slow below 93 % of the most of all pairs, twice. A member sends (receives) slowly if more than half of its messages
- *   to (from) others are slow; other slow messages are of a pair.
+ *   slow if it is twice below 93 % of the highest rate of all pairs. A member sends (receives) slowly if more than half
+ *   of its messages to (from) others are slow; any other slow message is a fault of its pair.
  * - groups, as NVIDIA's cluster-readiness-engine does: sqrt n groups, each of which sends around a ring; a group below
- * 93 % of the nominal rate, which is known, is halved; members of a group of 2 are tested with a member of a good
- * group. */
+ *   93 % of the nominal rate, which is known, is halved; members of a group of 2 or 3 are tested with a member of a
+ *   good group. */
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/random.h"
@@ -115,9 +115,9 @@ static struct cost all_pairs(struct members *m)
 struct groups {
     struct members *members;
     struct cost cost;
-    int level;        /* the most halvings of a group */
+    int level;        /* the most tests of a group and its halves in succession */
     int named[8], n;  /* members that failed with a good member */
-    int pairs, in[2]; /* groups of 2 that failed, whose members did not; the members of the last */
+    int pairs, in[2]; /* groups that failed, unlike their members; first and last member of the last one */
     uint64_t time;
 };
 
@@ -138,7 +138,7 @@ static int group_is_slow(struct groups *g, int first, int end)
     return slow;
 }
 
-/* Tests both members of a group with a good member, which is the one half way round. */
+/* Tests each member of a group with a good member: the one half way round. */
 static void confirm(struct groups *g, int first, int end)
 {
     int n = g->members->n, before = g->n;
@@ -262,7 +262,7 @@ int main(void)
            "makes it\n"
            "%.2f times as long. In a round all pairs send a message each way. seconds: of the messages alone. Costs "
            "are means\n"
-           "over all searches; the columns at the right count right answers by what is planted.\n",
+           "over all searches; the columns at the right count right answers by planted fault.\n",
            100 * noise, OUTLIER_EVERY, ratio);
     print_resources();
     print_table();

@@ -384,14 +384,14 @@ static void print_case(const struct bench *b, const struct kernel_case *k)
 
 static void print_figures(const struct bench *b)
 {
-    printf(
-        "Operations on %s. Arrays of %.1f MiB; median of n = %zu rounds.\n"
-        "A round runs every line (short ones several times in a row), in this order, so drift of the machine hits all\n"
-        "alike. MB (10^6) and Gflop are what a call must move and compute: each array read or written once (+= "
-        "twice),\n"
-        "whatever caches do; attention counts its causal half. The ratio is GB/s over that of the %s in the\n"
-        "same round, median over rounds.\n\n",
-        b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, b->item[b->copy].name);
+    printf("Operations on %s. Arrays of %.1f MiB; median of n = %zu rounds.\n"
+           "A round runs every line (short ones several times in a row), in this order, so drift of the machine "
+           "affects all\n"
+           "equally. MB (10^6) and Gflop are what a call must move and compute: each array read or written once (+= "
+           "twice),\n"
+           "whatever caches do; attention counts its causal half. The ratio is GB/s / GB/s of the %s in the\n"
+           "same round, median over rounds.\n\n",
+           b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, b->item[b->copy].name);
     printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
            "GB/s", "TFLOP/s", "ratio");
     for (size_t i = 0; i < b->n; i++)

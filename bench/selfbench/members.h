@@ -12,9 +12,9 @@
 #define MEMBERS_PRODUCT    20e-3
 #define MEMBERS_COPY       5e-3
 
-/* Every time is the typical one x the ratios of the faults it is exposed to x exp(noise z), z normal; of these times
- * one in `outlier_every` takes 3 times as long (0: none). A whole round takes exp(drift z) times as long. A fault of
- * round trips adds the same delay to round trips and messages, in both directions. */
+/* Every time is the typical time x the ratios of the faults that affect it x exp(noise z), z normal; one time in
+ * `outlier_every` is 3 times as long (0: none). A round multiplies its times by exp(drift z). A fault of round trips
+ * adds the same delay to round trips and messages, in both directions. */
 struct members {
     int n;
     double noise, drift, message; /* message: its typical seconds */
@@ -39,7 +39,7 @@ enum members_scenario {
 };
 extern const char *const members_scenario_name[MEMBERS_SCENARIOS + 1];
 
-/* Plants the faults of a scenario at random members, of a ratio (3 for delays of round trips). */
+/* Plants the faults of a scenario at random members, with the given ratio (3 for delays of round trips). */
 void members_plant(struct members *members, enum members_scenario scenario, double ratio);
 
 /* Returns the seconds of one message, without noise. */
@@ -48,7 +48,7 @@ double members_message(const struct members *members, int from, int to);
 /* Writes what the members measure in a round: times[n]. */
 void members_measure(struct members *members, const int *partner, struct member_times *times);
 
-/* Runs a search to its end, or for `most` rounds, of which the last half is late. The caller destroys the diagnosis. */
+/* Runs a search to its end, or for `most` rounds; their second half is late. The caller destroys the diagnosis. */
 struct diagnosis *members_search(struct members *members, double resolve, size_t most);
 
 /* Returns whether the faults found are those planted, without others. */

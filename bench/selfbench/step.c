@@ -309,7 +309,7 @@ static void compare_step(const struct program *program, const struct step_option
         printf("   MFU as PaLM and nanoGPT define it, all of attention counted: %s\n",
                spread_words(words, sample_of(&pairs, MFU_WHOLE_ATTENTION), o->pairs, 3));
     } else {
-        printf("   MFU: N/A, no published peak is known of %s\n", program->on);
+        printf("   MFU: N/A, no published peak of %s is known\n", program->on);
     }
     printf("   phases, ms:");
     for (int p = 0; p < PHASES; p++)

@@ -139,7 +139,7 @@ expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the toler
 expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
 expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
 expect 4 '^ddp step .* ambiguous +[+]30[.]0 % +- +-$' "one baseline against one slower candidate is never regressed" base1 slow1
-grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* maybe by chance or other processes: use more runs .*so what is worse by more than +15[.]5 % is ambiguous, and the rest unseen; 1 against 1 run)' printed &&
+grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* maybe by chance or other processes: use more runs .*so figures worse by more than +15[.]5 % are ambiguous, the others unseen; 1 against 1 run)' printed &&
     good=0 || good=1
 result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
 expect 4 '^Verdict: unseen: .*worse by more than [+]36[.]5 % is ambiguous' "one baseline against one slower candidate, --floor 30: unseen" base1 slow1 --floor 30
@@ -151,7 +151,7 @@ expect 4 '^Verdict: unseen: these runs would not have shown that ddp step is wor
     "runs that vary too much are unseen, with the slowdown that they show and how many more would do" noisy{1..5} --candidate same{1..5}
 from=$(sed -nE 's/.* only from ([+][0-9.]+) % on; it takes ([0-9]+) more .*/\1 % +\2/p' printed)
 succeeds "the row has these numbers, too" grep -qE "^ddp step .* unseen .* ${from/+/[+]}\$" printed
-expect 3 'fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every run is called regressed, and nothing ok; 3 against 3 runs\)' \
+expect 3 'fewer than 5 baselines, so only figures beyond [+]15[.]5 % in every run are called regressed, and none ok; 3 against 3 runs\)' \
     "three baselines against three slower candidates: regressed" base1 base2 base3 --candidate slow1 slow2 slow3
 
 cp -r same1 lacking && edit lacking/summary.json ddp step gone
@@ -191,7 +191,7 @@ for tail in none:0 late:0.005; do
     cp -r profile "tail_${tail%:*}"
     edit "tail_${tail%:*}/ddp_bucketed/summary.json" ddp_bucketed exposed_tail "${tail#*:}"
 done
-expect 2 '--metrics exposed_tail: has values of 0 or less, so no ratio; --label shows it' "a figure of 0 cannot be judged" \
+expect 2 '--metrics exposed_tail: has values of 0 or less, hence no ratio; --label shows it' "a figure of 0 cannot be judged" \
     tail_none tail_late --metrics step,exposed_tail
 expect 4 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "a figure of 0 is shown with --label" tail_none tail_late --label a,b --metrics \
     forward_pass --tolerance 1000
@@ -241,7 +241,7 @@ expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements are 
 expect 3 '^Verdict: regressed: the figures called regressed' "wrong elements are a regression also in a single pair of runs" sweep1 wrong
 expect 3 '^all_reduce .* busbw +8 B .* regressed: wrong elements ' "wrong elements are a regression whatever --metrics lists" \
     "${sweeps[@]}" again1 wrong --metrics busbw
-expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place of 8 bytes, so it is no baseline' \
+expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place of 8 bytes, so it is not a baseline' \
     "wrong elements in a baseline are refused" sweep1 wrong --candidate sweep2
 
 # ---- comparability ----

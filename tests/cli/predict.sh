@@ -194,7 +194,7 @@ sed -i '/"round": 5, "gradients/d' cut/rank_0_metrics.jsonl cut/rank_1_metrics.j
 refuses 1 "a run without --attainable" 'cut: round 5 lacks' cut --link-model latency=1us,bandwidth=1GB/s
 write_run broken
 sed -i 's/\[600, 400\], "in/[600], "in/' broken/rank_1_metrics.jsonl
-refuses 1 "metrics that are damaged" 'broken/rank_1_metrics.jsonl: line 4 lacks a value' broken --link-model latency=1us,bandwidth=1GB/s
+refuses 1 "metrics that are damaged" 'broken/rank_1_metrics.jsonl: line 4: a value is missing' broken --link-model latency=1us,bandwidth=1GB/s
 write_run lacking
 sed -i '/"round": 4, "alone/d' lacking/rank_1_metrics.jsonl
 refuses 1 "a rank that lacks a round of times" 'lacking: round 4 lacks .* of ddp_bucketed:3 on rank 1' lacking --link-model latency=1us,bandwidth=1GB/s
@@ -294,7 +294,7 @@ is "a later run may pad its gradients differently" "$status" 0
 differs_by() {
     later none 4.125 4.084 4.166
     sed -i "$2" later/run.json
-    refuses 1 "a later run with $1" "--calibrate later: differs in $1 from the run from which is predicted; give a later run" "${calibrated[@]}"
+    refuses 1 "a later run with $1" "--calibrate later: differs in $1 from the run that predictions are made from; give a later run" "${calibrated[@]}"
 }
 differs_by device 's/"world_size": 2,/"world_size": 2, "device": "cuda",/'
 differs_by parameters 's/"world_size": 2,/"world_size": 2, "parameters": 7,/'

@@ -38,10 +38,10 @@ struct chart_reference {
     double y;
 };
 
-/* Draws points joined by straight lines; if several series have intervals, a few pixels apart. The ticks of a
- * logarithmic x axis are at the points, or at every k-th point. A linear y axis begins at 0 or below; if all values are
- * in its upper 40 %, it is cut, with a remark in its title. At most 40 names, of series first and then of references,
- * are drawn.
+/* Draws points joined by straight lines. If several series have intervals, they are drawn a few pixels apart. The ticks
+ * of a logarithmic x axis are at the points, or at every k-th point. A linear y axis begins at 0 or below; if all
+ * values are in its upper 40 %, it is cut, with a remark in its title. At most 40 names, of series first and then of
+ * references, are drawn.
  *
  * With panels, draws one plot below the other, with one y axis for all, and lines without points. A legend has the
  * names of the first panel's series. */
@@ -88,7 +88,7 @@ struct chart_cell {
 
 enum { CHART_HEAT = 64 };
 struct chart_heat {
-    const char *const *name;    /* [n] of the rows, and of the columns */
+    const char *const *name;    /* [n] names of the rows, which the columns have, too */
     const char *rows, *columns; /* what the rows and the columns are */
     const struct chart_cell *cell;
     size_t n, cells; /* n <= CHART_HEAT; cells that are missing are grey */

@@ -52,7 +52,7 @@ static void draw_cell(FILE *out, const struct grid *grid, const struct chart_cel
         svg_text(out, x + grid->width / 2, y + grid->height / 2 + 4.5, SVG_MIDDLE, classes, text);
 }
 
-/* Writes the names of the rows at the left and those of the columns above, as many as there is room for. */
+/* Writes the names of the rows at the left and of the columns above, as many as there is room for. */
 static void draw_names(FILE *out, const struct chart_heat *c, const struct grid *grid)
 {
     char label[SVG_LABEL];

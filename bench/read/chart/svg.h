@@ -8,8 +8,8 @@
  * anything: text_print_markup escapes it. `classes` are class names without "dp-", separated by a space. For text:
  * title, muted, bold, small, and on0 to on9 (on an area of that colour). For shapes: line, thick, dash, ring, axis,
  * grid, area (filled), span (a stroke as thick as a row of a timeline), faint and soft (transparent). `colour` is 0 to
- * SVG_COLOURS - 1, or SVG_INK, the colour of text; or SVG_HEAT + 0 to 7: below, at, and by five levels above what is
- * usual; and not known. A text on these has the class on100 to on106. */
+ * SVG_COLOURS - 1; or SVG_INK, the colour of text; or SVG_HEAT + 0 (below what is usual), + 1 (usual), + 2 to 6 (five
+ * levels above it) or + 7 (not known). Text on SVG_HEAT + 0 to 6 has the class on100 to on106. */
 #ifndef BENCH_READ_CHART_SVG_H
 #define BENCH_READ_CHART_SVG_H
 

@@ -39,7 +39,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Sorts the runs of each side by time. Returns whether the sides were measured in turn: their numbers differ by at most
- * one, and baseline i and candidate i began before any later run. One run of each is no turn. */
+ * one, and baseline i and candidate i began before any later run. One run of each does not count as in turn. */
 static int made_in_turn(struct compare_run *run, size_t baselines, size_t candidates)
 {
     const size_t n[2] = {baselines, candidates};
@@ -54,7 +54,7 @@ static int made_in_turn(struct compare_run *run, size_t baselines, size_t candid
     return baselines + candidates > 2 && baselines <= candidates + 1 && candidates <= baselines + 1;
 }
 
-/* Returns the mean share during those of run[n] that recorded it; NAN: none did. */
+/* Returns the mean share of the cores that other processes used in run[n], of runs that recorded it; NAN: none did. */
 static double other_share(const struct compare_run *run, size_t n)
 {
     double sum = 0, known = 0;
@@ -101,8 +101,8 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     cJSON_AddArrayToObject(json, "figures");
 }
 
-/* Returns the geometric mean of those of value[*n] that are not NAN (a run without the figure), or if judged is 0 their
- * median, since they may be 0 or less; sets *n to their number. */
+/* Returns the geometric mean of value[*n] without NANs (runs that lack the figure) or, if judged is 0, the median,
+ * since these values may be 0 or less. Sets *n to the number of values without NANs. */
 static double typical_of(const double *value, size_t *n, int judged)
 {
     size_t runs = *n;

@@ -51,7 +51,7 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
 {
     for (const struct figure *f = saved->figures.item; f < saved->figures.item + saved->figures.n; f++) {
         if (r < baselines && !strcmp(f->name, "wrong_elements") && f->value > 0)
-            return error_report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
+            return error_report("%s: found wrong elements in %s of %.0f bytes, so it is not a baseline; leave it out",
                                 saved->directory, f->subject, f->bytes);
         lines->values[find_or_add(lines, f, baselines)][r] = f->value;
     }
@@ -117,13 +117,11 @@ static int check_values(const struct verdict_figure *line, const struct compare_
     const char *name = line->figure->name;
     if (line->figure->better == BETTER_NONE)
         return error_report(
-            "--metrics %s: neither high nor low values are better, so it cannot be judged; --label shows "
-            "it",
-            name);
+            "--metrics %s: neither high nor low values are better, so it cannot be judged; --label shows it", name);
     for (size_t i = 0; i < lines->runs; i++) {
         double value = line->baseline[i]; /* baseline[] continues with the candidates' values */
         if (value <= 0 && *metrics)
-            return error_report("--metrics %s: has values of 0 or less, so no ratio; --label shows it", name);
+            return error_report("--metrics %s: has values of 0 or less, hence no ratio; --label shows it", name);
         if (value <= 0)
             return error_report("%s: %s of %s is %g, so it has no ratio; judge other figures with --metrics",
                                 lines->run[i].saved.directory, name, line->figure->subject, value);

@@ -13,7 +13,7 @@ enum compare_status {
     COMPARE_FAILED, /* something cannot be read or written */
     COMPARE_USAGE,  /* the command line is wrong */
     COMPARE_REGRESSED,
-    COMPARE_UNDECIDED, /* a summary (struct figure_verdict_row) is ambiguous or unseen */
+    COMPARE_UNDECIDED, /* a row with `summary` 1 (struct figure_verdict_row) is ambiguous or unseen */
     COMPARE_MISSING,
     COMPARE_INCOMPARABLE
 };
@@ -21,7 +21,7 @@ enum compare_status {
 /* Prints the comparison as text: differences, warnings, table, figures that are not judged (with --label), and the
  * verdict. The JSON has schema_version, program, version, mode, the rules (tolerance_percent, floor_percent, level,
  * pairs, in_turn), judged_by_spread, "baseline" and "candidate" (label, directories, other_processes_share), "warnings"
- * (sentences), "differences" (settings.h), "judged" (rows), "figures" (those that are not judged), verdict and
+ * (sentences), "differences" (settings.h), "judged" (rows), "figures" (figures that are not judged), verdict and
  * exit_status. */
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
 

@@ -81,7 +81,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
     }
 }
 
-/* Adds a setting: the values of member `name` of all ranks (hosts given: of their hosts), without equal neighbours. */
+/* Adds a setting: member `name` of all ranks or, if hosts is given, of their hosts; a repeated value is left out. */
 static void add_ranks(struct compare_run *run, const char *name, const cJSON *hosts)
 {
     char *text = NULL;
@@ -103,7 +103,7 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
     free(text);
 }
 
-/* Adds how the run cuts buckets of a size, if it has any: runs that do not tell cut buckets of at most the size. */
+/* Adds the rule for the size of the run's buckets, if it has any. Runs that do not record it cut at most that size. */
 static void add_bucket_rule(struct compare_run *run)
 {
     const cJSON *item;

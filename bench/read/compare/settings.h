@@ -25,9 +25,9 @@ void compare_run_destroy(struct compare_run *run); /* frees all members, which m
 /* Adds a setting, or replaces its value. */
 void settings_add(cJSON *settings, const char *key, const char *value);
 
-/* Appends to an array the differences between the first baseline and another run that the array lacks: {key, baseline
- * and other (the values; null: the run lacks the key), side (such as "candidate"), environment (true: only reported),
- * allowed}. A key that one run lacks is only reported, since versions of the program differ in options. */
+/* Appends to an array the differences between the first baseline and another run, unless the array has them: {key,
+ * baseline and other (the values; null: the run lacks the key), side (such as "candidate"), environment (true: only
+ * reported), allowed}. A key that one run lacks is only reported, since versions of the program differ in options. */
 void differences_add(cJSON *differences, const struct compare_run *baseline, const struct compare_run *other,
                      const char *side);
 

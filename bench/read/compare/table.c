@@ -97,7 +97,7 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
         column[COLUMN_VERDICT] = column[COLUMN_RATIO];
     size_t n = judged ? COLUMN_RATIO : COLUMN_VERDICT + 1;
     const char *note = judged ? "Seen from: the smallest slowdown that these runs would have shown. More runs: of each "
-                                "side, so that this is the tolerance, if change and spread stay as they are."
+                                "side, to lower that to the tolerance, if change and spread stay as they are."
                               : NULL;
     return table_json(
         &(struct table){.key = "compare", .title = title, .column = column, .columns = n, .note = {note}});
@@ -160,7 +160,7 @@ static double larger(double a, double b)
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
-/* Adds a row to those that share one if it is ok or unseen. Returns whether it is. */
+/* Adds a row to `shared` if it is ok or unseen. Returns whether it is. */
 static int share(struct shared shared[VERDICTS], const cJSON *figure)
 {
     int v = is(figure, VERDICT_OK) ? VERDICT_OK : VERDICT_UNSEEN;
@@ -178,7 +178,7 @@ static int share(struct shared shared[VERDICTS], const cJSON *figure)
     return 1;
 }
 
-/* Adds the rows of all that share them: so many sizes of a figure or, if figure is NULL, figures. */
+/* Adds the shared rows to the table: each has a number of sizes of a figure or, if figure is NULL, of figures. */
 static void add_shared(cJSON *table, const cJSON *figure, const struct shared shared[VERDICTS])
 {
     for (int v = 0; v < VERDICTS; v++) {
@@ -214,8 +214,8 @@ static const cJSON *first_mean(const cJSON *judged)
     return row;
 }
 
-/* Prints the sizes of each figure and the mean over them. Unless --all is given, sizes that are ok share a row, and so
- * do those that are unseen; of more than MANY rows, also all such figures that have a single size or none. */
+/* Prints the sizes of each figure and the mean over them. Unless --all is given, ok sizes share a row, and unseen sizes
+ * share another. With more than MANY rows, ok and unseen figures with a single size or none are shared, too. */
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     enum { MANY = 60 };
@@ -270,8 +270,8 @@ static void name_row(char name[300], const cJSON *row)
              whole || *size ? " " : "", whole ? "all sizes" : size);
 }
 
-/* Returns the row with the largest `member` (missing: larger than any) among those with this verdict but without wrong
- * elements; of verdicts other than regressed, among the summaries. NULL: none. */
+/* Returns the row of this verdict, without wrong elements, that has the largest `member` (missing: larger than any).
+ * For verdicts other than regressed, only rows with `summary` count. NULL: none. */
 static const cJSON *worst_row(const cJSON *judged, enum figure_verdict v, const char *member)
 {
     const cJSON *worst = NULL;
@@ -287,7 +287,7 @@ static const cJSON *worst_row(const cJSON *judged, enum figure_verdict v, const 
     return worst;
 }
 
-/* Prints what the runs cannot show, and how many more would. */
+/* Prints which slowdown the runs cannot show, and how many more runs would show it. */
 static void print_unseen(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     const cJSON *row = worst_row(judged, VERDICT_UNSEEN, "seen_from");
@@ -307,7 +307,7 @@ static void print_unseen(FILE *out, const cJSON *judged, const struct compare_op
         fprintf(out, "; it takes a quieter machine");
 }
 
-/* Prints how certain the verdict is: the chance of a false alarm or, with few runs, the ratio `far` that counts. */
+/* Prints how certain the verdict is: the chance of a false alarm or, with few runs, the least ratio that counts. */
 static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, double far, int possible)
 {
     char change[CELL];
@@ -317,11 +317,11 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
                 is_true(json, "in_turn") ? "" : ", if nothing else changed between the runs");
     if (!possible)
         fprintf(out,
-                "too few runs to rule out chance, so what is worse by more than %s is ambiguous, and the rest unseen; ",
+                "too few runs to rule out chance, so figures worse by more than %s are ambiguous, the others unseen; ",
                 change);
     else if (o->baselines < VERDICT_RUNS)
         fprintf(out,
-                "fewer than %d baselines, so only what is beyond %s in every run is called regressed, and nothing ok; ",
+                "fewer than %d baselines, so only figures beyond %s in every run are called regressed, and none ok; ",
                 VERDICT_RUNS, change);
     if (json_number(json, "pairs") > 0)
         fprintf(out, "%zu pairs of runs made in turn", o->baselines);

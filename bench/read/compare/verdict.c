@@ -98,7 +98,7 @@ static int is_paired(const struct hypothesis *h, size_t pairs)
     return pairs && h->row->n[0] == pairs && h->row->n[1] == pairs;
 }
 
-/* Returns how much worse candidates are: by paired differences if all runs have the figure and were made in turn. */
+/* Returns how much worse candidates are, from paired differences if all runs have the figure and were made in turn. */
 static struct unpaired difference_of(const struct hypothesis *h, size_t pairs)
 {
     if (!is_paired(h, pairs))

@@ -1,15 +1,15 @@
 /* verdict.h - judges whether candidate runs are slower than baseline runs: figures of several runs in, verdicts out.
  *
  * A sample is a run: each run gives one number per figure. Tests work on logarithms of ratios; a ratio above 1 is
- * worse. With at least VERDICT_RUNS baseline runs, a figure has an interval by Student's t of two groups with a common
- * standard deviation (a single candidate run: a prediction interval from the baselines), or of paired differences. Each
- * end of it is one-sided at the row's part of `level`; the parts of all judged rows add up to `level` (Bonferroni,
- * weighted). So in one call the probability is at most `level` that any row is regressed although it is not slower than
- * the tolerance, or improved although it is not faster, or ok although it is slower: `level` for each of the three.
- * With fewer baseline runs, a figure is regressed if even the best candidate run is worse than the worst baseline run
- * by more than tolerance and floor, provided there are enough runs for this rule (verdict_is_possible). With too few,
- * such as 1 + 1, a figure that is worse by more than tolerance and floor is ambiguous, and all others are unseen. Pure
- * functions. */
+ * worse. With at least VERDICT_RUNS baseline runs, a figure has an interval by Student's t: for two groups with a
+ * common standard deviation (with a single candidate run, a prediction interval from the baselines), or for paired
+ * differences. Each end is a one-sided bound at the row's part of `level`; the parts of all judged rows add up to
+ * `level` (weighted Bonferroni). In one call, each of three errors therefore has a probability of at most `level`: any
+ * row is regressed without being slower by more than the tolerance, or improved without being faster by it, or ok
+ * although it is slower by it. With fewer baseline runs, a figure is regressed if even the best candidate run is worse
+ * than the worst baseline run by more than tolerance and floor, provided there are enough runs for this rule
+ * (verdict_is_possible). With too few, such as 1 + 1, a figure that is worse by more than tolerance and floor is
+ * ambiguous, and all others are unseen. All functions are pure. */
 #ifndef BENCH_READ_COMPARE_VERDICT_H
 #define BENCH_READ_COMPARE_VERDICT_H
 
@@ -17,8 +17,8 @@
 
 enum {
     VERDICT_RUNS = 5,
-    VERDICT_PAIRS = 8 /* with 8 pairs or more, runs that were made in turn are compared in pairs; with fewer, pairs lose
-                         more by their few degrees of freedom than they gain where the machine drifts */
+    VERDICT_PAIRS = 8 /* from 8 pairs on, runs made in turn are compared in pairs; fewer pairs lose more by their few
+                         degrees of freedom than they gain against drift of the machine */
 };
 
 /* Whether there are enough runs to conclude anything if all candidate runs are worse than all baseline runs. If nothing
@@ -32,20 +32,20 @@ int verdict_is_possible(size_t baselines, size_t candidates, double level);
  * Without it, runs with equal values, such as copies, would make every difference significant. */
 #define VERDICT_LEAST_SD 0.001
 
-/* All sizes of a figure, such as the time of a collective, are also judged together: one more test, of the mean of its
- * logarithms over the sizes that all runs have, finds slowdowns of all sizes that no single size shows. The tests of
- * means share this part of `level`; single figures share the rest (test_verdict simulates the power). */
+/* All sizes of a figure, such as the time of a collective, are also judged together: one more test, on the mean of its
+ * logarithms over the sizes that all runs have, detects a slowdown of all sizes even if no single size shows it. These
+ * tests share this part of `level`; single figures share the rest (test_verdict simulates the power). */
 #define VERDICT_SIZES_PART 0.8
 
 enum figure_verdict {
     VERDICT_OK,  /* a slowdown of more than the tolerance would have been seen: seen_from is at most 1 + tolerance */
     VERDICT_NEW, /* no baseline run has the figure */
     VERDICT_IMPROVED, /* better by more than the tolerance */
-    VERDICT_UNSEEN,  /* none of the others: a slowdown of more than the tolerance may be there, and would not be seen */
-    VERDICT_MISSING, /* a baseline run has the figure, a candidate run lacks it */
+    VERDICT_UNSEEN,   /* no other verdict applies: a slowdown of more than the tolerance may exist without being seen */
+    VERDICT_MISSING,  /* a baseline run has the figure, a candidate run lacks it */
     VERDICT_AMBIGUOUS, /* not significant, but mean and median of the runs are worse by more than the tolerance, or the
-                          mean by more than tolerance and floor; with few runs, see the top of this file; or it would be
-                          regressed, but other processes may be why */
+                          mean by more than tolerance and floor; or regressed, but other processes may be the cause;
+                          with few runs, see the top of this file */
     VERDICT_REGRESSED, /* worse by more than the tolerance, or a candidate run found wrong data */
     VERDICTS
 };
@@ -53,16 +53,15 @@ extern const char *const verdict_name[VERDICTS];
 
 struct verdict_rules {
     double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
-    size_t pairs;    /* > 0: baseline i and candidate i, of so many each, were made one after the other */
+    size_t pairs;    /* number of pairs: baseline i and candidate i, made one after the other; 0: not paired */
     int in_turn;     /* 1: baseline i and candidate i were made before any later run */
     double other[2]; /* share of the cores that other processes used during baseline and candidate runs; NAN: unknown */
 };
 
-/* Whether the machine was busy (BUSY_SHARE) during the runs of a side (0: baseline, 1: candidate) in a way that changes
- * verdicts: what would be regressed is ambiguous if it was during the candidate runs; what would be ok or improved is
- * unseen if it was during the baseline runs, since that may hide a slowdown. Not so if runs were made in turn, and the
- * share was larger than on the other side by less than BUSY_SHARE: then both sides had the same load, and their ratio
- * holds. */
+/* Whether verdicts change because the machine was busy (BUSY_SHARE) during the runs of a side (0: baseline, 1:
+ * candidate). Load during candidate runs turns regressed into ambiguous. Load during baseline runs turns ok or improved
+ * into unseen, since it may hide a slowdown. Nothing changes if runs were made in turn and the side's share exceeds the
+ * other side's by less than BUSY_SHARE: then both sides had the same load, and their ratio holds. */
 int verdict_is_slowed(const struct verdict_rules *rules, int side);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
@@ -86,14 +85,13 @@ struct figure_verdict_row {
                          (pairs) stats_log_ratio, and t = quantile 1 - level of Student's t; NAN with fewer than
                          VERDICT_RUNS baseline runs. A row is improved if high < 1 / (1 + tolerance), regressed if
                          low > 1 + tolerance (or the data was wrong) */
-    double seen_from; /* of a row that is ok or unseen, the smallest slowdown that these runs would have shown, as a
-                         ratio: `high`, since a slowdown of that or more would have made d larger than it is with
-                         probability 1 - level. With fewer baselines, the ratio from which every candidate would be
-                         worse than every baseline by tolerance and floor, if each side varies as it does. NAN: none */
-    double more_runs; /* of an unseen row, how many more runs of each side give seen_from <= 1 + tolerance by Student's
-                         t if d and the standard deviation stay as they are; at least so many that there are
-                         VERDICT_RUNS baselines. With 1 + 1 runs, where the deviation is unknown, just these. NAN: of
-                         10,000 not enough */
+    double seen_from; /* for an ok or unseen row, the smallest slowdown that these runs would have shown, as a ratio:
+                         `high`, since with probability 1 - level a slowdown of that or more would have given a larger
+                         d. With fewer than VERDICT_RUNS baselines, the ratio from which every candidate would be worse
+                         than every baseline by tolerance and floor, if each side varies as it did. NAN: none */
+    double more_runs; /* for an unseen row, how many more runs of each side give seen_from <= 1 + tolerance by Student's
+                         t if d and the standard deviation stay as they are, and VERDICT_RUNS baselines or more in all;
+                         with 1 + 1 runs, whose deviation is unknown, only the latter. NAN: 10,000 are not enough */
     int summary;      /* 1: a mean over sizes, or a figure that is part of no such mean, such as a step */
 };
 
@@ -103,7 +101,7 @@ struct verdicts {
     struct figure_verdict_row *row;
     size_t n;
     size_t count[VERDICTS];   /* number of rows with each verdict */
-    size_t summary[VERDICTS]; /* number of those that are summaries */
+    size_t summary[VERDICTS]; /* number of these rows with `summary` 1 */
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates);

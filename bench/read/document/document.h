@@ -26,8 +26,8 @@ void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 
 /* Appends a picture, and frees svg, the text of an SVG file made by chart/. name: the file's name without .svg; a
- * number is appended if the document has it. title: a description for readers of Markdown who cannot see the picture.
- */
+ * number is appended if another picture has that name. title: a description for readers of Markdown who cannot see the
+ * picture. */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
 /* Print the document as text, without pictures; as GitHub's Markdown, with links to pictures/NAME.svg; or as one HTML
@@ -47,19 +47,19 @@ void document_print_json(FILE *out, const cJSON *document, const char *name, cJS
 /* Splits a text at backticks and calls print for each piece in order; code = 1: the piece is between two backticks. */
 void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, const char *piece, int code));
 
-/* ---- forms: what a command shows, in other formats: in files that options name, or in place of its text ---- */
+/* ---- forms: a command's output in other formats, in files that options name or in place of its text ---- */
 
 struct form {
     const char *option, *mark; /* as in struct named_path */
     void (*print)(FILE *out, const void *shown);
 };
 
-/* Here path[n] has the option's value of each form: "": none, "-": standard output. Each returns 0; or -1, reported.
+/* Here path[n] holds the value of each form's option: "": none, "-": standard output. Each returns 0; or -1, reported.
  *
- * forms_check_printed checks that at most one form is printed, which is a question of the command line alone.
- * forms_check checks the files of the forms and of more[m] by files_check_named. forms_write writes the files of the
- * forms; those written before a failure stay. forms_print prints the form whose path is "-" or, without one, the text
- * of print_text, to standard output. */
+ * forms_check_printed checks that at most one form is printed, which needs only the command line. forms_check checks
+ * the files of the forms and of more[m] by files_check_named. forms_write writes the files of the forms; files written
+ * before a failure stay. forms_print prints the form whose path is "-" or, without one, the text of print_text, to
+ * standard output. */
 int forms_check_printed(const struct form *form, const char *const *path, size_t n);
 int forms_check(const struct form *form, const char *const *path, size_t n, const struct named_path *more, size_t m);
 int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown);

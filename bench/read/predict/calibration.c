@@ -45,8 +45,8 @@ int calibration_read(struct calibration *c, const char *directory, const struct 
     if (!status && strcmp(mode, "benchmark") != 0)
         status = error_report("--calibrate %s: is a run of %s; expected one of the benchmark", directory, mode);
     else if (!status && (other = find_difference(trained, run.run)))
-        status = error_report("--calibrate %s: differs in %s from the run from which is predicted; give a later run "
-                              "of the same model, batch of a rank, device and threads",
+        status = error_report("--calibrate %s: differs in %s from the run that predictions are made from; give a later "
+                              "run with the same model, batch of a rank, device and threads",
                               directory, other);
     if (!status) {
         find_step(c, &run, "none");

@@ -20,11 +20,11 @@
 enum { COMP_NODE = 4, COMM_COLL_NODE = 7, ALL_REDUCE = 0, ALL_GATHER = 2, REDUCE_SCATTER = 7 };
 enum { INT64_VALUE = 9, UINT64_VALUE = 13, BOOL_VALUE = 27, STRING_VALUE = 29 };
 
-/* What of a file is written so far. */
+/* The state of a file that is being written. */
 struct trace {
     struct new_file file;
-    int computed, communicated; /* the last node of either; -1: none */
-    int64_t carried[2];         /* nanoseconds that no microseconds count yet, of computations and of collectives */
+    int computed, communicated; /* the last node of each kind; -1: none */
+    int64_t carried[2];         /* nanoseconds not yet counted in microseconds, of computations and of collectives */
 };
 
 /* A message. The longest, a node with 3 dependencies and 5 attributes, has fewer than 300 bytes. */
@@ -55,7 +55,7 @@ static void put_bytes(struct message *m, unsigned field, const char *bytes, size
     m->n += n;
 }
 
-/* Appends an attribute, also one of value 0, which readers tell from none. A string is empty, and its value is 0. */
+/* Appends an attribute, even if its value is 0: readers distinguish that from a missing one. A string is empty. */
 static void put_attribute(struct message *node, const char *name, unsigned field, uint64_t value)
 {
     struct message attribute = {0};
@@ -79,8 +79,8 @@ static void put_nodes(struct message *node, unsigned field, int a, int b)
         put_bytes(node, field, packed.byte, packed.n);
 }
 
-/* Appends the node of event i, whose id is i. A gathering rank puts in its part of the bucket. Returns 0; or -1,
- * reported. */
+/* Appends the node of event i, whose id is i. The size of an all-gather is a rank's part of the bucket. Returns 0; or
+ * -1, reported. */
 static int write_node(struct trace *t, const struct exported_step *step, int i)
 {
     static const char *const part[] = {"forward", "backward", "optimizer", "rest", "all_reduce", "all_gather"};

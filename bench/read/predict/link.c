@@ -27,13 +27,13 @@ static double model_seconds(const struct link *link, enum comm_kind kind, size_t
 
 /* ---- times ---- */
 
-/* Returns the time of so many bytes on the line through sizes i and k of a sweep. */
+/* Returns the time of `bytes` bytes on the line through sizes i and k of a sweep. */
 static double on_line(const struct link_sweep *s, size_t i, size_t k, double bytes)
 {
     return s->seconds[i] + (s->seconds[k] - s->seconds[i]) * (bytes - s->bytes[i]) / (s->bytes[k] - s->bytes[i]);
 }
 
-/* Returns the time of so many bytes between the ranks of a sweep. */
+/* Returns the time of `bytes` bytes between the ranks of a sweep. */
 static double sweep_seconds(const struct link_sweep *s, double bytes, enum link_basis *basis)
 {
     size_t at = 0; /* the first size that is not below `bytes` */
@@ -101,7 +101,7 @@ static int add_time(struct reader *r, struct link_sweep *s, const struct figure 
     s->bytes[s->n] = time->bytes;
     s->seconds[s->n++] = time->value;
     if (time->low > 0 && time->high >= time->low) {
-        /* the width of a 95 % interval is 2 x 1.96; a ratio of its ends could be infinite, logarithms are not */
+        /* a 95 % interval is 2 x 1.96 standard errors wide; a ratio of its ends could overflow, logarithms do not */
         r->squares += pow((log(time->high) - log(time->low)) / (2 * 1.96), 2);
         r->intervals++;
     }
@@ -130,7 +130,7 @@ static int add_sweep(struct reader *r, const struct figure_list *figures, enum c
         return error_report("--%s %s: is a second sweep of %s between %zu ranks; give one of each", r->option,
                             r->directory, comm_kind_name[kind], ranks);
     if (!status && sweep.n < 4)
-        return error_report("--%s %s: has %zu of the 4 or more sizes of %s that are needed (--step-factor)", r->option,
+        return error_report("--%s %s: has %zu sizes of %s; 4 or more are needed (--step-factor)", r->option,
                             r->directory, sweep.n, comm_kind_name[kind]);
     return status;
 }
@@ -182,7 +182,7 @@ static int fit_model(struct link *link, const char *option)
     algorithms_find(a, link->library, COMM_ALL_REDUCE, s->ranks, s->bytes[0], 0);
     link->latency = link->fitted_latency / fmin(a[0].stages, a[1].stages);
     algorithms_find(a, link->library, COMM_ALL_REDUCE, s->ranks, bytes, 0);
-    /* at the lower of the bandwidths that fit an algorithm, the faster algorithm takes the fitted time */
+    /* of the two bandwidths that fit an algorithm, the lower one gives the faster algorithm the fitted time */
     double seconds_per_byte = fmax((seconds - a[0].stages * link->latency) / (a[0].volume * bytes),
                                    (seconds - a[1].stages * link->latency) / (a[1].volume * bytes));
     link->bandwidth = 1 / seconds_per_byte;

@@ -39,7 +39,7 @@ static struct replay_overlap find_overlap(const struct trained *t)
     for (int percent = 100; percent >= 10; percent--) {
         struct replay_overlap o = {0, percent / 100.0};
         double squares = 0, part = 0;
-        for (int turn = 0; turn < 5; turn++) { /* a slowdown changes what is hidden, and so itself */
+        for (int turn = 0; turn < 5; turn++) { /* the slowdown depends on what is hidden, which depends on it */
             double hidden = 0;
             o.slowdown = part / (1 - part);
             squares = 0;
@@ -85,14 +85,14 @@ static double largest_normal(size_t n)
     return stats_t_quantile(((double)n - 0.375) / ((double)n + 0.25), 1e9);
 }
 
-/* Returns the factor of computation: by how much the slowest of so many ranks is slower than the slowest of the run's,
- * on a machine of this speed. */
+/* Returns the factor of all times of computation: the model's `speed` x how much slower the slowest of `ranks` ranks is
+ * than the slowest of the run's ranks. */
 static double slowness(const struct points_model *m, size_t ranks)
 {
     return m->speed * exp(m->trained.spread * (largest_normal(ranks) - largest_normal(m->trained.ranks)));
 }
 
-/* Sets the times of the buckets' collectives to those of links that are `intra` and `link`, multiplied by `factor`. */
+/* Sets the times of the buckets' collectives: on model->intra within hosts, else on `link`; multiplied by `factor`. */
 static void time_plan(const struct points_model *model, const struct point *p, const struct link *link, double factor,
                       struct replay_plan *plan, enum link_basis *basis)
 {
@@ -129,7 +129,7 @@ static double compute_seconds(const struct replay_compute *compute, const struct
     return compute->backward_end + compute->update * plan->update_share + compute->rest;
 }
 
-/* Returns what, twice as good, shortens a point's step most. Uses the plan's buckets for other times. */
+/* Returns what shortens a point's step most if it is twice as good. Overwrites the times of the plan's buckets. */
 static const char *find_limit(const struct points_model *m, const struct point *p, const struct replay_compute *compute,
                               struct replay_plan *plan)
 {
@@ -191,8 +191,8 @@ static double normal(uint64_t stream, uint64_t number)
 enum { RESAMPLES = 1000 };
 enum { STREAM_ROUNDS, STREAM_LINK, STREAM_DRIFT, STREAM_REPLAY }; /* of random numbers; then a stream for each point */
 
-/* Fills replayed[rounds] with the logarithms of a point's steps, and sets its members that come from them. Returns by
- * how much the logarithm of the step grows if all times of the link are one standard deviation longer. */
+/* Fills replayed[rounds] with the logarithms of a point's steps, and sets the members that follow from the replay.
+ * Returns by how much the logarithm of the step grows if all times of the link are one standard deviation longer. */
 static double replay_point(const struct points_model *m, struct point *p, double *replayed)
 {
     const struct trained *t = &m->trained;

@@ -5,12 +5,12 @@
 #include "predict/link.h"
 #include "predict/trained.h"
 
-/* How fast the machine computes in a later run: a step of it in which no communication overlaps. */
+/* How fast the machine computes in a later run: a step of that run in which no communication overlaps. */
 struct calibration {
     const struct strategy *strategy; /* `none`, or ddp_flat if the run lacks it; NULL: there is no later run */
     size_t ranks;
-    double step, error; /* its figure `step` in seconds; the standard error of its logarithm, from the 95 % interval
-                           as Student's t; with --resolve, whose interval is wider, too large */
+    double step, error; /* its figure `step` in seconds; the standard error of its logarithm, from the 95 % interval by
+                           Student's t (too large with --resolve, whose interval is wider) */
 };
 
 /* Reads the step from the summary of a run of the benchmark with the settings of `trained`. Returns 0; or -1, reported,
@@ -24,22 +24,22 @@ struct points_model {
     struct link link, intra; /* intra: within a host, if ranks_per_host is above 1 */
     size_t ranks_per_host;
     struct replay_overlap overlap;
-    int overlaps;      /* whether an implementation overlaps, from which `overlap` is learnt; else it is perfect */
+    int overlaps;      /* 1: `overlap` is learnt from implementations that overlap; 0: none does, so it is perfect */
     double drift;      /* standard deviation over rounds of the logarithm of a block's step of `none` */
     double error;      /* root mean square of the logarithm of replayed / measured step of a block */
-    double mean_error; /* of a mean over as many rounds: sqrt(mean square of the rows' errors + error^2 / rounds) */
+    double mean_error; /* error of a mean over the rounds: sqrt(mean square of the rows' errors + error^2 / rounds) */
     struct calibration calibration;
     double speed; /* factor of all times of computation: 1, or as points_calibrate set it */
 };
 
-/* Sets overlap, overlaps, drift and error from the run's implementations, and how well a replay from their own
- * collectives alone gives their steps. One slowdown for all that overlap gives the extra time that their forward
- * and backward take; one progress, the least error of their steps. */
+/* Sets overlap, overlaps, drift and error from the run's implementations, and in each row how well a replay from its
+ * own collectives alone gives its steps. All rows that overlap share one slowdown, which gives the extra time of their
+ * forward and backward, and one progress, which gives their steps the least error. */
 void points_replay(struct points_model *model);
 
-/* Sets `speed` so that the model gives the step of the calibration: of `none`, step / the run's own step of `none`; of
+/* Sets `speed` so that the model gives the calibration's step: with `none`, step / the run's own step of `none`; with
  * ddp_flat, (step - its predicted all-reduce) / the rest of the predicted step. Changes the calibration's error to that
- * of the factor. Returns 0; or -1, reported, if the all-reduce takes longer than the step. Call after points_replay. */
+ * of `speed`. Returns 0; or -1, reported, if the all-reduce takes longer than the step. Call after points_replay. */
 int points_calibrate(struct points_model *model);
 
 /* A prediction; times in seconds. */
@@ -52,39 +52,39 @@ struct point {
     const char *link; /* the link, as the user named it */
     size_t ranks, buckets;
     double step, low, high; /* with a 90 % interval */
-    double compute;         /* step without communication, of the slowest of so many ranks */
+    double compute;         /* step without communication, of the slowest of all ranks */
     double efficiency;      /* compute / step */
-    double attainable, sum; /* with perfect overlap; without any: compute + all collectives */
+    double attainable, sum; /* step with perfect overlap; without any: compute + all collectives */
     struct replay_step at;  /* the replay; slowed, exposed and gather_wait are parts of `step` */
     const char *basis;      /* how the link's times were obtained (link.h) */
-    const char *limit;      /* of bandwidth, latency and stragglers, what, twice as good, shortens the step most;
+    const char *limit;      /* which of bandwidth, latency and stragglers shortens the step most if it is twice as good;
                                computation if none does by 2 % */
-    const char *mark;       /* "*": the shortest step of those with equal ranks; else "" */
+    const char *mark;       /* "*": the shortest step on this number of ranks; else "" */
     double near;            /* the part of the resamples in which its step is within 2 % of the shortest one */
     double bandwidth[POINT_SHARES]; /* set by points_bandwidths */
 };
 
-/* Predicts n points with equal ranks. Of a point label, size, strategy, variant, caps, link and ranks are set; the
- * others are filled.
+/* Predicts n points with equal ranks. The caller sets label, size, strategy, variant, caps, link and ranks of each.
  *
- * The step is the geometric mean over the rounds of the replayed step, with collectives as on the link, and `none` as
- * in the run. With more ranks the slowest is slower: by exp(spread (z(ranks) - z(run's ranks))), where z(n) is the mean
- * of the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). The
- * interval has the 5 % and 95 % quantiles of 1,000 resamples: rounds drawn with replacement, the link's error (one
- * factor on all times of collectives), the replay's error of a mean over rounds, and the drift from round to
- * round, by which a later run may differ; with a calibration, its error instead, and steps relative to `none` in their
- * round. It does not include the error of `spread` and of the algorithms' models for other numbers of ranks. */
+ * The step is the geometric mean over the rounds of the replayed step, with the link's collectives and the run's
+ * `none`. With more ranks, the slowest rank is slower by the factor exp(spread (z(ranks) - z(run's ranks))), where z(n)
+ * is the mean of the largest of n standard normal numbers (Blom, Statistical Estimates and Transformed Beta-Variables,
+ * 1958). The interval has the 5 % and 95 % quantiles of 1,000 resamples: of rounds drawn with replacement, the link's
+ * error (one factor on all times of collectives), the replay's error of a mean over rounds, and the drift from round to
+ * round, by which a later run may differ. With a calibration, its error replaces the drift, and steps are relative to
+ * `none` in the same round. The interval lacks the error of `spread` and of the algorithms' models for other numbers of
+ * ranks. */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
 /* Returns the point with the shortest step among point[n], of the strategy and variant of `of` unless that is NULL. */
 struct point *points_shortest(struct point *point, size_t n, const struct point *of);
 
-/* Sets bandwidth[i]: the smallest one (bus bytes / second) with which a point's computation takes 50, 75, 90, 95 and
- * 99 % of its step, at the link's latency; INFINITY: none is large enough. */
+/* Sets bandwidth[i], the smallest bandwidth (bus bytes / second) with which a point's computation takes 50, 75, 90, 95
+ * and 99 % of its step, at the link's latency; INFINITY: no bandwidth is large enough. */
 void points_bandwidths(const struct points_model *model, struct point *point);
 
-/* Makes the plan of a point, at the mean of the rounds; *compute gets that mean. The caller frees plan->bucket and
- * compute->ready. */
+/* Makes the plan of a point with the link's times, and sets *compute to the mean over the rounds. The caller frees
+ * plan->bucket and compute->ready. */
 void points_plan(const struct points_model *model, const struct point *point, struct replay_plan *plan,
                  struct replay_compute *compute);
 

@@ -93,7 +93,7 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
     }
     for (size_t i = 0; i < c->numbers; i++)
         if (c->ranks[i] % per_host)
-            return error_report("--ranks-per-host %zu: %zu ranks are no multiple of it", per_host, c->ranks[i]);
+            return error_report("--ranks-per-host %zu: %zu ranks are not a multiple of it", per_host, c->ranks[i]);
     return 0;
 }
 
@@ -111,9 +111,8 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
                                 "0.5,25,1+4+25, or block",
                                 text, MOST_LISTED);
         if (c->size[c->sizes].caps.blocks && !t->tensor[t->tensors - 1].layer)
-            return error_report(
-                "--bucket-size-mb block: an earlier version made the run, and did not write which block "
-                "a tensor is of; make the run again");
+            return error_report("--bucket-size-mb block: an earlier version made the run, and did not record the block "
+                                "of each tensor; make the run again");
         for (size_t i = 0; i < c->sizes; i++)
             if (!memcmp(&c->size[i].caps, &c->size[c->sizes].caps, sizeof c->size->caps))
                 return error_report("--bucket-size-mb: %s and %s are one size; name it once", c->size[i].size, word);

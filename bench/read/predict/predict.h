@@ -11,8 +11,8 @@
  * cannot be read or written; 2 if the command line is wrong. */
 int run_predict(int argc, char *argv[]);
 
-/* Adds to a report the section on the link that a run needs on so many ranks, and on 2 and 4 times as many, from its
- * directory and those of sweeps of collectives, separated by commas; adds nothing if they cannot be used for it. */
+/* Adds to a report the section on the link that a run needs on `ranks`, 2 x `ranks` and 4 x `ranks` ranks. run: its
+ * directory; sweeps: directories of sweeps of collectives, separated by commas. Adds nothing if they are unfit. */
 void predict_add_link_section(cJSON *document, const char *run, size_t ranks, const char *sweeps);
 
 #endif

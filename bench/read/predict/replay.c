@@ -6,13 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A collective that was issued: the seconds that it still takes without computation, when it was issued, its event. */
+/* A collective that was issued: its remaining seconds if nothing is computed, when it was issued, and its event. */
 struct flight {
     double remaining, issued;
     int event;
 };
 
-/* The time, and the collectives issued so far: of them, the first `done` are complete. */
+/* The time, and the collectives issued so far, of which the first `done` are complete. */
 struct state {
     double now, freed; /* freed: when the last collective was complete */
     struct replay_overlap overlap;
@@ -76,7 +76,7 @@ static double wait_for(struct state *s, int n)
     return s->now - start;
 }
 
-/* Issues a collective of so many seconds. Returns the number of those issued, for wait_for. */
+/* Issues a collective of so many seconds. Returns how many are issued now, for wait_for. */
 static int issue(struct state *s, enum replay_part part, int bucket, double seconds)
 {
     s->flight[s->n] = (struct flight){seconds, s->now, record(s, part, bucket, 0, -1)};
@@ -123,7 +123,7 @@ static void replay_forward(struct state *s, const struct replay_compute *c, cons
 }
 
 /* Backward: starts the reduction of each bucket when its last gradient is final. With early updates, also updates the
- * buckets whose sums are there; all others remain, and *updated is the number of those updated. */
+ * buckets whose sums are there, and increments *updated for each. */
 static void replay_backward(struct state *s, const struct replay_compute *c, const struct replay_plan *plan,
                             int *reduced, int *updated)
 {
@@ -167,7 +167,7 @@ static void replay_update(struct state *s, const struct replay_compute *c, const
 struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap, struct replay_event *event)
 {
-    enum { STEADY = 2 }; /* gathers last into the next step: the second step is like all later ones */
+    enum { STEADY = 2 }; /* all-gathers reach into the next step, so the second step is like all later ones */
     size_t n = (size_t)plan->n;
     struct replay_step step = {0};
     struct state s = {.overlap = overlap,

@@ -1,22 +1,22 @@
 /* replay.h - replays a training step: computation on one stream, collectives in launch order on the link's stream.
  *
- * Pure: no files and no measurement. Times are seconds. Gradients become final as they do without communication, later
- * by what communication slows down. A bucket's collectives are issued when its last gradient is final, and run one
- * after the other, more slowly while computation goes on. */
+ * Pure: no files and no measurement. Times are seconds. Gradients become final when they do without communication, plus
+ * the time by which communication slows computation. A bucket's collectives are issued when its last gradient is final,
+ * and run one after the other, more slowly while computation goes on. */
 #ifndef BENCH_READ_PREDICT_REPLAY_H
 #define BENCH_READ_PREDICT_REPLAY_H
 
 /* A step without communication: when, from its start, the first forward and the last backward end and each gradient is
- * final; then `update`, the time of the optimizer, and `rest`, that of all else. */
+ * final; the duration of the optimizer, `update`; and the duration of all else, `rest`. */
 struct replay_compute {
     double forward_end, backward_end, update, rest;
     double *ready; /* [tensors], the gradient of tensor 0 is the last to be final */
     int tensors;
 };
 
-/* A bucket: its last tensor, its bytes of fp32, its share of the arena, and the times of its collectives alone: of
- * those that reduce it between all ranks or hosts, of those within hosts, of the all-gather. The stages of several
- * buckets overlap: all reductions but the first of a step take only the longer of `reduce` and `within`. */
+/* A bucket: its last tensor, its bytes of fp32, its share of the arena, and the times of its collectives alone:
+ * `reduce` between all ranks or hosts, `within` hosts, and `gather`, the all-gather. The stages of several buckets
+ * overlap: after the first reduction of a step, a reduction takes only the longer of `reduce` and `within`. */
 struct replay_bucket {
     int last_tensor;
     double bytes, share, reduce, within, gather;
@@ -49,29 +49,29 @@ struct replay_step {
     int events;           /* number of events */
 };
 
-/* A piece of computation, or a collective, of a bucket (-1: of none). */
+/* A piece of computation, or a collective, and its bucket (-1: none). */
 enum replay_part { REPLAY_FORWARD, REPLAY_BACKWARD, REPLAY_UPDATE, REPLAY_REST, REPLAY_REDUCE, REPLAY_GATHER };
 struct replay_event {
     enum replay_part part;
     int bucket;
     double seconds; /* how long it took, slowed down by what went on beside it, without waiting */
-    int after;      /* of computation: the event of the collective for which it waited; -1: none */
+    int after;      /* for computation: the event of the collective for which it waited; -1: none */
 };
 
-/* Replays a step, in the steady state of many such steps, and fills event[5 n + 4], n being the plan's buckets, unless
- * it is NULL, in the order in which the events were issued. Computation is one stream, collectives are another; a
- * collective needs all computation before it in the list. With gathered weights the list begins with the update of the
- * step before, when no collective is in flight, and ends with the last reduction. In either case it lasts as long as a
- * step. */
+/* Replays a step, in the steady state of many such steps. Fills event[5 n + 4] (n: number of the plan's buckets),
+ * unless it is NULL, in the order in which the events were issued. Computation is one stream, collectives are another;
+ * a collective depends on all computation before it in the list. If weights are gathered, the list begins with the
+ * update of the step before, when no collective is in flight, and ends with the last reduction. In either case the list
+ * covers one step. */
 struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap, struct replay_event *event);
 
-/* Sets *to, whose `ready` has room, to *from with all times multiplied by `scale`; or, if add is 1, adds that. */
+/* Sets the times of *to, whose `ready` has room, to those of *from x `scale`; or, if add is 1, adds these products. */
 void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add);
 
 /* Returns when forward needs tensor t, without communication. Forward uses tensors in the reverse order of backward,
- * and is taken to spend on each the same part of its time as backward does: forward_end x (backward_end - ready[t]) /
- * b, where b, the time of the last backward, is that from the first gradient on x n / (n - 1) of n tensors, and at most
+ * and is assumed to spend the same part of its time on each: forward_end x (backward_end - ready[t]) / b. Here b is the
+ * time of the last backward: with n tensors, the time from the first final gradient on x n / (n - 1), and at most
  * backward_end - forward_end (which is longer if there are several micro-batches). */
 double replay_needed(const struct replay_compute *compute, int tensor);
 

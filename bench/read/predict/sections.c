@@ -34,9 +34,9 @@ void prediction_add_replay(const struct prediction *all)
     document_add_heading(all->document, "Replay error");
     document_add_paragraph(all->document,
                            "The run's own steps, replayed from `none` and from its collectives alone, differ from the "
-                           "measured ones by %.1f %% on average, and by %.1f %% at most; of a single block by %.1f %% "
-                           "(root mean square). A step without communication differs by %.2f %% from rank to rank, and "
-                           "by %.2f %% from round to round (standard deviations).",
+                           "measured ones by %.1f %% on average, and by %.1f %% at most; the step of a single block "
+                           "differs by %.1f %% (root mean square). A step without communication differs by %.2f %% "
+                           "from rank to rank, and by %.2f %% from round to round (standard deviations).",
                            100 * sum, 100 * worst, 100 * m->error, 100 * t->spread, 100 * m->drift);
     if (m->overlaps)
         document_add_paragraph(all->document,
@@ -81,7 +81,7 @@ static const struct column point_columns[] = {
     {"link", NULL, COLUMN_NAME, POINT(link), NULL, 0, 0, 0},
 };
 
-/* Appends the numbers of points, unless they are not finite, to the figures (sections.h). */
+/* Appends the finite numbers of points to the figures (sections.h). */
 static void add_figures(cJSON *figures, const struct column *column, size_t columns, const struct point *point,
                         size_t n)
 {
@@ -168,19 +168,18 @@ void prediction_add_steps(const struct prediction *all)
             .key = "predictions",
             TABLE_COLUMNS(point_columns),
             TABLE_ROWS(row, n),
-            .note = {
-                all->groups > 1 ? "Of each strategy the best bucket size; --csv has all. *: the shortest step."
-                                : "*: the shortest step.",
-                "step = compute + slowdown + exposed + gather: a step without communication, of the slowest rank in "
-                "each step; what communication adds to computation; the wait after backward; the wait for "
-                "gathered weights. The interval does not include the error of predicting other numbers of ranks.",
-                "within 2 %: in what percentage of 1,000 resamples the step is within 2 % of the shortest one of its "
-                "number of "
-                "ranks. times of the link: measured, interpolated between sizes, extrapolated (other sizes, ranks or "
-                "collectives), or folded (other ranks, no power of two: MPICH then sends more, by a model, in all but "
-                "large reduce-scatters). limit: "
-                "which of bandwidth, latency and stragglers (the spread between ranks), twice as good, "
-                "shortens the step most; computation if none does by 2 %."}});
+            .note = {all->groups > 1 ? "Best bucket size of each strategy; --csv has all. *: the shortest step."
+                                     : "*: the shortest step.",
+                     "step = compute + slowdown + exposed + gather. compute: a step without communication, of the "
+                     "slowest rank in each step; slowdown: what communication adds to computation; exposed: the wait "
+                     "after backward; gather: the wait for gathered weights. The interval does not include the error "
+                     "of predicting other numbers of ranks.",
+                     "within 2 %: in what percentage of 1,000 resamples the step is within 2 % of the shortest one of "
+                     "its number of ranks. times of the link: measured, interpolated between sizes, extrapolated "
+                     "(other sizes, ranks or collectives), or folded (another number of ranks, not a power of two: by "
+                     "a model, MPICH then sends more in all but large reduce-scatters). limit: which of bandwidth, "
+                     "latency and stragglers (the spread between ranks) shortens the step most if it is twice as good; "
+                     "computation if none does by 2 %."}});
     add_figures(all->figures, point_columns, sizeof point_columns / sizeof *point_columns, all->point,
                 all->groups * all->n);
     if (all->groups > 1)

@@ -13,12 +13,12 @@ struct prediction {
     cJSON *figures; /* an array of {subject, ranks, link, name, unit, value, low, high, basis} of each number of the
                        points; NULL: not wanted */
     struct points_model model;
-    struct point *point; /* [groups, n], of each number of ranks */
+    struct point *point; /* [groups, n]: a group for each number of ranks */
     size_t groups, n;
 };
 
-/* Each adds one section to the document, and the steps and the bandwidths to the figures: how well the replay gives the
- * run's own steps; the predicted steps; the best of them, and what limits it; the bandwidth that is needed. */
+/* Each adds one section to the document: how well the replay gives the run's own steps; the predicted steps; the best
+ * of them, and what limits it; the bandwidth that is needed. Steps and bandwidths also go into the figures. */
 void prediction_add_replay(const struct prediction *prediction);
 void prediction_add_steps(const struct prediction *prediction);
 void prediction_add_answers(const struct prediction *prediction);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 100000000 }; /* most numbers of a run: a file cannot ask for more memory than they take */
+enum { MOST_NUMBERS = 100000000 }; /* most numbers of a run, to limit the memory that a file can ask for */
 
 /* What is collected while the files of the ranks are read. */
 struct reading {
@@ -45,13 +45,13 @@ static int read_tensors(struct trained *t, const char *directory, const cJSON *r
         t->tensor[t->tensors++] = (struct tensor){
             .offset = end = offset, .count = count, .joined = (int)joined, .layer = (int)json_count(item, "layer")};
     }
-    return t->tensors ? 0
-                      : error_report("%s/run.json: lists no tensors: this is no run of the benchmark with this version "
-                                     "of ddpbench",
-                                     directory);
+    return t->tensors
+               ? 0
+               : error_report("%s/run.json: lists no tensors, so it is not a benchmark run of this version of ddpbench",
+                              directory);
 }
 
-/* Returns the plan of a strategy with these buckets, which are destroyed. */
+/* Returns the plan of a strategy with the buckets of *cut, which it destroys. */
 static struct replay_plan plan_of(const struct trained *t, const struct traits *traits, struct plan *cut, size_t ranks)
 {
     struct replay_plan plan = {.bucket = allocate((size_t)cut->n + 1, sizeof *plan.bucket),
@@ -77,12 +77,12 @@ struct replay_plan trained_cut(const struct trained *t, const struct strategy *s
     return plan_of(t, strategy->traits[variant], &cut, ranks);
 }
 
-/* Sets *plan to the buckets that a run recorded; another version may have cut them by another rule. Returns 0; or -1
- * if they are not all tensors in turn. */
+/* Sets *plan to the buckets that a run recorded; another version may have cut them by another rule. Returns 0; or -1 if
+ * the buckets do not cover all tensors in order. */
 static int read_buckets(struct plan *plan, const struct trained *t, const cJSON *collectives)
 {
     const cJSON *item;
-    int next = t->tensors; /* the first tensor of the bucket is the one before */
+    int next = t->tensors; /* the first tensor of the bucket is the one before it */
     *plan = (struct plan){0, allocate((size_t)t->tensors, sizeof *plan->bucket)};
     cJSON_ArrayForEach(item, collectives)
     {
@@ -121,7 +121,7 @@ static int read_implementations(struct trained *t, const char *directory, const 
                                 "that are sharded are summed at once into a rank's part",
                                 directory, name, shard);
         if (read_buckets(&cut, t, cJSON_GetObjectItemCaseSensitive(item, "collectives")))
-            return error_report("%s/run.json: the collectives of %s do not have all %d tensors in turn", directory,
+            return error_report("%s/run.json: the collectives of %s do not cover all %d tensors in order", directory,
                                 name, t->tensors);
         row->strategy = strategy;
         if (strategy->traits[VARIANT_UPDATE] &&
@@ -146,8 +146,8 @@ static double seconds_of(double ms)
     return ms >= 0 && ms < 1e9 ? 1e-3 * ms : NAN;
 }
 
-/* Raises the value at `first` and each of those that follow at a distance of `bytes`, if it is smaller, to the time in
- * ms in array[n]. Returns 0; or -1 if the array is not n times. */
+/* Raises n values, the first at `first` and each next one `bytes` after it, to the times (ms) in array[n] if these are
+ * larger. Returns 0; or -1 if the array does not hold n times. */
 static int raise_to(const cJSON *array, int n, size_t bytes, void *first)
 {
     const cJSON *item;
@@ -166,7 +166,7 @@ static int raise_to(const cJSON *array, int n, size_t bytes, void *first)
     return 0;
 }
 
-/* Takes the times of `none` when gradients are final. */
+/* Takes a line of `none`: the times when gradients are final, and when phases end. */
 static int take_none(const struct trained *t, size_t round, const cJSON *line)
 {
     static const char *const name[] = {"forward_end_ms", "backward_end_ms", "update_ms"};
@@ -197,7 +197,7 @@ static int take_alone(const struct trained_row *row, size_t round, const cJSON *
     return failed;
 }
 
-/* Takes a timed step; of `none`, also for the spread over ranks. */
+/* Takes a timed step; a step of `none` also counts for the spread over ranks. */
 static int take_step(struct reading *r, struct trained_row *row, size_t round, struct seen *seen, const cJSON *line)
 {
     double block = seconds_of(json_number(line, "block_ms")) / (double)r->timed,
@@ -260,7 +260,7 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
         snprintf(where, sizeof where, "%s: line %zu", path, ++at);
         if (!line || json_check(where, line, of_line, sizeof of_line / sizeof *of_line) || take_line(r, line))
             status =
-                error_report("%s lacks a value, or one is not possible", where); /* keeps the error of json_check */
+                error_report("%s: a value is missing, or is not possible", where); /* keeps the error of json_check */
         cJSON_Delete(line);
     }
     for (size_t i = 0; i < r->t->rounds * implementations && !status; i++)
@@ -279,7 +279,7 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
     return status;
 }
 
-/* Sets the spread, and scales each round (trained_read). Before, `rest` holds the mean step of the slowest rank. */
+/* Sets the spread, and scales each round (trained_read). On entry, `rest` holds the mean step of the slowest rank. */
 static void use_steps(const struct reading *r)
 {
     struct trained *t = r->t;
@@ -306,8 +306,8 @@ static int allocate_rounds(struct reading *r, const char *directory)
     for (size_t i = 0; i <= t->rows; i++)
         numbers += 6 * t->row[i].plan.n + 2;
     if (numbers * (double)t->rounds > MOST_NUMBERS) {
-        error_report("%s: has %.3g times, of all rounds; at most %d can be read", directory,
-                     numbers * (double)t->rounds, MOST_NUMBERS);
+        error_report("%s: has %.3g times in all rounds; at most %d can be read", directory, numbers * (double)t->rounds,
+                     MOST_NUMBERS);
         return -1;
     }
     r->step = allocate(t->rounds * r->timed, sizeof *r->step);

@@ -35,18 +35,18 @@ struct trained {
     struct trained_row *row;      /* [rows + 1], owned; row[rows] is `none` */
 };
 
-/* Returns the settings in a run.json that decide how much a rank computes in a step, by their names; null: it lacks
- * one. The caller owns the object. */
+/* Returns the settings of a run.json that decide how much a rank computes in a step, by name; null: run.json lacks it.
+ * The caller owns the object. */
 cJSON *trained_settings(const cJSON *run);
 
 /* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. A round's times are
- * multiplied by the mean over steps of the slowest rank's step / the slowest rank's mean step, since ranks that
- * synchronise wait for the slowest one in every step. Returns 0; or -1, reported. Release with trained_destroy in
+ * multiplied by a ratio, since ranks that synchronise wait for the slowest one in every step: the mean over steps of
+ * the slowest rank's step / the slowest rank's mean step. Returns 0; or -1, reported. Release with trained_destroy in
  * either case. */
 int trained_read(struct trained *trained, const char *directory);
 void trained_destroy(struct trained *trained);
 
-/* Cuts the model into the buckets of a strategy's variant: all but their times is set. The caller frees plan.bucket. */
+/* Cuts the model into buckets for a strategy's variant; sets all but their times. The caller frees plan.bucket. */
 struct replay_plan trained_cut(const struct trained *trained, const struct strategy *strategy, enum variant variant,
                                const struct bucket_caps *caps, size_t ranks);
 

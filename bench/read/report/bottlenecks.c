@@ -74,7 +74,7 @@ static void add_communication(struct bottlenecks *found, const struct report_run
             run->subject, text_milliseconds(ms, exposed.value, exposed.low, exposed.high));
     if (!(cost.value > 0) || !isfinite(cost.low)) /* no interval: too few rounds for a verdict */
         return;
-    double none = run_figure(run, "none", "step").value; /* medians of steps and costs need not fit: of this + cost */
+    double none = run_figure(run, "none", "step").value; /* loss / (this + cost): medians need not add up to the step */
     struct finding *finding =
         add_finding(found, run, "communication", cost, isfinite(none) ? none + cost.value : step.value, advice);
     if (!finding_is_significant(finding))
@@ -84,7 +84,7 @@ static void add_communication(struct bottlenecks *found, const struct report_run
                    finding_is_significant(finding) ? "" : ", which is not significant");
 }
 
-/* Data and checkpoints cost all implementations alike: without a best one, those of the first are reported. */
+/* Data and checkpoints cost all implementations the same: if none is best, the first implementation is reported. */
 static const char *subject_of(const struct report_run *run)
 {
     return *run->subject || !run->implementations ? run->subject : run->implementation[0].subject;

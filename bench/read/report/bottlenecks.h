@@ -22,7 +22,7 @@ struct bottlenecks {
 /* Finds one bottleneck for each loss of time:
  * - every finding of every profile, unchanged;
  * - "communication": sync_cost of the best implementation of a comparison, from 6 rounds on, a note if not significant;
- *   without `none`, whose step it needs, its gradient_sync and parameter_gather, if above 20 % of the step;
+ *   if the run lacks `none`, which sync_cost needs, gradient_sync and parameter_gather, if above 20 % of the step;
  * - "data loading" of that implementation (or of the first, if there is no best), if above 10 % of the step;
  * - "checkpoints" of that implementation, if above 10 % of the step;
  * - "slower computation" on more ranks than the base of a scaling, if significant and above 5 % of the base's step.

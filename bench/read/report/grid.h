@@ -1,8 +1,8 @@
 /* grid.h - the runs of a sweep (launch/sweep.sh) as a grid, and its fastest points for each number of ranks and model.
  *
- * A point is an implementation, with its bucket size if it has one, on one number of ranks with one model. A repeat
- * of the sweep runs all points, one after another. A sample is the step of a point's run in a repeat.
- * Samples of the same repeat are compared in pairs, because a drift of the machine affects all of them alike. */
+ * A point is an implementation, with its bucket size if it has one, on one number of ranks with one model. A repeat of
+ * the sweep runs all points, one after another. A sample is the step of a point's run in a repeat. Samples of the same
+ * repeat are compared in pairs, because a drift of the machine affects all of them equally. */
 #ifndef BENCH_READ_REPORT_GRID_H
 #define BENCH_READ_REPORT_GRID_H
 
@@ -28,9 +28,9 @@ struct grid_point {
     size_t n;
 
     /* Set by grid_judge: */
-    struct estimate step_s;   /* geometric mean over the repeats that all points of the group have, or over its own */
+    struct estimate step_s;   /* geometric mean over the repeats that all points of the group have; if none, its own */
     double tokens_per_second; /* at that step */
-    double efficiency;        /* tokens/s per rank / the same on the fewest ranks; NAN on the fewest ranks */
+    double efficiency;        /* tokens/s per rank / tokens/s per rank on the fewest ranks; there NAN */
     struct against_best
         to_best;               /* step / step of the best, paired by repeat; interval NAN below GRID_REPEATS repeats */
     enum verdict_kind verdict; /* VERDICT_KINDS for `none` */
@@ -42,7 +42,7 @@ struct grid {
     size_t n;
 };
 
-/* Whether a directory is that of a sweep: it holds directories ranks=<n>/model=<name>, and the runs are below. */
+/* Whether a directory holds a sweep: directories ranks=<n>/model=<name>, with the runs below them. */
 int grid_is_in(const char *directory);
 
 /* Adds a run to its point. The grid keeps the pointer. Returns 0; or -1, reported, if the run could not be read, is not
@@ -50,7 +50,7 @@ int grid_is_in(const char *directory);
 int grid_add(struct grid *grid, const struct report_run *run);
 
 /* Judges each group of points with the same ranks and model, by the repeats that all points of the group have. The best
- * is the point with the least mean step that is not of `none`. best_of compares the other points with the best, and
+ * is the point with the least mean step, not counting `none`. best_of compares the other points with the best, and
  * stats_paired compares `none` with the best. Sorts the points by ranks, model and mean step. */
 void grid_judge(struct grid *grid);
 

@@ -141,7 +141,7 @@ static const struct report_run *first_like(const struct report_runs *runs, const
     return first;
 }
 
-/* Adds an analysis for each workload; runs of collectives belong to the only workload, or else are a group. */
+/* Adds an analysis for each workload. Runs of collectives join the only workload or, with several, form a group. */
 static void add_analyses(cJSON *document, const struct report_runs *runs)
 {
     const struct report_run *end = runs->item + runs->n;
@@ -155,8 +155,8 @@ static void add_analyses(cJSON *document, const struct report_runs *runs)
         return;
     }
     document_add_paragraph(document,
-                           "The runs have %zu different models or devices. Each is reported by itself; figures of "
-                           "different ones are not compared.",
+                           "The runs have %zu different models or devices. Each is reported separately; figures are "
+                           "not compared between them.",
                            workloads);
     if (unread)
         document_add_paragraph(document, "%zu of %zu runs could not be read, and are left out (see Runs).", unread,
@@ -192,7 +192,7 @@ static void add_needed_links(cJSON *document, const struct report_runs *runs)
     }
 }
 
-/* Says if other processes used the machine of a run: one sentence, on the run where they used most. */
+/* Adds a sentence if other processes used the machine of a run: on the run where they used most. */
 static void add_busy(cJSON *document, const struct report_runs *runs)
 {
     struct busy most = {0};
@@ -224,7 +224,7 @@ static cJSON *create_report(const struct report_runs *runs)
     return document;
 }
 
-/* Creates the report on a sweep; returns NULL, reported, if a run in the directory is no complete run of a sweep. */
+/* Creates the report on a sweep; returns NULL, reported, if a run in the directory is not a complete run of a sweep. */
 static cJSON *create_sweep(const char *directory, const struct report_runs *runs)
 {
     struct grid grid = {0};

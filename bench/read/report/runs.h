@@ -26,7 +26,7 @@ extern const struct step_phase_part step_phases[];
 struct run_implementation {
     char subject[128], strategy[64];
     int compared;            /* 0: a control: it reduces nothing, or trains with other arithmetic */
-    char plan[50];           /* bucket size as --bucket-size-mb takes it, if not all buckets have the same; else "" */
+    char plan[50];           /* bucket size as --bucket-size-mb takes it, if buckets differ in size; else "" */
     double mb;               /* bucket size of most buckets, MiB; NAN: no buckets */
     size_t buckets, tensors; /* numbers of buckets and of tensors in the gradient */
 };

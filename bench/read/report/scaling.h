@@ -20,8 +20,8 @@ struct scaling_row {
 };
 
 /* Runs of one mode and workload on at least two numbers of ranks. Row 0 is the base, with the fewest ranks. All rows
- * are of the implementation that is best on the most ranks: with the best of each run, chance would choose among
- * implementations that tie. If a run lacks that implementation, each row is of its own run's subject. */
+ * show the implementation that is best on the most ranks: if each row showed the best of its run, chance would choose
+ * among implementations that tie. If a run lacks it, each row shows its own run's subject. */
 struct scaling {
     const char *mode, *workload, *subject; /* subject: implementation of all rows; "": each row has its own */
     struct scaling_row *row;               /* [n], sorted by ranks; owned */

@@ -44,8 +44,8 @@ static int by_size(const void *a, const void *b)
     return !*x->plan != !*y->plan ? plans : x->mb != y->mb ? (x->mb > y->mb) - (x->mb < y->mb) : plans;
 }
 
-/* Whether a size is shorter than another one of the run: by the verdict, which compares steps of the same rounds;
- * without one, by the steps. */
+/* Whether steps with a size are shorter than with another size of the run: by the verdict, which compares steps of the
+ * same rounds; without a verdict, by the steps. */
 static int is_shorter(const struct size_row *row, const struct size_row *than)
 {
     const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict");
@@ -64,8 +64,8 @@ static enum verdict_kind compare_sizes(const struct size_row *row, const struct 
     return verdict_judge(&against, VERDICT_WITHIN);
 }
 
-/* Fills and marks a row for each bucket size of a comparison on several ranks; sorts the rows, with those of several
- * sizes last. Returns their number. */
+/* Fills and marks a row for each bucket size of a comparison on several ranks; sorts the rows, with rows of several
+ * sizes last. Returns the number of rows. */
 static size_t take_sizes(struct size_row *row, const struct report_run *run)
 {
     size_t n = 0, best = 0;

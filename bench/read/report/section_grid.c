@@ -166,9 +166,9 @@ void section_add_grid(cJSON *document, const struct grid *grid)
     document_add_heading(document, "How to read the tables");
     document_add_item(document, "step: geometric mean of the steps of the runs (n), with Student's 95 %% interval.");
     document_add_item(document, "/ best: geometric mean of the ratios to the best (*) in the same repeat, with 95 %% "
-                                "intervals that hold together for all points with the same ranks and model.");
+                                "intervals that hold jointly for all points with the same ranks and model.");
     document_add_item(document, "=: tie: known to be within %g %% of the best. More --repeats narrow the intervals.",
                       100 * VERDICT_WITHIN);
     document_add_item(document, "An interval over the runs needs %d repeats.", GRID_REPEATS);
-    document_add_item(document, "efficiency: tokens per second and rank / those of the same row on the fewest ranks.");
+    document_add_item(document, "efficiency: tokens/s per rank / tokens/s per rank of this row on the fewest ranks.");
 }

@@ -27,12 +27,12 @@ struct message {
 };
 
 struct messages {
-    struct message *message; /* [n], owned; the slowest first, but before all others those of slow members */
+    struct message *message; /* [n], owned; messages of slow members first, then the others, each the slowest first */
     size_t n;
-    struct member *member; /* [members], owned, in the order of the run, whose names they have */
+    struct member *member; /* [members], owned, in the order of the run, which owns their names */
     struct named {
         struct member *member;
-    } * named; /* [members], owned: the same, by name */
+    } * named; /* [members], owned: the same members, by name */
     size_t members, shown;
 };
 
@@ -114,8 +114,8 @@ static void messages_destroy(struct messages *all)
 
 /* ---- pictures ---- */
 
-/* Chooses the members that are shown: all, if there is room; else those of the first messages: of slow members if there
- * are any, else the slowest. */
+/* Chooses the members that are shown: all, if there is room; else the members of the first messages, which are those of
+ * slow members if there are any, else the slowest ones. */
 static void choose_members(struct messages *all)
 {
     size_t chosen = 0;
@@ -174,7 +174,7 @@ static void draw_members(cJSON *document, const struct messages *all, const char
 /* Returns whether round trips that are shown are slow enough to be drawn. */
 static int has_slow_round_trips(const struct messages *all)
 {
-    const double slow = 1.25; /* from which on `isolate` takes them for slow */
+    const double slow = 1.25; /* above this ratio `isolate` calls a round trip slow */
     for (const struct message *m = all->message; m < all->message + all->n; m++)
         if (is_shown(m) && m->round_trip_ratio > slow)
             return 1;
@@ -201,15 +201,14 @@ static const struct column message_columns[] = {
 
 static void add_messages(cJSON *document, const struct messages *all)
 {
-    document_add_table(
-        document,
-        &(struct table){.key = "messages",
-                        .title = "Messages: those of slow members first, then the slowest",
-                        TABLE_COLUMNS(message_columns),
-                        TABLE_ROWS(all->message, all->n),
-                        .shown = 20,
-                        .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as long. Round "
-                                 "trips are those of both members."}});
+    document_add_table(document,
+                       &(struct table){.key = "messages",
+                                       .title = "Messages: those of slow members first, then the slowest",
+                                       TABLE_COLUMNS(message_columns),
+                                       TABLE_ROWS(all->message, all->n),
+                                       .shown = 20,
+                                       .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as "
+                                                "long. A round trip is the same for both members."}});
 }
 
 /* ---- the section ---- */
@@ -235,7 +234,7 @@ static void add_run(cJSON *document, const struct report_run *run, int with_answ
     choose_members(&all);
     cJSON_ArrayForEach(answer, answers)
     {
-        if (answer != answers->child || !run_is_busy(run)) /* the report itself says that, once */
+        if (answer != answers->child || !run_is_busy(run)) /* the report already says that the machine was busy */
             document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
     }
     snprintf(title, sizeof title, "Messages between members in %s", run->label);

@@ -189,7 +189,7 @@ static size_t add_series(struct step_series *series, size_t n, const struct repo
     return n + 1;
 }
 
-/* Adds the times of a line to those that other ranks have for the same step, if they have it. */
+/* Adds the times of a line to the sums of its step; after the first rank, only if the other ranks have that step. */
 static void add_step(struct step_series *s, const cJSON *line)
 {
     if (!s->ranks) {
@@ -207,8 +207,8 @@ static void add_step(struct step_series *s, const cJSON *line)
     }
 }
 
-/* Reads the metrics of the first RANKS ranks of a run into its n series: of a comparison the timed steps of each
- * implementation, of a profile the captured steps. A series ends where a rank's steps end. */
+/* Reads the metrics of the first RANKS ranks of a run into its n series: the timed steps of each implementation of a
+ * comparison, or the captured steps of a profile. A series ends where a rank's steps end. */
 static void read_series(struct step_series *series, size_t n)
 {
     const struct report_run *run = series->run;
@@ -254,7 +254,7 @@ static size_t fill_line(struct chart_series *to, struct chart_point *point, cons
 }
 
 /* Limits the lines to 5 times the longest median step, so that a rare long step does not flatten them. Returns the
- * limit and sets *highest to the highest value before. */
+ * limit and sets *highest to the highest value before the cut. */
 static double cut_lines(struct chart_point *point, const struct chart_series *line, size_t n, double *highest)
 {
     double ms[POINTS], limit = 0;

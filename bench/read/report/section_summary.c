@@ -93,8 +93,9 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
     if (fabs(last->sequences - s->row->sequences) > 0)
         snprintf(batch, sizeof batch, " (%.4g and %.4g sequences a rank)", s->row->sequences, last->sequences);
     if (last->lost_s.value > 0) {
-        int at = snprintf(why, sizeof why,
-                          " A step takes %.2f ms longer for as many tokens of a rank:", 1e3 * last->lost_s.value);
+        int at =
+            snprintf(why, sizeof why,
+                     " A step takes %.2f ms longer for the same number of tokens a rank:", 1e3 * last->lost_s.value);
         for (int p = 0; p < PARTS; p++)
             at += snprintf(why + at, sizeof why - (size_t)at, "%s %s %+.2f ms", p ? "," : "", part_name[p],
                            1e3 * last->lost_part_s[p]);
@@ -105,12 +106,11 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
         last->run->ranks, batch, last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
         last->speedup < 1 ? 1 / last->speedup : last->speedup, 100 * last->efficiency.value, interval, why);
     if (s->row->run->threads != last->run->threads)
-        document_add_item(
-            document,
-            "Warning: a rank has %zu thread%s on %zu rank%s and %zu on %zu, so the efficiency is also one of "
-            "threads: give all runs the same --threads.",
-            s->row->run->threads, text_plural(s->row->run->threads), s->row->run->ranks,
-            text_plural(s->row->run->ranks), last->run->threads, last->run->ranks);
+        document_add_item(document,
+                          "Warning: a rank has %zu thread%s on %zu rank%s and %zu on %zu, so threads also change the "
+                          "efficiency: give all runs the same --threads.",
+                          s->row->run->threads, text_plural(s->row->run->threads), s->row->run->ranks,
+                          text_plural(s->row->run->ranks), last->run->threads, last->run->ranks);
 }
 
 /* ---- which implementation to use ---- */

@@ -52,7 +52,7 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     return 1;
 }
 
-/* Whether ranks of the run waited for cores, so that what is called compute is also waiting. */
+/* Whether ranks of the run waited for cores, so that `compute` includes waiting. */
 static int waits_for_cores(const struct report_run *run)
 {
     return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads || run_is_busy(run);
@@ -112,15 +112,13 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 TABLE_COLUMNS(time_columns),
                 TABLE_ROWS(row, n),
                 .shown = 40,
-                .note = {
-                    "compute: zero_grad, forward, backward, clipping and optimizer, with waits for a core. exposed: "
-                    "waiting for communication after backward, and of ddp_sharded in forward. other: the rest of the "
-                    "step. %: of the sum of these four.",
-                    "A benchmark has geometric means over n rounds, and the step of the slowest rank; with --resolve, "
-                    "and "
-                    "in tune except for a short final, medians, which need not add up to the step. A profile has means "
-                    "over the captured steps of all ranks (n: steps x ranks), without an interval, since consecutive "
-                    "steps are not independent."}});
+                .note = {"compute: zero_grad, forward, backward, clipping and optimizer, including waits for a core. "
+                         "exposed: waiting for communication after backward, with ddp_sharded also in forward. other: "
+                         "the rest of the step. %: share of the sum of these four.",
+                         "A benchmark has geometric means over n rounds, and the step of the slowest rank. With "
+                         "--resolve, and in tune except for a short final, it has medians, which need not add up to "
+                         "the step. A profile has means over the captured steps of all ranks (n: steps x ranks), "
+                         "without an interval, since consecutive steps are not independent."}});
     }
     free(row);
 }
@@ -158,12 +156,12 @@ static const struct column lost_columns[] = {
 static void add_scaling_tables(cJSON *document, const struct scaling_row *row, size_t n)
 {
     document_add_table(
-        document, &(struct table){
-                      .key = "scaling",
-                      TABLE_COLUMNS(scaling_columns),
-                      TABLE_ROWS(row, n),
-                      .note = {"speed-up: tokens per second / those of the first row. efficiency: speed-up / ratio of "
-                               "ranks. Intervals count the two steps as independent."}});
+        document,
+        &(struct table){.key = "scaling",
+                        TABLE_COLUMNS(scaling_columns),
+                        TABLE_ROWS(row, n),
+                        .note = {"speed-up: tokens per second / tokens per second of the first row. efficiency: "
+                                 "speed-up / ratio of ranks. Intervals assume that the two steps are independent."}});
     document_add_table(
         document,
         &(struct table){
@@ -171,14 +169,12 @@ static void add_scaling_tables(cJSON *document, const struct scaling_row *row, s
             .title = "Where efficiency is lost, ms a step",
             TABLE_COLUMNS(lost_columns),
             TABLE_ROWS(row + 1, n - 1),
-            .note = {"lost: how much longer a step takes than in the first row above, for the same number "
-                     "of tokens a rank; the other columns add up to it, unless the runs have medians, and are "
-                     "below 0 where a part got shorter. "
-                     "Waiting for a straggler counts as exposed "
-                     "communication of the other ranks."}});
+            .note = {"lost: how much longer a step takes than in the first row above, for the same number of tokens a "
+                     "rank. The other columns add up to it, unless the runs have medians; they are below 0 where a "
+                     "part got shorter. Waiting for a straggler counts as exposed communication of the other ranks."}});
 }
 
-/* Draws the rows that have the batch of the last row, on each rank or in all. */
+/* Draws the rows whose batch equals that of the last row, on each rank or in all. */
 static void draw_scaling(cJSON *document, const struct scaling *s)
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);

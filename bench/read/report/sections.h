@@ -14,7 +14,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
                          size_t scalings, const struct bottlenecks *bottlenecks);
 /* Adds a table of the bottlenecks and, below the table, what to try against them. */
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);
-/* Adds the best implementation of each of the first 6 comparisons on several ranks, and those tied or undecided. */
+/* Adds the best implementation of each of the first 6 comparisons on several ranks, and which tie or are undecided. */
 void section_add_choices(cJSON *document, const struct report_runs *runs);
 /* Adds where the time of a step goes: in a single run for all its implementations, otherwise for each run's subject. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
@@ -27,8 +27,8 @@ void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t 
 void section_add_buckets(cJSON *document, const struct report_runs *runs);                 /* step time by size */
 void section_add_collectives(cJSON *document, const struct report_runs *runs);             /* times and bandwidths */
 
-/* Adds of the first 6 runs of `isolate` a picture of all messages, one of round trips if some are slow, and a table; if
- * there are several runs, also their answers. */
+/* Adds for each of the first 6 runs of `isolate` a picture of all messages, a picture of round trips if some are slow,
+ * and a table; if there are several runs, also their answers. */
 void section_add_members(cJSON *document, const struct report_runs *runs);
 
 /* Adds the tables, pictures and verdicts of a sweep; grid_judge has judged the grid, which has at least one point. */

@@ -162,7 +162,7 @@ TEST(a_baseline_with_wrong_elements_is_refused)
     three_runs();
     replace(1, 1, 2);
     ck_assert_int_eq(match("busbw"), -1);
-    ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is no baseline; leave it out");
+    ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is not a baseline; leave it out");
 }
 
 /* A figure of 0 or less has no ratio. If a run has such a figure, judging it is an error, with or without --metrics. */
@@ -175,7 +175,7 @@ TEST(figures_of_zero_have_no_ratio)
             replace(i, zero ? 0 : -1, 0);
             ck_assert_int_eq(match("busbw"), 0); /* only busbw is judged, which is above 0 */
             ck_assert_int_eq(match("busbw,time"), -1);
-            ck_assert_str_eq(error_text(), "--metrics time: has values of 0 or less, so no ratio; --label shows it");
+            ck_assert_str_eq(error_text(), "--metrics time: has values of 0 or less, hence no ratio; --label shows it");
             error_clear();
             ck_assert_int_eq(match(""), -1);
             ck_assert_msg(strstr(error_text(), "DIR: time of a is ") == error_text(), "%s", error_text());

@@ -372,7 +372,7 @@ TEST(other_sweeps_are_refused)
     refuses(two, write_run("again", "allreduce", "mpi", 2), "is a second sweep of all_reduce between 2 ranks");
     refuses(two, two, "is a second sweep of all_reduce between 2 ranks; give one of each");
     add_figures(ALL_REDUCE, "time", plain, 3, 1);
-    refuses(write_run("few", "allreduce", "mpi", 2), "", "few: has 3 of the 4 or more sizes of all_reduce");
+    refuses(write_run("few", "allreduce", "mpi", 2), "", "few: has 3 sizes of all_reduce; 4 or more are needed");
     add_figures("all_reduce bf16 sum in_place", "time", POINTS(plain), 1);
     refuses(two, write_run("bf16", "allreduce", "mpi", 4), "has no times of all_reduce, reduce_scatter (float, sum)");
     add_figures("all_gather float none in_place", "time", POINTS(plain), 1);

@@ -466,7 +466,7 @@ TEST(random_runs)
         if (longer) {
             ck_assert_msg(
                 sscanf(longer,
-                       "A step takes %lf ms longer for as many tokens of a rank: compute %lf ms, data loading "
+                       "A step takes %lf ms longer for the same number of tokens a rank: compute %lf ms, data loading "
                        "%lf ms, exposed communication %lf ms, other %lf ms.",
                        &lost, &part[0], &part[1], &part[2], &part[3]) == 5,
                 "%s", longer);
