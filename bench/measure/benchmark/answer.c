@@ -24,7 +24,7 @@ struct answer {
     struct answer_row row[MAX_IMPLEMENTATIONS];
 };
 
-/* Returns whether figures are medians with intervals that hold at any round: in stages, or if a final may end early. */
+/* Returns 1 if figures are medians with intervals that hold at any round: in stages, and a final that may end early. */
 static int is_anytime(const struct search *search)
 {
     return search->looks || !search->final;

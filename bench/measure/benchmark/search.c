@@ -132,7 +132,7 @@ static int all_are_close(const struct search *s)
 
 /* ---- stages ---- */
 
-/* Tests whether row i is another size of the best row's strategy, which has not run. */
+/* Returns whether row i is another size of the best row's strategy, and has not run. */
 static int has_not_run(const struct search *s, int i)
 {
     return i >= 0 && i < s->n && s->row[i].series == s->row[s->best].series && !s->row[i].is_plan &&

@@ -21,9 +21,9 @@ static enum sort sort_of(const struct stage *stage, size_t part)
 
 /* ---- stages ---- */
 
-/* Makes each part a group, since all pairs of one round may be farther apart than the pairs of another. Only with 3
- * members, where a round has one round trip, are the round trips of all rounds one group; its reference is the lowest,
- * since a member with slow round trips slows 2 of the 3. */
+/* Makes each part a group, since all pairs of one round may be farther apart than the pairs of another. With 3 members
+ * a round has one round trip, so the round trips of all rounds are one group; its reference is the lowest, since a
+ * member with slow round trips slows 2 of the 3. */
 static void set_groups(const struct diagnosis *d, struct stage *stage)
 {
     struct ratios *r = &stage->ratios;

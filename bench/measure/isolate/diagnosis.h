@@ -18,12 +18,12 @@
  * with members far away that are not suspected. These pairings are repeated in the same way; products and copies are
  * not judged in them.
  *
- * Faults: a member sends slowly if at least two of its messages to members that do not receive slowly are slow, and
- * none of them is healthy. The rule for receiving mirrors this one. The member that explains most slow messages is
- * taken first. A slow message that no member explains is a fault of the pair; it is open as long as one of the two has
- * undecided messages and no healthy one. The same holds for round trips. A delay slows both a pair's round trips and
- * its messages. So if the round trips are slow, a slow message counts only if its excess over the median, in seconds,
- * is at least twice the excess of the round trips. */
+ * Faults: a member sends slowly if, among its messages to members that do not receive slowly, at least two are slow and
+ * none is healthy. The rule for receiving mirrors this one. The member that explains most slow messages is taken first.
+ * A slow message that no member explains is a fault of the pair; it is open as long as one of the two has undecided
+ * messages and no healthy one. The same holds for round trips. A delay slows both a pair's round trips and its
+ * messages. So if the round trips are slow, a slow message counts only if its excess over the median, in seconds, is at
+ * least twice the excess of the round trips. */
 #ifndef BENCH_MEASURE_ISOLATE_DIAGNOSIS_H
 #define BENCH_MEASURE_ISOLATE_DIAGNOSIS_H
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Repetitions of a level at a time, at most, while groups are undecided. */
+/* Most repetitions of a level at a time, while groups are undecided. */
 enum { MOST_REPEATS = 64 };
 
 struct course {
@@ -66,8 +66,8 @@ static double time_pair(struct measure *m, const int *partner, int member, struc
     return (double)times[member].send + (double)times[partner[member]].send;
 }
 
-/* Rank 0: measures how many times as long a pair's messages take while all pairs (i, i + members / 2) send, which cross
- * the middle of the network, than while this pair sends alone. The pairs take turns. */
+/* Rank 0: measures the time of a pair's messages while all pairs (i, i + members / 2) send across the middle of the
+ * network, relative to the time while this pair sends alone. The pairs take turns. */
 static void measure_across(struct course *c)
 {
     struct measure *m = c->measure;

@@ -18,7 +18,7 @@ struct measure {
     struct comm *comm; /* for messages; owned */
     size_t bytes;      /* of a message */
     int members;       /* of the job */
-    int member;        /* number of this rank's member; -1: it has none */
+    int member;        /* this rank's number as a member; -1: it is not a member */
     char part[80];     /* the current part of the run, for the lines of the metrics */
     struct results *results;
     /* set by measure_create */
@@ -43,7 +43,7 @@ void measure_destroy(struct measure *measure); /* a zeroed one is fine */
  * further round follows. Returns on every rank 1 if a round was measured, else 0. */
 int measure_round(struct measure *measure, const int *partner, struct member_times *times);
 
-/* Counts a round, and appends its line to this rank's metrics unless `value` is -1, as this rank rested: rank, part,
+/* Counts a round, and appends its line to this rank's metrics unless `value` is -1 (this rank rested): rank, part,
  * round, `name` with the value, and the times that are not NAN. */
 struct measure_time {
     const char *name;

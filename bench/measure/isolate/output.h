@@ -40,7 +40,7 @@ struct outcome {
 void outcome_create(struct outcome *outcome);
 void outcome_destroy(struct outcome *outcome);
 
-/* Returns the verdict: slow if there is a fault, else undecided if a series is, else healthy. */
+/* Returns the verdict: slow if there is a fault, else undecided if a member is, else healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
 /* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */

@@ -206,7 +206,7 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
 }
 
 /* Sets, for each size and operation, the median of each time over the calls of all ranks for which the time is known.
- * Gathers one time of one size after another, to save memory. */
+ * Gathers one kind of time for one size after another, to save memory. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;

@@ -131,7 +131,7 @@ static int by_exposure(const void *a, const void *b)
     return x->exposed == y->exposed ? x->bucket - y->bucket : x->exposed < y->exposed ? 1 : -1;
 }
 
-/* If there are more than SHOWN buckets, those that complete last most often, then those exposed longest, come first. */
+/* If there are more than SHOWN buckets, those that complete last most often come first, then those exposed longest. */
 static void add_buckets(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
