@@ -154,7 +154,7 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     is "hosts: the exit status is that of the answer" "$status" "$(verdict)"
     is "hosts: each is a member, by its first rank" "$(grep -oE '^host host[0-9]+' printed | sort | tr '\n' ' ')" "host host0 host host1 host host2 "
     is "hosts: the median message is compared with the nominal rate" "$(texts out/summary.json | grep -cE \
-        '^The median of [0-9]+ messages of 64 KiB, which shows if most members are slow alike: [0-9.]+ % of 1mbit, more than a link can carry: ')" 1
+        '^The median of [0-9]+ messages of 64 KiB, which shows if most members are equally slow: [0-9.]+ % of 1mbit, more than a link can carry: ')" 1
     is "hosts: the share of the nominal rate is a figure" "$(grep -c ',all,nominal_share,' out/summary.csv)" 1
     is "hosts: groups are of hosts, while their other ranks rest" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, $(NF - 4), $(NF - 3), $(NF - 1), $NF }' printed)" "2 1 host host0 host host1"
     is "hosts: good.txt and bad.txt name hosts" "$(cat out/good.txt out/bad.txt | grep -cvxE 'host[0-2]')" 0

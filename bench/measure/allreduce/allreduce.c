@@ -70,8 +70,8 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
                             comm_bus_factor(o->choice.kind, job->size));
     if (job->cores < 1 && !o->overlap && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
         fprintf(stderr,
-                "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
-                "scheduler; --blocking yield does not\n",
+                "ddpbench: %d ranks share the cores: a blocking call may hold a core for a time slice of "
+                "the scheduler; --blocking yield does not\n",
                 job->machine_size);
     cJSON *json = harness_run_json(h, "allreduce", a->endpoint.comm, command);
     if (!o->overlap)

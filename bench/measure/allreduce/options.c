@@ -230,12 +230,12 @@ int allreduce_options_check(void *line, const struct option_table *table, int ra
         if (!(o->choice.dtypes >> d & 1))
             continue;
         if (parts > 1 && most_bytes / whole > COMM_MPI_PIECE)
-            return error_report("--collective %s: %zu bytes of %s over %d ranks are more than %zu elements a rank, "
-                                "which is the most",
+            return error_report("--collective %s: %zu bytes of %s over %d ranks are more than the limit of %zu "
+                                "elements a rank",
                                 comm_kind_name[kind], most_bytes, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
         for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* timing_create rounds all other sizes */
             if (o->messages.bytes[i] % whole)
-                return error_report("--sizes: %zu bytes of %s are no whole number of elements%s; use multiples of %zu",
+                return error_report("--sizes: %zu bytes of %s do not divide into elements%s; use multiples of %zu",
                                     o->messages.bytes[i], comm_dtype_name[d], parts > 1 ? " of each rank" : "", whole);
     }
     return 0;

@@ -24,7 +24,7 @@ struct allreduce_options {
     struct timing_options timing;
     int overlap;                           /* 1: measure overlap with computation instead of times */
     struct nominal nominal;                /* nominal rate of the link */
-    size_t show_cpu_time, show_iterations; /* 1: the table shows CPU times; min to max over iterations */
+    size_t show_cpu_time, show_iterations; /* 1: the table shows CPU times; statistics of the iterations */
     struct harness_options harness;
 };
 

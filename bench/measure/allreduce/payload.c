@@ -18,7 +18,7 @@ static uint64_t mix(uint64_t x)
 /* The rule by which all elements of a payload get their values (see payload.h). */
 struct rule {
     int64_t ranks, ramp; /* ranks: number of all ranks; ramp: number of ranks that add a value of the ramp */
-    int64_t carriers;    /* number of ranks that add the base, starting with those of the ramp */
+    int64_t carriers;    /* number of ranks that add the base; ranks of the ramp come first */
     int64_t reach, most; /* the base is in [-reach, reach]; the type holds whole numbers up to `most` exactly */
     uint64_t round;
 };
@@ -31,7 +31,7 @@ static struct rule rule_of(const struct payload *p)
         [COMM_FLOAT32] = 1 << 24, [COMM_BF16] = 1 << 8, [COMM_FLOAT64] = (int64_t)1 << 53, [COMM_INT32] = 1 << 30};
     int64_t limit = limits[p->collective.dtype], most_ramp = p->collective.dtype == COMM_BF16 ? 16 : 4096;
     int64_t ramp = most_ramp < p->ranks ? most_ramp : p->ranks;
-    /* For an average every rank adds the base, or the result would not be whole. A maximum sums nothing. */
+    /* For an average every rank adds the base, so that the result is whole; for a maximum nothing is summed. */
     int64_t carriers = p->collective.op == COMM_SUM ? ramp : p->ranks;
     int64_t reach = p->collective.op == COMM_MAX ? limit - ramp : (limit - (ramp / 2 + 1) * (ramp / 2 + 1)) / carriers;
     return (struct rule){p->ranks, ramp, carriers, reach, limit, (uint64_t)p->round << 48};

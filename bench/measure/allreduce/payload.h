@@ -1,8 +1,8 @@
 /* payload.h - checks collectives: inputs whose reduction is exact in any order, and the correct results.
  *
  * For a reduction, the values of a ramp (an arithmetic sequence symmetric about 0) are dealt to all or some ranks, anew
- * for each element e. In addition c ranks contribute a base h(e): all ranks; for a sum only those with a value of the
- * ramp. So the sum is c h, the average h, and the maximum h + the last value of the ramp. All partial sums are whole
+ * for each element e. In addition c ranks contribute a base h(e): for a sum those with a value of the ramp, else all
+ * ranks. So the sum is c h, the average h, and the maximum h + the last value of the ramp. All partial sums are whole
  * numbers that the type holds exactly, so the result must be bitwise equal in any order. Averages in bf16 have base 0
  * beyond 175 ranks. For other collectives an element is a whole number that depends on its index and its rank. */
 #ifndef BENCH_MEASURE_ALLREDUCE_PAYLOAD_H

@@ -37,8 +37,8 @@ static const struct column size_columns[] = {
     {"root", "\nroot", COLUMN_INT, TIMING(root), NULL, 1, 4, 0},
 };
 
-/* Columns that each placement (out of place, in place) has under its own key and heading: those of nccl-tests, after
- * which a program may count fields, and further ones, which the table shows after those of both placements. */
+/* Columns that each placement (out of place, in place) has under its own key and heading. Programs may count the fields
+ * of nccl-tests, so the table shows all further columns after the nccl-tests columns of both placements. */
 static const struct {
     const char *name, *key[2], *heading[2];
     enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, OF_NCCL_TESTS = 7, SHOW_NOMINAL = 8, SHOW_ITERATIONS = 16 } show;
@@ -89,12 +89,11 @@ void timing_table_create(struct growing_table *table, int show_cpu_time, int sho
                 column->heading = placed_columns[i].show & shown ? placed_columns[i].heading[placement] : NULL;
                 column->offset += (size_t)placement * sizeof(struct collective_timing);
             }
-    snprintf(
-        note, sizeof note,
-        "time: median, over up to ten stretches of iterations (calls), of their mean%s. algbw = size / time, busbw "
-        "= algbw x %.4g.%s",
-        show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor,
-        show_iterations ? " +-: the larger half of the 95 % interval of time." : "");
+    snprintf(note, sizeof note,
+             "time: the median of the means of up to ten stretches of iterations (calls)%s. algbw = size / time, busbw "
+             "= algbw x %.4g.%s",
+             show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor,
+             show_iterations ? " +-: the larger half of the 95 % interval of time." : "");
     table->json = table_json(
         &(struct table){.key = "timings", .column = table->column, .columns = table->columns, .note = {note}});
 }

@@ -15,9 +15,9 @@ struct growing_table {
 };
 
 /* Creates an empty table. Its headings and the first 13 fields of its rows are those of nccl-tests, for programs that
- * read them. show_*: prints CPU time instead of time; after these fields the share of the nominal rate; or calls, the
- * 95 % interval, and min, median, p95, p99 and max over iterations. The JSON always has all columns. bus_factor: busbw
- * / algbw, printed below the table. */
+ * read them. show_cpu_time 1: prints CPU time instead of time. After these fields, show_nominal 1 prints the share of
+ * the nominal rate, and show_iterations 1 calls, the 95 % interval, and min, median, p95, p99 and max over iterations.
+ * The JSON always has all columns. bus_factor: busbw / algbw, printed below the table. */
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_nominal, int show_iterations,
                          double bus_factor);
 

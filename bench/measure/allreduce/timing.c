@@ -200,9 +200,9 @@ static struct estimate median_of_means(const double *x, size_t n, size_t parts)
     return stats_estimate(mean, stretches);
 }
 
-/* Whether the second half of x[n] takes about as long as the first, on every rank; with few parts this is not known,
- * and taken for granted. A link that lets a burst through before it limits the rate is far faster in the first calls.
- * All ranks call. */
+/* Returns whether the second half of x[n] takes about as long as the first, on every rank; with few parts it cannot
+ * tell, and returns 1. A link that lets a burst through before it limits the rate is far faster in the first calls. All
+ * ranks call. */
 static int is_stable(const struct job *job, const double *x, size_t n, size_t parts)
 {
     if (parts < STRETCHES)

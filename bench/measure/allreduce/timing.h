@@ -65,7 +65,7 @@ struct collective_timing {
     size_t planned;     /* iterations in all cycles; 0 before the first cycle */
     size_t parts;       /* parts of the n iterations after which the clock was read, the same on every rank */
     size_t last_n;      /* iterations in the last cycle */
-    size_t discarded;   /* iterations before the times were stable, in place of which others were timed */
+    size_t discarded;   /* iterations timed before the times were stable, and replaced by others */
     int is_unstable;    /* 1: the times were still changing in the last iterations */
     int64_t start_ns;   /* start of the last cycle, on this rank's clock */
 
@@ -83,7 +83,7 @@ struct collective_timing {
 
 /* Creates *n timings: one for each type, operation, size and placement, sorted by these in turn. Out of place comes
  * before in place, and is omitted for a broadcast or with in_place_only. bytes[sizes] increase. Sizes are rounded down
- * to whole elements, equally many for each rank; equal sizes are timed once. Release with timing_destroy. */
+ * to whole elements, the same number for each rank; equal sizes are timed once. Release with timing_destroy. */
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
 

@@ -24,7 +24,7 @@ struct answer {
     struct answer_row row[MAX_IMPLEMENTATIONS];
 };
 
-/* Whether figures are medians, with intervals that hold at any round: the stages, and a final that may end early. */
+/* Returns 1 if figures are medians with intervals that hold at any round: in stages, and a final that may end early. */
 static int is_anytime(const struct search *search)
 {
     return search->looks || !search->final;
@@ -35,7 +35,7 @@ static int in_final(const struct search_row *row)
     return row->state == SEARCH_SLOWER || row->state == SEARCH_IN;
 }
 
-/* Returns control or dropped; before the final has compared, shortest or not yet; then the kind of the verdict. */
+/* Returns "control" or "dropped"; until the final has compared, "shortest" or "not yet"; then the verdict's kind. */
 static const char *verdict_of(const struct search *s, int i)
 {
     const struct search_row *row = &s->row[i];
@@ -80,7 +80,7 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
     }
 }
 
-/* Returns step / step of the best, of another candidate of the final. */
+/* Returns step / step of the best, for a candidate of the final other than the best. */
 static double to_best(const struct answer_row *row)
 {
     return row->searched->against.paired.ratio;
@@ -161,9 +161,9 @@ static void add_table(const struct answer *a, int anytime, cJSON *summary)
     snprintf(
         note, sizeof note,
         "%s over the rounds, with 95 %% intervals%s. cost: (step / step of `none` in the same round - 1) x step of "
-        "`none` in these rounds; its interval is that of the ratio. dropped: was in the slower half of a stage, so its "
-        "rounds are of the stages, and "
-        "those of the other rows of the final.%s",
+        "`none` in these rounds; its interval is the ratio's. dropped: was in the slower half of a stage; its rounds "
+        "are "
+        "rounds of the stages, and the other rows' rounds are of the final.%s",
         anytime ? "Medians" : "Geometric means", anytime ? " from 8 rounds on" : " from 6 rounds on",
         anytime ? " Medians of ratios are not ratios of medians." : "");
     results_add_table(summary, &(struct table){"candidates", NULL, TABLE_COLUMNS(columns),

@@ -31,8 +31,8 @@ static const char *size_words(char text[16], double mb)
     return text;
 }
 
-/* Adds a row for each bucket size of a strategy, from two tensors in a bucket to the whole gradient, rows for plans,
- * and one for a bucket a transformer block. Returns the number of rows, n before. */
+/* Adds the rows of a strategy: one for each bucket size, from two tensors in a bucket to the whole gradient; rows for
+ * plans; and one with a bucket for each transformer block. n: rows so far. Returns the new number of rows. */
 static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS], int n,
                      const struct strategy *strategy, const struct tensor *tensor, int tensors)
 {

@@ -50,7 +50,7 @@ static double other_of(const struct ranking_row *row)
     return other;
 }
 
-/* Compares the rows that are no controls: finds the fastest, and the ratio of each other row to the fastest. */
+/* Compares the rows that are not controls: finds the fastest, and the ratio of each other row to the fastest. */
 static void compare_rows(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
                          double resolve)
 {

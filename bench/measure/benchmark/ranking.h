@@ -7,8 +7,8 @@
 #include "results/results.h"
 #include "training/training.h"
 
-/* Every time, rate and ratio of a row is a geometric mean over the rounds; with --resolve, whose rounds end when a
- * condition holds, a median, with an interval that holds whenever they end (stats_typical). */
+/* Every time, rate and ratio of a row is a geometric mean over the rounds. With --resolve, where the rounds end once a
+ * condition holds, it is a median with an interval that holds whenever they end (stats_typical). */
 struct ranking_row {
     const char *label;                           /* label of the implementation, such as ddp */
     const struct implementation *implementation; /* must outlive the ranking */
@@ -59,8 +59,8 @@ void ranking_add_figures(const struct ranking *ranking, struct figure_list *figu
 /* Adds the table of the comparison to the summary. block_steps: number of timed steps in a block. */
 void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
 
-/* Adds the verdict of a run on `ranks` ranks, whose rounds took round_seconds each, on a machine that was busy or not,
- * and, with --resolve, whether every implementation has been resolved. */
+/* Adds the verdict of a run on `ranks` ranks, where a round took round_seconds; busy: whether the machine was busy.
+ * With --resolve, also adds whether every implementation has been resolved. */
 void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, double round_seconds, int busy,
                          cJSON *summary);
 

@@ -132,7 +132,7 @@ static int all_are_close(const struct search *s)
 
 /* ---- stages ---- */
 
-/* Tests whether row i is another size of the best row's strategy, which has not run. */
+/* Returns whether row i is another size of the best row's strategy, and has not run. */
 static int has_not_run(const struct search *s, int i)
 {
     return i >= 0 && i < s->n && s->row[i].series == s->row[s->best].series && !s->row[i].is_plan &&
@@ -151,7 +151,7 @@ static void take_neighbours(struct search *s)
     }
 }
 
-/* Adds the plans of the best row's strategy to the final, if there is time for FEW_ROUNDS rounds all the same. */
+/* Adds the plans of the best row's strategy to the final, if there is time for FEW_ROUNDS rounds with them. */
 static void take_plans(struct search *s, double blocks_left)
 {
     int series = s->row[s->best].series, plans = 0;
@@ -176,7 +176,7 @@ static void begin_final(struct search *s, double seconds)
     if (left >= LEAST_ROUNDS * block * (search_running(s) + 2))
         take_neighbours(s);
     take_plans(s, left / block);
-    forget_comparisons(s); /* those of the stages selected the rows */
+    forget_comparisons(s); /* the comparisons of the stages selected the rows */
     s->final = 1;
     s->looks = left >= FEW_ROUNDS * block * search_running(s);
 }

@@ -30,7 +30,7 @@ enum { SEARCH_ROWS = 64 };
 
 struct search_row {
     enum search_state state;
-    int series;      /* above 0: number of the strategy whose bucket sizes these rows have, in order */
+    int series;      /* above 0: number of a strategy; its rows have its bucket sizes, in order */
     int is_plan;     /* 1: has buckets of several sizes; enters the final, if at all, with the best size */
     size_t from, to; /* the row's figures use rounds [from, to): of the final, or all if it was dropped */
     /* step / step of the best, as last compared; in the final over its rounds alone; paired.n 0: not yet compared */

@@ -127,18 +127,18 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
               "ratios in each round."
             : "",
         to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
-        releases ? ", and in it for a free buffer" : "",
+        releases ? ", and during backward for a free buffer" : "",
         rest ? " other: the rest of the step; the step is the slowest rank's, phases are means over the ranks." : "",
         gathers ? " gather: time that forward waited for weights that other ranks had updated; starting these "
                   "all-gathers counts as optimizer."
                 : "",
-        to_none ? " sync cost: (step / step of `none` in the same round - 1) x step of `none`; the interval is that of "
-                  "the ratio, at this step of `none`."
+        to_none ? " sync cost: (step / step of `none` in the same round - 1) x step of `none`; the interval is the "
+                  "ratio's, at this step of `none`."
                 : "",
         errors ? " gradient error: relative L2 distance of the reduced gradient from the exact sum, in the first step "
                  "of a block."
                : "",
-        last ? " in last step: that in the last step of a block, of strategies that approximate." : "",
+        last ? " in last step: the same in the last step of a block, for strategies that approximate." : "",
         other ? " loss: in the last step of a block; ddp_powersgd and ddp_local train with other arithmetic, so they "
                 "are controls, not compared with the others."
               : "");
@@ -152,7 +152,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 
 /* ---- the verdict ---- */
 
-/* Returns the row of those with buckets with the least ratio to the best; NULL if fewer than two have them. */
+/* Returns the row with the least ratio to the best among the rows with buckets; NULL if fewer than two have buckets. */
 static const struct ranking_row *best_bucket(const struct ranking *c)
 {
     const struct ranking_row *best = NULL;

@@ -126,8 +126,8 @@ static void print_plan(const struct search *s)
     fprintf(stderr, ".\n");
 }
 
-/* Makes the plans of the best row's strategy anew, around that row, when they enter the final. Plans that are not new
- * rest. */
+/* Makes the plans of the best row's strategy anew, around that row, when they enter the final. A plan that repeats
+ * another one rests. */
 static void remake_plans(struct tune *t, int best)
 {
     struct training_options *o = &t->options->run.training;

@@ -4,8 +4,8 @@
 
 #include "training/training.h"
 
-/* The rows of a search. A size that is no power of two, or a plan with buckets of several sizes, runs only in the
- * final, if at all: the size if it is next to the best, the plans if they are around the best. */
+/* The rows of a search. A size that is not a power of two, or a plan with buckets of several sizes, runs only in the
+ * final, if at all: the size if it is next to the best, the plan if it is around the best. */
 enum candidate_kind { CANDIDATE, CANDIDATE_BETWEEN, CANDIDATE_PLAN };
 
 struct tune_options {
@@ -27,7 +27,7 @@ int tune_search(void *line, const struct job *job, const struct command *command
 
 /* Makes the rows of a search on a model with tensor[tensors]: the control `none`; the strategies that reduce without
  * buckets; and each strategy with buckets at sizes of 2^(i/2) MiB, rounded to three digits, from the smallest size that
- * joins two tensors to the first power of two with which one bucket has all. Sizes that make the same buckets share one
+ * joins two tensors to the first power of two that makes a single bucket. Sizes that make the same buckets share one
  * row, with the greatest power of two among them, if there is one. After the sizes of a strategy come CANDIDATE_PLANS
  * rows for plans with buckets of several sizes, which candidates_plan makes anew once the best size is known. kind[r]
  * becomes the kind of row r. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
@@ -37,7 +37,7 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MA
 
 /* Makes row[CANDIDATE_PLANS] around a row with buckets of S MiB: the first bucket of S / 4; the last of S / 4; both;
  * and both, with sizes that double up to 2 S. is_new[p] becomes 1 if plan p differs from the plans before it and from
- * that with buckets of S. Keeps the strategies of the rows, which the caller has set; sets size and label. */
+ * the plan with buckets of S. Keeps the strategies of the rows, which the caller has set; sets size and label. */
 void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], const struct implementation *around,
                      const struct tensor *tensor, int tensors);
 

@@ -187,7 +187,7 @@ static void add_quota(const struct job *job, const struct control_group_stops *s
         results_add_sentence(
             summary, "notes",
             "Warning: a CPU quota (of a container or another control group) limits rank 0 to %.4g of "
-            "its %.4g logical CPU%s; by default it has a thread for each whole CPU of that, at least one.",
+            "its %.4g logical CPU%s; by default it has a thread for each whole CPU of the quota, at least one.",
             job->quota, job->cpus, job->cpus == 1 ? "" : "s");
     if (stops->periods > 0)
         results_add_sentence(

@@ -57,8 +57,8 @@ struct harness {
     struct results results;
 };
 
-/* Starts the watchdog, gathers facts about the machine, and opens device and monitors. All ranks call this function and
- * those down to harness_close. Returns 0; or -1 on every rank, reported by rank 0. Always end with harness_close. */
+/* Starts the watchdog, gathers facts about the machine, and opens device and monitors. All ranks call every function
+ * down to harness_close. Returns 0; or -1 on every rank, reported by rank 0. Always end with harness_close. */
 int harness_open(struct harness *harness, const struct job *job, const struct harness_options *options);
 
 /* Returns on rank 0 the members of run.json on ranks and hosts, which the caller deletes: "ranks", each with its host,
@@ -66,9 +66,9 @@ int harness_open(struct harness *harness, const struct job *job, const struct ha
  * environment); "hosts"; "rank_differences", these facts in words. On other ranks they are empty. All ranks call it. */
 cJSON *harness_find_ranks(const struct harness *harness);
 
-/* Checks that what each rank needs for its largest messages, in bytes of host memory and on its GPU, fits into what all
- * ranks of the machine, and of the GPU, have free together. option: the option that sizes them, for the message. All
- * ranks call it. Returns 0; or -1 on every rank, reported. */
+/* Checks that what ranks need for their largest messages fits into free memory: of_host bytes of each rank, summed over
+ * a machine, into the machine's; on_gpu bytes of each rank, summed over a GPU, into the GPU's. option: sizes the
+ * messages. All ranks call it. Returns 0; or -1 on every rank, reported. */
 int harness_check_memory(const struct harness *harness, double of_host, double on_gpu, const char *option);
 
 /* Opens the result directory; option, given, below and other are as in struct results_target. Call it after all other
@@ -103,12 +103,12 @@ void harness_add_heading(const struct harness *harness, const char *mode, const 
 /* Returns what other processes used so far. */
 struct busy harness_busy(const struct harness *harness);
 
-/* Adds to a summary warnings if facts differ between ranks, if a CPU quota limits rank 0 or stopped a rank (and the
- * member "cpu_quota": {throttled_periods, throttled_ms}, of the rank with most), or if a rank has more threads than
- * logical CPUs. Adds what other processes did: the member "other_processes": {cores (mean over the run), machine_cores,
- * share (cores / machine_cores, the largest of any machine), seconds}, null where it is not known; if the machine was
- * busy, the sentence of busy_sentence at the beginning of the list `first`, "answers" or "notes". Adds the findings of
- * the monitors, as notes and as the member "monitor". */
+/* Adds to a summary warnings if facts differ between ranks, if a CPU quota limits rank 0 or stopped a rank, or if a
+ * rank has more threads than logical CPUs. Adds the members "cpu_quota": {throttled_periods, throttled_ms}, of the rank
+ * with most, and "other_processes": {cores (mean over the run), machine_cores, share (cores / machine_cores, the
+ * largest of any machine), seconds}, null where unknown. If the machine was busy, adds busy_sentence's sentence at the
+ * beginning of the list `first`, "answers" or "notes". Adds the findings of the monitors, as notes and as the member
+ * "monitor". */
 void harness_add_findings(const struct harness *harness, const char *first, cJSON *summary);
 
 /* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NEW_PARTNERS = 2 }; /* that a suspect gets, at most */
+enum { NEW_PARTNERS = 2 }; /* new partners that a suspect gets, at most */
 enum { RING_BYTES = 32 << 20, SUSPECTS_BYTES = 8 << 20 };
 
 /* Columns are [parts][members]: messages and round trips of each round, then products and copies. A message is in the
- * column of its sender, a round trip in that of the lower member. */
+ * column of its sender, a round trip in the column of the member with the lower number. */
 /* Returns the sort of a part. */
 static enum sort sort_of(const struct stage *stage, size_t part)
 {
@@ -21,9 +21,9 @@ static enum sort sort_of(const struct stage *stage, size_t part)
 
 /* ---- stages ---- */
 
-/* Makes a group of each part, since all pairs of a round may have a longer way than those of another. Only of 3 members
- * are the round trips of all rounds one group, as a round has just one; one member whose round trips are slow slows 2
- * of 3. */
+/* Makes each part a group, since all pairs of one round may be farther apart than the pairs of another. With 3 members
+ * a round has one round trip, so the round trips of all rounds are one group; its reference is the lowest, since a
+ * member with slow round trips slows 2 of the 3. */
 static void set_groups(const struct diagnosis *d, struct stage *stage)
 {
     struct ratios *r = &stage->ratios;
@@ -35,7 +35,7 @@ static void set_groups(const struct diagnosis *d, struct stage *stage)
     }
 }
 
-/* Sets which columns are series: of new pairs, and among suspects only of those that have a suspect. */
+/* Sets which columns are series: those of new pairs; in the ring also of members, else only of pairs with a suspect. */
 static void set_series(const struct diagnosis *d, struct stage *stage, const char *suspect)
 {
     unsigned char *state = stage->ratios.state;
@@ -54,7 +54,7 @@ static void set_series(const struct diagnosis *d, struct stage *stage, const cha
     }
 }
 
-/* Adds a stage of `rounds` pairings from `first` on. suspect[members] NULL: the ring. */
+/* Adds a stage of the pairings [first, first + rounds), for suspect[members]; NULL: the stage of the ring. */
 static void add_stage(struct diagnosis *d, int first, int rounds, const char *suspect)
 {
     struct stage *stage = &d->stage[d->stages++];
@@ -80,7 +80,7 @@ struct diagnosis *diagnosis_create(int members, double resolve)
             d->partner[i][m] = links_ring_partner(members, i, m);
     }
     add_stage(d, 0, d->ring, NULL);
-    /* as many series again for suspects: a pairing has at most 3 for 2 members, and each is suspected at most twice */
+    /* 2: also for suspects: a pairing has at most 3 series for 2 members, and a member is suspected at most twice */
     d->alpha = 0.05 / (2 * (double)d->stage[0].undecided);
     return d;
 }
@@ -157,7 +157,7 @@ static int mark_suspects(const struct diagnosis *d, char *suspect)
     return any;
 }
 
-/* Adds a stage for the suspects that are paired too little so far. Returns 0 if there are none, or no partners left. */
+/* Adds a stage for the suspects that need more new partners. Returns 0 if there are none, or no partners are left. */
 static int add_suspects(struct diagnosis *d)
 {
     char *suspect = allocate((size_t)d->members, 1);
@@ -173,7 +173,7 @@ static int add_suspects(struct diagnosis *d)
     return found;
 }
 
-/* Returns the stage to repeat next; -1: none. When it is late, the ring takes turns with suspects. */
+/* Returns the stage to repeat next; -1: none. If `late` is 1, the ring takes turns with suspects. */
 static int next_stage(struct diagnosis *d, int late)
 {
     int last = d->stages - 1, ring = d->stage[0].undecided > 0, suspects = last && d->stage[last].undecided;

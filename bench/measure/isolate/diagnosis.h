@@ -5,25 +5,25 @@
  * sender timing its own; they time round trips of a few bytes; and every member times the same matrix product and the
  * same copy in memory.
  *
- * First come the rounds of the ring (ddp/links.h), over and over; a repetition is one of each. Each time is divided by
- * the median of the times of its sort in its round (isolate/ratios.h), so that what slows all members alike cancels:
- * the ratio of a healthy member is about 1. A series is the ratios of one directed pair (messages), one pair (round
- * trips) or one member (products, copies) over the repetitions. It is slow once its median is above 1 + resolve / 2,
- * healthy once it is below 1 + resolve, each by an interval that holds however many repetitions are made
- * (stats_paired_anytime), at a level that allows for all series (Bonferroni), so that in a job without faults the
- * probability of any false alarm is at most 5 %. Else it is undecided. What is slow must still
- * be so after twice as many repetitions, since a disturbance that passes is no fault.
+ * First, the rounds of the ring (ddp/links.h) are repeated; a repetition runs each of them once. Each time is divided
+ * by the median of the times of its sort in its round (isolate/ratios.h), so that what slows all members equally
+ * cancels: the ratio of a healthy member is about 1. A series is the ratios of one directed pair (messages), one pair
+ * (round trips) or one member (products, copies) over the repetitions. A series is slow once its median is above 1 +
+ * resolve / 2, healthy once it is below 1 + resolve, and until then undecided. Both are decided by an interval that
+ * holds however many repetitions are made (stats_paired_anytime), at a level that allows for all series (Bonferroni):
+ * in a job without faults the probability of any false alarm is at most 5 %. A slow series must still be slow after
+ * twice the repetitions, since a disturbance that passes is not a fault.
  *
- * Then the suspects, which are both members of each slow message or round trip of the ring, are paired with members far
- * away that are not suspected, up to twice each; these pairings are repeated likewise. Products and copies are not
- * judged there.
+ * Suspects are both members of each slow message or round trip of the ring. They are then paired, up to twice each,
+ * with members far away that are not suspected. These pairings are repeated in the same way; products and copies are
+ * not judged in them.
  *
- * Faults: a member sends slowly if at least two of its messages are slow, and none is healthy, of those that go to
- * members which do not receive slowly; and receives slowly likewise. The member that explains most slow messages is
- * taken first. A slow message that no member explains is the fault of the pair, or open as long as one of the two has
- * no healthy message but undecided ones. Round trips likewise. A delay slows
- * both a pair's round trips and its messages: a slow message counts only if its excess over the median, in seconds, is
- * at least twice that of the pair's round trips, unless these are not slow. */
+ * Faults: a member sends slowly if, among its messages to members that do not receive slowly, at least two are slow and
+ * none is healthy. The rule for receiving mirrors this one. The member that explains most slow messages is taken first.
+ * A slow message that no member explains is a fault of the pair; it is open as long as one of the two has undecided
+ * messages and no healthy one. The same holds for round trips. A delay slows both a pair's round trips and its
+ * messages. So if the round trips are slow, a slow message counts only if its excess over the median, in seconds, is at
+ * least twice the excess of the round trips. */
 #ifndef BENCH_MEASURE_ISOLATE_DIAGNOSIS_H
 #define BENCH_MEASURE_ISOLATE_DIAGNOSIS_H
 
@@ -33,7 +33,7 @@
  * judged. Products and copies are read from the rounds of the ring only. */
 struct member_times {
     float send;       /* its message to its partner and the partner's answer */
-    float round_trip; /* of a few bytes, the typical one of several; the lower one of both partners counts */
+    float round_trip; /* a round trip of a few bytes, typical of several; the lower of both partners' times counts */
     float product, copy;
 };
 
@@ -53,10 +53,10 @@ extern const char *const fault_name[FAULTS + 1]; /* such as sends, or pair_round
 struct fault {
     enum fault_kind kind;
     int member, other;       /* other: -1 unless of a pair or a group */
-    int open;                /* 1: of a pair or of one of its members, which others of their series have yet to tell */
+    int open;                /* 1: it is not known yet whether the pair or one of its two members is at fault */
     double ratio, low, high; /* its time / the median of its peers; an interval at a family-wise 95 % */
-    double seconds;          /* its time (median) in the first of the pairings by which it is measured */
-    size_t n;                /* ratios, or means of several (ratios.h) */
+    double seconds;          /* its median time in the ring; else in the first other pairing that measures it */
+    size_t n;                /* number of ratios, or of means of several (ratios.h) */
 };
 
 enum member_state { MEMBER_HEALTHY, MEMBER_UNDECIDED, MEMBER_SLOW }; /* values of the figure member_state */
@@ -64,7 +64,7 @@ enum member_state { MEMBER_HEALTHY, MEMBER_UNDECIDED, MEMBER_SLOW }; /* values o
 struct diagnosis;
 
 /* Creates a diagnosis of members >= PAIRING_LEAST at a resolution of `resolve`, such as 0.05. Round trips are judged at
- * ROUND_TRIP_RESOLVE if that is more, since those of healthy members differ by where they stand in the network. */
+ * ROUND_TRIP_RESOLVE if that is more, since the place in the network makes healthy members differ. */
 #define ROUND_TRIP_RESOLVE 0.5
 struct diagnosis *diagnosis_create(int members, double resolve);
 void diagnosis_destroy(struct diagnosis *diagnosis); /* NULL is fine */
@@ -86,20 +86,20 @@ struct diagnosis_progress {
 };
 struct diagnosis_progress diagnosis_progress(const struct diagnosis *diagnosis);
 
-/* Returns the partner of a member in a pairing (0 <= pairing < diagnosis_progress().pairings); -1: it rests, or both
- * were paired earlier. */
+/* Returns the partner of a member in a pairing (0 <= pairing < diagnosis_progress().pairings); -1: it rests, or the two
+ * met in an earlier pairing. */
 int diagnosis_partner(const struct diagnosis *diagnosis, int pairing, int member);
 
 /* Returns the faults that explain the slow series, by member; *n is their number. The caller frees the array. */
 struct fault *diagnosis_faults(const struct diagnosis *diagnosis, size_t *n);
 
-/* Returns the state of a member: slow if it is at fault (both members are for a pair's fault); undecided if one of its
- * series is, or a fault of it is open. */
+/* Returns the state of a member: slow if it has a fault that is not open (a pair's fault counts for both members);
+ * undecided if it has an open fault or an undecided series. */
 enum member_state diagnosis_member(const struct diagnosis *diagnosis, const struct fault *fault, size_t n, int member);
 
-/* Returns what a member measured, as a fault of that kind would be reported, for tables and the matrix: its messages to
- * `other` (FAULT_SENDS), other's to it (FAULT_RECEIVES), their round trips (FAULT_ROUND_TRIP), its products or copies.
- * other -1: with all its partners together. Not measured: n is 0 and the rest NAN. */
+/* Returns what a member measured, in the form of a fault of that kind, for tables and the matrix: its messages to
+ * `other` (FAULT_SENDS), messages from `other` (FAULT_RECEIVES), round trips of both (FAULT_ROUND_TRIP), its products
+ * or its copies. other -1: all its partners together. Not measured: n is 0 and the rest NAN. */
 struct fault diagnosis_typical(const struct diagnosis *diagnosis, enum fault_kind kind, int member, int other);
 
 #endif

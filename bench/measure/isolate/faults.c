@@ -15,8 +15,8 @@ static const enum sort fault_sort[FAULT_GROUP] = {SORT_MESSAGE, SORT_MESSAGE, SO
 
 /* ---- figures ---- */
 
-/* Writes the columns of a stage by which a fault is measured, of its pair, or of all partners that are not excluded[]
- * (NULL: none). Returns their number. */
+/* Writes the columns of a stage that measure a fault: the column of its pair, or of all partners that are not
+ * excluded[] (NULL: none is). Returns their number. */
 static size_t find_columns(const struct diagnosis *d, const struct stage *stage, const char *excluded,
                            const struct fault *f, size_t column[SEARCH_MOST_PAIRINGS])
 {
@@ -109,8 +109,8 @@ static struct edges find_edges(const struct diagnosis *d, enum sort sort)
     return e;
 }
 
-/* Counts edges, and returns the node with the most slow ones, of those nodes that have at least 2 of them and no
- * healthy one; -1: none. */
+/* Counts each node's edges. Of the nodes with at least 2 slow edges and no healthy one, returns the node with the most
+ * slow edges; -1: none. */
 static int worst_node(struct edges *e)
 {
     int worst = -1;

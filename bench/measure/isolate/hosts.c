@@ -1,4 +1,4 @@
-/* hosts.c - which hosts are to be used, and which are to be left out. */
+/* hosts.c - which hosts to use, and which to leave out. */
 #include "isolate/hosts.h"
 
 #include "kernels/error.h"
@@ -23,7 +23,7 @@ static int is_undecided(const struct outcome *o, int member)
     return diagnosis_member(o->diagnosis, NULL, 0, member) == MEMBER_UNDECIDED;
 }
 
-/* Returns how much speaks for leaving out a host: its unsettled faults, and among as many its undecided members. */
+/* Returns the weight of the reasons to leave out a host: first its unsettled faults, then its undecided members. */
 static int weigh_reasons(const struct outcome *o, const char *left_out, int host)
 {
     int n = 0;

@@ -1,5 +1,5 @@
-/* isolate.c - `ddpbench isolate`: its options, its set-up, and the course of a run, which rank 0 leads by the
- * diagnosis: round by round it sends each rank its partner, and gathers what the members measured. */
+/* isolate.c - `ddpbench isolate`: its options, its set-up, and the course of a run. Rank 0 leads it by the diagnosis:
+ * in each round it sends each rank its partner, and gathers what the members measured. */
 #include "isolate/isolate.h"
 
 #include "base/files.h"
@@ -57,7 +57,7 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-/* Reports that there are too few members. Returns 0; or -1, reported. */
+/* Checks that there are enough members. Returns 0; or -1, reported. */
 static int check_members(int per, int members)
 {
     if (members >= PAIRING_LEAST)
@@ -72,7 +72,7 @@ static int check_members(int per, int members)
                         PAIRING_LEAST, members, text_plural((size_t)members));
 }
 
-/* Reports that the nominal link cannot carry the messages. Returns 0; or -1, reported. */
+/* Checks that the nominal link can carry the messages. Returns 0; or -1, reported. */
 static int check_nominal(const struct isolate_options *o, int hosts, int on_gpus)
 {
     int on_device = on_gpus && o->harness.comm.library != COMM_MPI;
@@ -80,7 +80,7 @@ static int check_nominal(const struct isolate_options *o, int hosts, int on_gpus
     return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
 }
 
-/* Of --dry-run the hosts are not known: each rank may have one. */
+/* With --dry-run the hosts are not known: each rank may be on its own host. */
 static int check(void *line, const struct option_table *table, int ranks, int on_gpus)
 {
     const struct isolate_options *o = line;
@@ -255,8 +255,8 @@ static const int *next_round(struct isolate *a)
     return a->status || share > 1 ? NULL : diagnosis_next(a->diagnosis, share > 0.5);
 }
 
-/* Measures rounds until the search ends. In a pairing's first round the ranks connect, which is one slow repetition of
- * many. All ranks call it. */
+/* Measures rounds until the search ends. In a pairing's first round the ranks also connect, which makes one repetition
+ * of many slow. All ranks call it. */
 static void search(struct isolate *a)
 {
     struct member_times *times = allocate((size_t)a->measure.members, sizeof *times);
@@ -272,7 +272,7 @@ static void search(struct isolate *a)
 
 static int run(struct isolate *a)
 {
-    const double load_share = 0.25; /* of --max-minutes, for either part of load_measure */
+    const double load_share = 0.25; /* share of --max-minutes for each of the two parts of load_measure */
     const struct job *job = a->harness.job;
     const struct isolate_options *o = a->options;
     int leads = job->rank == 0;

@@ -58,11 +58,11 @@ double load_expected(int members, double message, double round_trip)
     int steps = 0;
     while (1 << steps < members)
         steps++;
-    double bytes = fmax(0, message - round_trip); /* seconds without those of the way and of the answer */
+    double bytes = fmax(0, message - round_trip); /* seconds of the bytes, without the latency of message and answer */
     return isfinite(message - round_trip) ? steps * round_trip + 2 * (members - 1.0) / members * bytes : NAN;
 }
 
-/* Returns the seconds expected of a group, by its slowest neighbours. */
+/* Returns the seconds expected for a group, from its slowest neighbours. */
 static double expect(const struct load *load, const struct load_level *level, int group)
 {
     int first = group * level->size;

@@ -2,17 +2,17 @@
  * Keeps the times of the groups, and judges them. Pure functions, for rank 0; load_measure.h measures.
  *
  * The members are cut into groups of 2, 4, 8, ... consecutive members, and at last into one of all; members that fill
- * no group rest. A level has the groups of a size: all of them all-reduce at once, over and over.
+ * no group rest. A level is all groups of one size: they all-reduce at the same time, repeatedly.
  *
  * A level of at least LOAD_LEAST groups is judged as the search judges members: each time is divided by the median of
  * its repetition, and a group is slow or healthy by its ratios (isolate/ratios.h), at a level that allows for all
  * groups, so that the probability of any false alarm is at most 5 %.
  *
- * x of a group is its time / T(p, S) = 2 ceil(log2 p) a + 2 (p - 1) / p S b, the time that is expected of messages: a
- * is half a round trip and b the seconds of a byte, of the slowest neighbours in the group. It may be above 1 without a
- * fault, because an all-reduce does more than send messages: it adds, and shares cores. Source: Thakur, Rabenseifner
- * and Gropp, Optimization of Collective Communication Operations in MPICH, Int. J. High Performance Computing
- * Applications 19 (2005) 49-66, Rabenseifner's all-reduce, without the time of the additions. */
+ * x of a group is its time / T(p, S) = 2 ceil(log2 p) a + 2 (p - 1) / p S b, the time that its messages should take: a
+ * is half a round trip and b the seconds of a byte, both of the slowest neighbours in the group. It may be above 1
+ * without a fault, because an all-reduce does more than send messages: it adds, and shares cores. Source: Thakur,
+ * Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH, Int. J. High Performance
+ * Computing Applications 19 (2005) 49-66, Rabenseifner's all-reduce, without the time of the additions. */
 #ifndef BENCH_MEASURE_ISOLATE_LOAD_H
 #define BENCH_MEASURE_ISOLATE_LOAD_H
 
@@ -31,8 +31,8 @@ struct load {
     struct estimate across; /* time of messages while all pairs across the middle send / alone; n 0: not known */
     int members;
     double alpha; /* of one group */
-    /* what the search found, set by the caller after load_create, [members]: 1: m is known to be healthy; the seconds
-     * of a message between m and m + 1 with its answer, in the slower direction, and of a round trip; NAN: unknown */
+    /* [members] results of the search, set by the caller after load_create. healthy 1: m is known to be healthy;
+     * message: seconds of one between m and m + 1 with its answer, in the slower direction; round_trip; NAN: unknown */
     char *healthy;
     double *message, *round_trip;
     int levels;
@@ -59,7 +59,7 @@ double load_x(const struct load *load, const struct load_level *level, int group
 /* Returns whether a group is at fault: it is slow, its members are healthy, and no smaller group in it is slow. */
 int load_is_fault(const struct load *load, int level, int group);
 
-/* Returns a group, compared with the median of its level, as a fault of its first and its last member; n is 0 if the
+/* Returns how a group compares with the median of its level, as a fault of its first and its last member; n is 0 if the
  * level is not judged. */
 struct fault load_fault(const struct load *load, int level, int group);
 

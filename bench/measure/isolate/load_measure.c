@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Repetitions of a level at a time, at most, while groups are undecided. */
+/* Most repetitions of a level at a time, while groups are undecided. */
 enum { MOST_REPEATS = 64 };
 
 struct course {
@@ -66,8 +66,8 @@ static double time_pair(struct measure *m, const int *partner, int member, struc
     return (double)times[member].send + (double)times[partner[member]].send;
 }
 
-/* Rank 0: measures how many times as long a pair's messages take while all pairs (i, i + members / 2) send, which cross
- * the middle of the network, than while this pair sends alone. The pairs take turns. */
+/* Rank 0: measures the time of a pair's messages while all pairs (i, i + members / 2) send across the middle of the
+ * network, relative to the time while this pair sends alone. The pairs take turns. */
 static void measure_across(struct course *c)
 {
     struct measure *m = c->measure;
@@ -108,8 +108,8 @@ static struct comm *create_comm(const struct course *c, const struct load_level 
     return comm;
 }
 
-/* Returns the seconds of an all-reduce in this rank's group. A short one before it ends the wait for the rank that left
- * the barrier last. */
+/* Returns the seconds of an all-reduce in this rank's group. A short one runs first, so that the wait for the last rank
+ * to leave the barrier is not timed. */
 static double time_group(const struct course *c, struct comm *comm, void *buffer)
 {
     struct collective all_reduce = {
@@ -123,8 +123,7 @@ static double time_group(const struct course *c, struct comm *comm, void *buffer
     return clock_seconds_since(begin);
 }
 
-/* Rank 0: adds a repetition, in which the time of a group is that of its slowest member. Returns how many groups are
- * undecided. */
+/* Rank 0: adds a repetition, in which a group's time is its slowest member's. Returns how many groups are undecided. */
 static size_t add_repetition(const struct course *c, struct load_level *level)
 {
     float *slowest = allocate((size_t)level->groups, sizeof *slowest);
@@ -138,8 +137,8 @@ static size_t add_repetition(const struct course *c, struct load_level *level)
     return undecided;
 }
 
-/* Measures a level until it is decided or a share of the time is over, but at least `least` times; once more before, to
- * connect the ranks. What it does is up to rank 0. */
+/* Measures a level until it is decided or `share` of the time is over, but at least `least` times. An extra repetition
+ * before these connects the ranks. Rank 0 decides how often. */
 static void measure_level(struct course *c, struct load_level *level, size_t least, double share)
 {
     struct measure *m = c->measure;
@@ -163,8 +162,8 @@ static void measure_level(struct course *c, struct load_level *level, size_t lea
     comm->destroy(comm);
 }
 
-/* Measures the levels. What is found must still be so after as many repetitions again, with all other levels in
- * between, since a disturbance that passes is no fault. */
+/* Measures the levels. A group found at fault must still be slow after the same number of repetitions again, which
+ * begin when all levels have been measured, since a disturbance that passes is no fault. */
 static void measure_groups(struct course *c)
 {
     struct load *load = c->load;

@@ -8,7 +8,7 @@
 
 enum { NAMES = 2 * HOST_TEXT + 60 };
 
-/* The groups of a level; the rest is of the slowest. */
+/* The groups of a level; the other fields are of its slowest group. */
 struct group_row {
     int size, groups;
     struct estimate seconds;
@@ -35,7 +35,7 @@ static void add_across(const struct load *load, cJSON *summary, struct figure_li
         across->ci_low > 1    ? "the pairs share something that does not carry all of them at full rate"
         : across->ci_high < 1 ? "below 1, a pair alone takes longer, as links or CPUs that idle in between may need "
                                 "time to wake up; the network carries all at full rate"
-                              : "the interval contains 1, so no difference is known between all at once and one");
+                              : "the interval contains 1, so no difference from one pair alone is shown");
     figures_add_estimate(figures, "all", "load", "1", across, BETTER_LOWER, 0);
 }
 
@@ -98,9 +98,9 @@ void load_output(const struct load *load, const struct member *member, cJSON *su
         results_add_table(
             summary,
             &(struct table){"groups", "Groups", TABLE_COLUMNS(columns), TABLE_ROWS(row, rows),
-                            .note = {"time: of an all-reduce of --bytes in the slowest group, while all groups of that "
-                                     "size do the same; x: time / expected. expected: of the messages between "
-                                     "neighbours of a group, without the additions. to the median: its time / that of "
-                                     "the median group; fewer than 3 groups are not judged. slow in a part: so is a "
-                                     "smaller group in it, or a member is not known to be healthy."}});
+                            .note = {"time: an all-reduce of --bytes in the slowest group, while all groups of that "
+                                     "size do the same. expected: time of its messages as measured between "
+                                     "neighbours, without additions. x: time / expected. to the median: time / the "
+                                     "median group's; fewer than 3 groups are not judged. slow in a part: a smaller "
+                                     "group in it is slow, or a member is not known to be healthy."}});
 }

@@ -7,7 +7,7 @@
 #include "isolate/load.h"
 #include "isolate/output.h"
 
-/* Adds to a summary, which has its array of findings, what a load found: member[load->members] are named. */
+/* Adds to a summary, which has its array of findings, what a load found. member[load->members]: the members' names. */
 void load_output(const struct load *load, const struct member *member, cJSON *summary, struct figure_list *figures);
 
 #endif

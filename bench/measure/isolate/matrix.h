@@ -16,7 +16,7 @@ struct matrix_row {
 /* Fills outcome->row[rows], pairing by pairing: what was measured so far. */
 void matrix_create(struct outcome *outcome);
 
-/* Returns the table "matrix", of which nothing is printed; valid until outcome_destroy. */
+/* Returns the table "matrix", which is not printed; valid until outcome_destroy. */
 struct table matrix_table(const struct outcome *outcome);
 
 /* Prints matrix.csv. */

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Returns the rows and columns of the matrices: on a GPU so many that a product takes longer than its launch. */
+/* Returns the rows and columns of the matrices: on a GPU enough for a product to take longer than its launch. */
 static size_t edge_of(const struct device *device)
 {
     return device->asynchronous ? 1024 : 256;
@@ -55,8 +55,8 @@ static void fill_matrices(const struct measure *m)
     free(random);
 }
 
-/* Returns how many products or copies to time together, on every rank the same: as many as take rank 0 about 5 ms,
- * which is some time slices of the scheduler, so that other processes slow all ranks alike. */
+/* Returns how many products or copies to time together, the same on every rank: the number that takes rank 0 about 5
+ * ms, which is some time slices of the scheduler, so that other processes slow all ranks equally. */
 static size_t choose_number(const struct measure *m, void (*work)(const struct measure *m))
 {
     const double about_s = 5e-3;

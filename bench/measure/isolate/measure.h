@@ -1,4 +1,4 @@
-/* measure.h - what the ranks measure in a round of `isolate`. Members are numbered by rank; a rank that is no member
+/* measure.h - what the ranks measure in a round of `isolate`. Members are numbered by rank; a rank that is not a member
  * only waits. */
 #ifndef BENCH_MEASURE_ISOLATE_MEASURE_H
 #define BENCH_MEASURE_ISOLATE_MEASURE_H
@@ -18,15 +18,15 @@ struct measure {
     struct comm *comm; /* for messages; owned */
     size_t bytes;      /* of a message */
     int members;       /* of the job */
-    int member;        /* this rank's number of them; -1: it is none */
-    char part[80];     /* of the run, for the lines of the metrics */
+    int member;        /* this rank's number as a member; -1: it is not a member */
+    char part[80];     /* the current part of the run, for the lines of the metrics */
     struct results *results;
     /* set by measure_create */
     void *message;           /* [bytes], memory of the comm */
     void *matrix[3];         /* y, x and w of the product y = x w^T, in the device's compute type */
     float *from, *to;        /* [MEASURE_COPY_BYTES] each */
-    size_t products, copies; /* that are timed together */
-    int turns;               /* in which members time these, since some have less than a core */
+    size_t products, copies; /* numbers that are timed together */
+    int turns;               /* number of turns in which members time these, if some have less than a core */
     size_t rounds;           /* measured so far */
     int status;              /* -1: a line could not be written, reported */
     /* on rank 0 only */
@@ -39,11 +39,11 @@ struct measure {
 void measure_create(struct measure *measure);
 void measure_destroy(struct measure *measure); /* a zeroed one is fine */
 
-/* Measures a round in which partner[members] are paired, and fills times[members], both on rank 0. partner NULL: there
- * is no further round. Returns 1 if a round was measured, 0 if there is none, on every rank. */
+/* Measures a round in which partner[members] are paired, and fills times[members], both on rank 0. partner NULL: no
+ * further round follows. Returns on every rank 1 if a round was measured, else 0. */
 int measure_round(struct measure *measure, const int *partner, struct member_times *times);
 
-/* Counts a round, and appends its line to this rank's metrics unless `value` is -1, as this rank rested: rank, part,
+/* Counts a round, and appends its line to this rank's metrics unless `value` is -1 (this rank rested): rank, part,
  * round, `name` with the value, and the times that are not NAN. */
 struct measure_time {
     const char *name;

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Writes the typical seconds of the ring's messages, and of their round trips: message[], trip[ring_rows]. across 1:
- * only of those between hosts. Returns their number. */
+/* Writes the typical seconds of the ring's messages to message[ring_rows], and of its round trips to trip[ring_rows].
+ * across 1: only of pairs on two hosts. Returns their number. */
 static size_t typical_seconds(const struct outcome *o, int across, double *message, double *trip)
 {
     size_t n = 0;
@@ -42,7 +42,7 @@ void nominal_share_add(const struct outcome *o, const struct nominal *nominal, c
     if (!n)
         return;
     results_add_sentence(summary, "notes",
-                         "The median of %zu messages of %s, which shows if most members are slow alike: %s.", n,
+                         "The median of %zu messages of %s, which shows if most members are equally slow: %s.", n,
                          text_bytes(size, (double)o->bytes), nominal_words(words, nominal, share, attainable));
     figures_add_value(figures, "all", "nominal_share", "1", share, n, BETTER_HIGHER);
 }

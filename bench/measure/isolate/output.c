@@ -61,7 +61,7 @@ enum { WORDS = 2 * HOST_TEXT + 400 };
 /* clang-format off */
 static const struct words {
     const char *before, *between, *verb, *peers;
-    int is_rate; /* the inverse of a time: what is slow is a share of the peers' */
+    int is_rate; /* 1: reported as a share of the peers' rate; 0: as a multiple of their time */
     const char *advice;
 } fault_word[] = {
 #define AT_PORT "look at its port, cable and switch port: negotiated speed, errors, and what else they carry"
@@ -75,7 +75,7 @@ static const struct words {
     [FAULT_COPIES] = {"", "", "copies memory", "its peers'", 1, "look for missing memory modules and other processes"},
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
     [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, AT_DELAY},
-    [FAULT_GROUP] = {"all-reduces among the members from ", " to ", "take", "those of other groups of as many", 0,
+    [FAULT_GROUP] = {"all-reduces among the members from ", " to ", "take", "those of other groups of this size", 0,
                      "look at what its members share under load: a switch, its uplinks, links that are slow if both directions are busy"}};
 /* clang-format on */
 
@@ -90,7 +90,7 @@ static void write_end(char text[WORDS], const struct outcome *o, const struct fa
 {
     strcpy(text, ".");
     if (f->open)
-        strcpy(text, "; whether one of the two is slow or what lies between them is undecided.");
+        strcpy(text, "; it is undecided whether one of the two or the path between them is slow.");
     else if (f->kind == FAULT_GROUP)
         strcpy(text, ", though each of them is healthy alone.");
     else if (f->other >= 0) {
@@ -118,7 +118,7 @@ static const char *fault_words(char text[WORDS], const struct outcome *o, const 
     return text;
 }
 
-/* Adds which members are undecided in what, and what may decide unless the run goes on or was interrupted. */
+/* Adds the undecided members and measurements and, unless the run goes on or was interrupted, what may decide them. */
 static void add_undecided(const struct outcome *o, cJSON *summary)
 {
     enum { MOST = 8 };
@@ -134,12 +134,11 @@ static void add_undecided(const struct outcome *o, cJSON *summary)
     const struct diagnosis_progress *p = &o->progress;
     if (o->complete)
         snprintf(advice, sizeof advice, "%s A longer --max-minutes may decide, or a larger --resolve than %g %%.",
-                 o->crowded ? " Ranks share cores, which makes them differ: start no more on a host than it has cores."
-                            : "",
+                 o->crowded ? " Ranks share cores, which makes them differ: start at most one rank per core." : "",
                  100 * o->resolve);
     results_add_sentence(summary, "answers",
-                         "Undecided %s %s%s, %zu of %d members: %s; series: %zu of messages, %zu of round trips, "
-                         "%zu of products, %zu of copies.%s",
+                         "Undecided %s %s%s, %zu of %d members: %s. Undecided measurements: messages %zu, "
+                         "round trips %zu, products %zu, copies %zu.%s",
                          o->complete ? "after" : "so far, after", text_duration(spent, o->seconds),
                          o->complete ? "" : " (interrupted, or still running)", n, o->members, names, p->messages,
                          p->round_trips, p->products, p->copies, advice);
@@ -193,15 +192,15 @@ static void write_state(char text[64], const struct outcome *o, int member)
         }
 }
 
-/* Keeps in *best what takes less. */
+/* Keeps in *best the measurement with the lower ratio. */
 static void keep_best(struct fault *best, const struct fault *measured)
 {
     if (isfinite(measured->ratio) && !(best->ratio <= measured->ratio)) /* best->ratio is NAN at first */
         *best = *measured;
 }
 
-/* Fills measured[members][KINDS] with what is typical of each member; of messages and round trips, those with the
- * partner that takes least, because a member that is slow itself is slow with every partner. */
+/* Fills measured[members][KINDS] with what is typical of each member. Messages and round trips are those with its
+ * fastest partner, because a member that is slow itself is slow with every partner. */
 static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS])
 {
     for (int m = 0; m < o->members; m++)
@@ -248,8 +247,8 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
         &(struct table){
             "members", NULL, TABLE_COLUMNS(member_columns), TABLE_ROWS(row, (size_t)o->members), SHOWN,
             .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as long. Messages and "
-                     "round trips are those with the partner that takes least. slow: known to take longer "
-                     "by more than half of --resolve; healthy: by less than --resolve."},
+                     "round trips are those with its fastest partner. slow: known to take longer by more "
+                     "than half of --resolve; healthy: by less than --resolve."},
             .order = by_severity});
     free(measured);
     free(row);
@@ -271,7 +270,7 @@ static const struct column fault_columns[] = {
     {"n", "n", COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 6, 0},
 };
 
-/* Writes a fault as a finding, which `report` lists with those of profiles. */
+/* Writes a fault as a finding, which `report` lists with the findings of profiles. */
 static void write_finding(const struct outcome *o, const struct fault *f, const char *words, cJSON *list)
 {
     struct finding finding = {.level = LEVEL_HIGH,
@@ -287,7 +286,7 @@ static void write_finding(const struct outcome *o, const struct fault *f, const 
     finding_write(list, &finding);
 }
 
-/* Adds each fault as an answer, of which there are at most 8, as a finding, and as a row of a table. */
+/* Adds each fault as a finding and as a row of a table, and the first 8 also as answers. */
 static void add_faults(const struct outcome *o, cJSON *summary)
 {
     enum { MOST = 8 };

@@ -27,20 +27,20 @@ struct outcome {
     int busy;                /* 1: other processes used the machine (busy.h), so that faults are notes */
     const struct load *load; /* NULL: not measured */
     struct diagnosis_progress progress;
-    struct matrix_row *row; /* [rows] of matrix.h; the first are of the ring, which any run on these members measures */
+    struct matrix_row *row; /* [rows] of matrix.h; the first are of the ring, which all runs on these members measure */
     size_t rows, ring_rows;
     struct fault *fault;      /* [all] */
-    size_t faults, all;       /* number of those of members, which come first, and with those of groups under load */
+    size_t faults, all;       /* faults: number of members' faults, which come first; all: with groups' faults */
     enum member_state *state; /* [members] */
     size_t count[3];          /* number of members in each state */
     char *left_out;           /* hosts_leave_out */
 };
 
-/* Fills the members from `progress` on from those before. Release with outcome_destroy. */
+/* Fills the fields from `progress` on, from the fields before it. Release with outcome_destroy. */
 void outcome_create(struct outcome *outcome);
 void outcome_destroy(struct outcome *outcome);
 
-/* Returns the verdict: slow if there is a fault, else undecided if a series is, else healthy. */
+/* Returns the verdict: slow if there is a fault, else undecided if a member is, else healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
 /* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */

@@ -26,8 +26,8 @@ struct choice {
     int *const *earlier, *partner;
 };
 
-/* Returns the free member farthest from m in the ring, of those with this value of suspect, with which m was not paired
- * before; -1: none. */
+/* Returns the free member that is farthest from m in the ring, of those that have this value of suspect[] and were not
+ * paired with m before; -1: none. */
 static int farthest(const struct choice *c, int m, char suspect)
 {
     for (int distance = c->members / 2; distance > 0; distance--)
@@ -39,7 +39,7 @@ static int farthest(const struct choice *c, int m, char suspect)
     return -1;
 }
 
-/* Pairs suspects that are free; returns the number of suspects that were. */
+/* Pairs free suspects with members that have this value of suspect[]. Returns the number of suspects paired. */
 static int pair_with(const struct choice *c, char suspect)
 {
     int paired = 0;

@@ -156,7 +156,7 @@ static double healthy_ratio(const struct ratios *r, size_t group)
     return (double)reference_of(median, k, r->of[group].lowest);
 }
 
-/* Decides a series: `below` samples are not above the limit for slow, and `above` not below that for healthy. */
+/* Decides a series: `below` samples are not above the limit for slow, `above` are not below the limit for healthy. */
 static void decide(struct ratios *r, size_t column, size_t below, size_t above, size_t most)
 {
     unsigned short *from = &r->slow_from[column];
@@ -171,7 +171,7 @@ static void decide(struct ratios *r, size_t column, size_t below, size_t above, 
         r->state[column] = SERIES_HEALTHY;
 }
 
-/* Counts for each column how many samples are not above the limit for slow, and not below that for healthy. */
+/* Counts for each column the samples that are not above the limit for slow, and not below the limit for healthy. */
 static void count(const struct ratios *r, unsigned short *below, unsigned short *above)
 {
     for (size_t i = 0; i < r->n; i++)

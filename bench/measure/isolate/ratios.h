@@ -2,12 +2,12 @@
  * decided one series at a time. Pure functions.
  *
  * A row holds the times of a repetition, one for each column; the ratios of a column over the rows are a series. The
- * columns of a group (messages of the same round, say) are divided by their lower median in the row: of k sorted times
- * the one at (k - 1) / 2, from 0, which is that of a healthy column even if half of all are slow.
+ * columns of a group (messages of the same round, say) are divided by their lower median in the row: of k sorted times,
+ * numbered from 0, the one at (k - 1) / 2. It is the time of a healthy column even if half of the columns are slow.
  *
- * When `most` rows are kept, each two rows become one, of geometric means, and from then on each row is the mean of
- * twice as many repetitions. So memory is bounded, every repetition counts, and the medians become more precise. When
- * rows are joined depends on their number alone, not on their values, which sequential intervals permit. */
+ * When `most` rows are kept, every two rows are joined to one by geometric means, and from then on each row is the mean
+ * of twice the number of repetitions. So memory is bounded, every repetition counts, and the medians become more
+ * precise. When rows are joined depends on their number, not on their values, which sequential intervals permit. */
 #ifndef BENCH_MEASURE_ISOLATE_RATIOS_H
 #define BENCH_MEASURE_ISOLATE_RATIOS_H
 
@@ -34,7 +34,7 @@ struct ratios {
     size_t columns, groups;
     unsigned char *group, *state; /* [columns] number of the group; enum series_state, set by the caller at first */
     struct ratios_group *of;      /* [groups] */
-    unsigned short *slow_from;    /* [columns] the n from which on a column has been slow; 0: it is not */
+    unsigned short *slow_from;    /* [columns] the n since which a column is slow; 0: it is not */
     size_t n, most;               /* rows kept; n < most */
     size_t batch, pending;        /* repetitions of a row; repetitions in `sum` */
     float **row;                  /* [n][columns + groups]: ratios, then the reference of each group in seconds */
@@ -48,13 +48,13 @@ void ratios_destroy(struct ratios *ratios);
 /* Adds a repetition: seconds[columns], NAN: not measured. A column that is NAN in the first one becomes SERIES_NONE. */
 void ratios_add(struct ratios *ratios, const float *seconds);
 
-/* Decides series that are not healthy, at level 1 - alpha: slow if the median is above 1 + resolve / 2, else healthy if
- * it is below 1 + resolve, each by stats_paired_anytime's interval. That a series is healthy is final, which its
- * intervals permit, since they hold for all n together. They take repetitions to be independent; so that what disturbs
- * a member for a while is no fault, a series is slow only if it still is after twice as many repetitions as at first,
- * and only as long as it is. Returns the number of series that are undecided. With few columns the lower median lies
- * below the typical time of a healthy column. So in a group of at most 64, the ratio of a healthy column is not 1 but
- * the lower median (or the lowest) of the columns' own medians. */
+/* Decides series that are not healthy yet, at level 1 - alpha: slow if the median is above 1 + resolve / 2, else
+ * healthy if it is below 1 + resolve, each by stats_paired_anytime's interval. Healthy is final, which the intervals
+ * permit, since they hold for all n together. The intervals assume independent repetitions. So that a passing
+ * disturbance is no fault, a series is slow only if it still is after twice the repetitions, and while it is. Returns
+ * the number of undecided series. With few columns the lower median lies below the typical time of a healthy column. So
+ * in a group of at most 64 columns a healthy column's ratio is not 1 but the lower median (or lowest) of their
+ * medians. */
 size_t ratios_decide(struct ratios *ratios, double alpha);
 
 /* Writes the rows' geometric means over column[k], relative to a healthy column, to pooled[ratios->n]. */

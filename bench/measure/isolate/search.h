@@ -10,7 +10,7 @@ enum { SEARCH_MOST_PAIRINGS = 8 };
 /* What is timed. */
 enum sort { SORT_MESSAGE, SORT_ROUND_TRIP, SORT_PRODUCT, SORT_COPY, SORTS };
 
-/* Pairings that are repeated together: those of the ring, or one of suspects. */
+/* Pairings that are repeated together: all pairings of the ring, or one pairing of suspects. */
 struct stage {
     int first, rounds, done; /* pairings [first, first + rounds), of which `done` are in the current repetition */
     float *seconds;          /* [columns] of the current repetition */
@@ -29,7 +29,7 @@ struct diagnosis {
 };
 
 /* Returns the column of a sort in a round of a stage: of the message from a member to another, of the round trips of
- * both, or of the product or copy of `from`, which has one column for all rounds of the ring; none in other stages. */
+ * both, or of the product or copy of `from`. These have one column for all rounds of the ring, and none elsewhere. */
 static inline size_t search_column(const struct diagnosis *d, const struct stage *stage, int round, enum sort sort,
                                    int from, int to)
 {

@@ -44,14 +44,14 @@ size_t host_resident_memory(void);
 size_t host_peak_memory(void);
 int host_reset_peak_memory(void); /* resets that peak by clear_refs (proc(5)); returns 0, or -1 if not allowed */
 
-/* CPU seconds, read at one moment. The machine's have a resolution of 10 ms; NAN: the kernel does not count them. */
+/* CPU seconds, read at one moment. The machine's values have a resolution of 10 ms; NAN: the kernel has none. */
 struct host_cpu_time {
     int64_t at_ns;  /* clock_now_ns */
     double process; /* of this process */
-    double used;    /* of all processes of the machine since boot, with what the hypervisor gave to other machines,
-                       without interrupts, which serve this job's messages, too */
-    double all;     /* that all CPUs of the machine had to give since boot */
-    double cores;   /* number of CPUs of the machine */
+    double used;  /* of all processes of the machine since boot, and what the hypervisor gave to other machines; without
+                     interrupts, since these serve this job's messages, too */
+    double all;   /* of all CPUs of the machine since boot, busy or idle */
+    double cores; /* number of CPUs of the machine */
 };
 struct host_cpu_time host_cpu_time(void);
 double host_process_cpu_seconds(void); /* returns the CPU seconds of this process */
@@ -136,22 +136,22 @@ struct option_section comm_options_section(struct comm_options *options);
 
 /* What other processes used so far, and how often CPU quotas stopped the job. Zeroed at first. A window is the time
  * between two calls of other_processes_watch, or between more calls if it would be shorter than 0.2 s. Cores in use are
- * a share of the CPU time that the machine's CPUs had to give, by the same reading, so that they are never more than
- * the machine has. */
+ * a share of all CPU time, busy or idle, that the same reading gives, so that they are never more than the machine
+ * has. */
 struct other_processes {
-    struct host_cpu_time last;  /* when the window began; last.at_ns 0: no window has begun yet */
-    double seconds;             /* all windows */
-    double used_here, all_here; /* CPU seconds of this machine: that they used; that its CPUs had to give */
-    double share,
-        machine_cores; /* used_here / all_here on the machine where that is largest, -1: not known; its CPUs */
+    struct host_cpu_time last;   /* when the window began; last.at_ns 0: no window has begun yet */
+    double seconds;              /* all windows */
+    double used_here, all_here;  /* CPU seconds of this machine: used by them; of all its CPUs, busy or idle */
+    double share, machine_cores; /* used_here / all_here on the machine where that is largest (-1: unknown); that
+                                    machine's CPUs */
     struct control_group_stops first, stops; /* by CPU quotas: when the first window began; since then, on the rank with
                                                 most */
 };
 
-/* The first call begins the first window. Each later call ends a window, and begins the next, if it is long enough;
- * then returns how many cores other processes used in it (0: none, or unknown); otherwise NAN. All ranks call it right
- * after waiting for each other: a rank that read early would poll for the others, and that would count as use by other
- * processes. */
+/* The first call begins the first window. Each later call, if the window is long enough, ends it, begins the next, and
+ * returns how many cores other processes used in the ended one (0: none, or unknown); otherwise returns NAN. All ranks
+ * call it right after waiting for each other: a rank that read early would poll for the others, and that would count as
+ * use by other processes. */
 double other_processes_watch(struct other_processes *others, const struct job *job);
 
 /* ---- monitors of the CPUs (--monitor-cpu) and GPUs (--monitor-gpu) of every host ----

@@ -18,7 +18,7 @@ double other_processes_watch(struct other_processes *o, const struct job *job)
     if (job_max(job, seconds) < shortest_window_s)
         return NAN;
     double used = now.used - last.used - job_sum_machine(job, now.process - last.process);
-    double all = now.all - last.all;       /* used may be below 0 by a few hundredths, but not above all */
+    double all = now.all - last.all;       /* `used` may be a few hundredths below 0, but not above `all` */
     int known = isfinite(used) && all > 0; /* 0: the kernel does not count */
     struct control_group_stops stops = control_group_stops_between(o->first, control_group_stops(""));
     o->stops = (struct control_group_stops){job_max(job, stops.periods), job_max(job, stops.ms)};

@@ -99,7 +99,7 @@ struct option_section monitor_options_section(struct monitor_options *options)
 /* Where the process of a rank runs. */
 struct rank_process {
     int machine, pid;
-    ino_t namespace; /* the PID namespace, inside which alone `pid` is valid */
+    ino_t namespace; /* the PID namespace: `pid` is valid only inside it */
     cpu_set_t cpus;
 };
 

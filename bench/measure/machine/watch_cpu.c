@@ -133,7 +133,7 @@ struct cpu_sample cpu_sample_between(const struct cpu_counters *a, const struct 
     double idle = increase(a->idle, b->idle), iowait = increase(a->iowait, b->iowait);
     double steal = increase(a->steal, b->steal), job = increase(a->job_seconds, b->job_seconds);
     double all = user + system + idle + iowait + steal, percent = 100 / all;
-    double cores = all > 0 ? b->cpus / all : NAN; /* a CPU second's share of the CPUs, by the same reading */
+    double cores = all > 0 ? b->cpus / all : NAN; /* factor from CPU seconds to mean cores, by the same reading */
     return (struct cpu_sample){
         .length = length_s,
         .user = percent * user,

@@ -1,4 +1,4 @@
-/* buckets.c - when each bucket is ready, its collective requested, posted and complete; how long that is exposed. */
+/* buckets.c - when a bucket is ready, when its collective is requested, posted, complete; how long it is exposed. */
 #include "profile/figures.h"
 
 #include "kernels/error.h"

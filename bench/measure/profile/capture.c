@@ -285,7 +285,7 @@ static void evaluate_steps(struct capture *capture, struct training *t)
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    int first = 0; /* the first counted step: the first that is not of warm-up, or 0 if all are */
+    int first = 0; /* the first counted step: the first after the warm-up epochs, or 0 if all steps are warm-up */
     recorder_stop_tracer(r);
     find_missing(capture, r);
     collect_steps(capture, t);

@@ -16,7 +16,7 @@ struct capture {
     struct overlap *overlap;    /* [n] */
     size_t *parameters;         /* [buckets] parameters in each bucket of the plan */
     struct alignment alignment;
-    struct collectives collectives;   /* in the kept steps; counted: those of active epochs; if there are none, all */
+    struct collectives collectives;   /* in the kept steps; counted: in active epochs; if there are none, in all */
     int in_range;                     /* 1: the GPU vendor's profilers record */
     struct gpu_facts *seen, *of_rank; /* seen: GPUs that this process sees; of_rank[ranks]: the GPU of each rank */
     char missing[640];                /* which GPU records the traces lack, in words without a full stop; "": none */

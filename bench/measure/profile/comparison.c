@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Compares the step of each profile with the shortest step (of those that are compared, if any is), adds the
+/* Compares the step of each profile with the shortest step (of those that may be the best, if any may), adds the
  * verdict, and sets step_to_shortest of every profile. Returns the label of the profile with the shortest step. */
 static const char *compare_steps(struct profile *profile, int n, const struct measurements *m, double round_seconds,
                                  cJSON *summary)
@@ -109,17 +109,17 @@ static void add_tables(const struct profile *profile, int n, size_t rounds, cons
     snprintf(title, sizeof title, "Implementations, interleaved in %zu round%s of %zu timed step%s, traced", rounds,
              text_plural(rounds), steps, text_plural(steps));
     snprintf(note, sizeof note,
-             "Geometric means over the rounds. step / shortest: the step time over that of %s in the same round; the "
+             "Geometric means over the rounds. step / shortest: the step / the step of %s in the same round; the "
              "intervals of all implementations that reduce hold simultaneously. peak: memory in use during the "
              "implementation's blocks, median, on the rank with the most, without what only other implementations use.",
              shortest);
     add_table(summary, STEPS, "implementations", title, profile, n, note);
     add_table(summary, COMPUTATION, "phases", "Computation", profile, n,
-              "compute slowdown: time of computation / that of `none`, whose ranks do not communicate.");
+              "compute slowdown: time of computation / its time in `none`, where ranks do not communicate.");
     add_table(summary, COMMUNICATION, "communication", "Communication", profile, n,
-              "Medians; comm slowdown: geometric mean. exposed: without concurrent computation. overlap: with it; an "
-              "upper bound with MPI, where it is counted "
-              "from post to completion. comm slowdown: duration of a collective in the step / alone.");
+              "Medians; comm slowdown: geometric mean. exposed: time without concurrent computation. overlap: time "
+              "with it (with MPI an upper bound, since collectives count from post to completion). comm slowdown: "
+              "duration of a collective in the step / alone.");
 }
 
 void profiles_add_comparison(struct profile *profile, int n, const struct measurements *m, double round_seconds,

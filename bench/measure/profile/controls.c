@@ -35,7 +35,7 @@ const struct control_result control_results[CONTROL_RESULTS] = {
     {NULL, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",
      FIELD(compute_slowdown), BETTER_LOWER},
     {NULL, "profiling_overhead", "profiling overhead", "step / untraced step", "1", FIELD(profiling_overhead), BETTER_LOWER},
-    {NULL, "tracer_residue", "tracer residue", "untraced step / step before the first tracing; rows but `before tracing` contain it", "1",
+    {NULL, "tracer_residue", "tracer residue", "untraced step / step before the first tracing; all rows but `before tracing` contain it", "1",
      FIELD(tracer_residue), BETTER_LOWER},
 };
 /* clang-format on */
@@ -169,7 +169,7 @@ static const char *why_no_overlap(const struct profile_facts *facts, double tail
     if (facts->buckets == 1)
         return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
     if (!facts->on_gpu && facts->cores_per_rank < facts->threads)
-        return "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for one";
+        return "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for a core";
     if (tail > 0.8 * alone)
         snprintf(text, 192,
                  "no progress: the collectives, %.1f ms by themselves, ended %.1f ms after backward; try a smaller "

@@ -38,14 +38,14 @@ struct profile_rows {
 /* Finds a captured row's controls in row[n] (profile_rows_make). `none` is found only if the captured row reduces. */
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured);
 
-/* Untraced blocks before CUPTI, whose hooks may stay in the process, first starts; at least STATS_LEAST. */
+/* Untraced blocks before the first start of CUPTI, whose hooks may stay in the process; at least STATS_LEAST. */
 enum { BLOCKS_BEFORE_TRACER = 7 };
 
 struct controls {
     struct profile_rows rows;
     int communicates;                       /* 1: more than one rank, and the captured row reduces */
     const struct attainable *attainable_of; /* attainable step times of all rows of the run */
-    size_t others_bytes; /* bytes from the comm of other rows' reducers: of one rank, or of all ranks on this GPU */
+    size_t others_bytes; /* bytes that other rows' reducers have from the comm: a rank's, or of all ranks on this GPU */
 
     /* Series [rounds]: seconds in a step of the captured row, means over ranks (unless stated otherwise). */
     double *all_series;             /* owns the memory of the series below */
@@ -57,9 +57,9 @@ struct controls {
     double before[BLOCKS_BEFORE_TRACER]; /* seconds of an untraced step, in blocks before the tracer's first start */
     size_t n_before;                     /* number of these blocks */
 
-    /* Results over `rounds` rounds, seconds or ratios: geometric means, but for exposed, overlap and peak, which may be
-     * 0 and are medians. control_results explains each. A result that does not apply (one
-     * rank, nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
+    /* Results over `rounds` rounds, in seconds or as ratios. They are geometric means, except exposed, overlap and
+     * peak, which may be 0 and are medians. control_results explains each. A result that does not apply (one rank,
+     * nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
     size_t rounds;
     struct estimate step, step_before_tracer, step_untraced, step_after_backward, step_none, backward_none;
     struct estimate forward, backward, exposed_of_rounds, overlap_of_rounds, peak_bytes;

@@ -101,7 +101,7 @@ struct pooled pool_steps(const struct job *job, const double *seconds, size_t st
     return pooled;
 }
 
-/* Fills a phase's figures from seconds[ranks, steps], first for PHASES, the step; of_rank[ranks]: medians of ranks. */
+/* Fills a phase's figures from seconds[ranks, steps], for PHASES first. of_rank[ranks] becomes the ranks' medians. */
 static void describe_phase(struct profile_figures *f, int phase, const double *seconds, double *of_rank)
 {
     struct phase_figure *p = &f->phase[phase];
@@ -171,12 +171,12 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* ---- collectives ---- */
 
-/* Lists each pair of message size and operation that occurs, largest size first. Returns the largest number of calls of
- * a pair; it is the same on every rank. */
 static int kind_of(const struct collective_figure *c)
 {
     return COMM_GROUPS * (int)c->kind + (int)c->group;
 }
+/* Lists each pair of message size and operation that occurs, largest size first. Returns the largest number of calls of
+ * a pair, which is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -206,7 +206,7 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
 }
 
 /* Sets, for each size and operation, the median of each time over the calls of all ranks for which the time is known.
- * Gathers one time of one size after another, to save memory. */
+ * Gathers one kind of time for one size after another, to save memory. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;

@@ -37,11 +37,11 @@ struct rank_figure {
 
     /* Work: the time of a step without its waits (phase_is_wait) and checkpoint, in which ranks wait for each other.
      * Times are in seconds, medians over the steps of a rank. The time of the fast ranks is the lower quartile over
-     * ranks; with four or fewer ranks, that of the fastest. */
+     * ranks; with four or fewer ranks, the fastest rank's time. */
     double step, backward;  /* median step; mean backward pass */
     double late;            /* work of this rank - work of the fast ranks; at least 0 */
     double core_wait;       /* time in the work that the training thread waited for a core; 0 on GPUs (not watched) */
-    double late_in[PHASES]; /* lower quartile over steps of (phase - wait for a core), minus that of the fast ranks */
+    double late_in[PHASES]; /* lower quartile over steps of (phase - wait for a core), minus the fast ranks' value */
     double saves; /* how much shorter a step would be if this rank and all slower ones were as fast as the next faster
                      rank: work of the slowest rank - work of the next faster; 0 for a fast rank */
 };
@@ -84,7 +84,7 @@ struct pooled {
 };
 struct pooled pool_steps(const struct job *job, const double *seconds, size_t steps);
 
-/* Computes all figures but those of buckets. All ranks call and get equal figures. Release: profile_figures_destroy. */
+/* Computes all figures except the buckets. All ranks call and get equal figures. Release: profile_figures_destroy. */
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed figures are fine */
 

@@ -26,7 +26,7 @@ static struct finding *add_finding(struct findings *f, const char *name, enum le
     return finding;
 }
 
-/* step: the step from which the loss is, of the same steps and ranks, by the same statistic. */
+/* Sets a finding's loss and its share of `step`: the step time over the same steps and ranks, by the same statistic. */
 static void set_loss(struct finding *finding, struct measured loss, double step)
 {
     finding->loss = loss;
@@ -86,8 +86,8 @@ static void check_busy(struct findings *f, double threshold, const struct profil
         return;
     struct finding *finding =
         add_finding(f, "idle device", least < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, least, threshold,
-                    "see in the table of phases what takes the rest: a larger --batch-size gives computation more "
-                    "weight, overlap and a faster link give communication less");
+                    "see in the table of phases what takes the rest; a larger --batch-size raises the share of "
+                    "computation, overlap and a faster link lower the share of communication");
     finding_append(finding,
                    "operations ran in only %.1f %% of the step on the least busy rank (threshold %g %%; below it: ",
                    least, threshold);
@@ -102,7 +102,7 @@ static void check_data(struct findings *f, double threshold, int is_synthetic, c
         return;
     struct finding *finding =
         add_finding(f, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
-                    is_synthetic ? "give the --data-workers that make the synthetic batches cores of their own: use "
+                    is_synthetic ? "the --data-workers, which make the synthetic batches, need cores of their own: use "
                                    "fewer --threads or ranks"
                                  : "put --data on a faster disk, use more --data-workers, or train longer on "
                                    "each batch");
@@ -302,7 +302,7 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
     set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, worst->step);
     finding_append(
         finding,
-        "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of its median step "
+        "the training thread of rank %d was ready but had no core for %.2f ms, %.1f %% of its median step "
         "(threshold %g %%; %d thread%s and %.4g logical CPU%s a rank); other processes or other ranks used its "
         "cores",
         worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads, text_plural((size_t)facts->threads),
@@ -365,6 +365,6 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
         finding_append(&findings->finding[i], "; a note, since the machine was busy");
         finding_lower(&findings->finding[i]);
     }
-    check_memory(findings, thresholds->memory, facts); /* others' use of the CPUs does not change it */
+    check_memory(findings, thresholds->memory, facts); /* other processes' use of the CPUs does not change it */
     qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, finding_compare);
 }

@@ -56,11 +56,11 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
         &(struct table){
             "stragglers", title, TABLE_COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
             .note = {
-                "All times are per step. late: work (all phases but waits and checkpoint) beyond that of the "
-                "fast ranks (those up to the lower quartile). would save: what a step gains if this rank and those "
-                "above it are as fast as the one below. without a core: while others used the cores of its training "
+                "All times are per step. late: work (all phases but waits and checkpoint) minus the work of the "
+                "fast ranks (up to the lower quartile). would save: how much shorter a step is if this rank and all "
+                "above it are as fast as the rank below. without a core: while others used the cores of its training "
                 "thread. most in: the phase where it is late in most steps. last: share of the collectives that it "
-                "posted last; behind: the second-to-last rank (median). cost: stall time of others in "
+                "posted last; behind: time after the second-to-last post (median). cost: stall time of others in "
                 "gradient_sync."}});
     free(row);
 }

@@ -57,7 +57,7 @@ void profile_add_capture(const struct profile *p, cJSON *summary)
     if (c->collectives.impossible)
         results_add_sentence(summary, "notes",
                              "%zu of %zu collectives end on a rank before another rank posts them, by up to %.2f us: "
-                             "the clocks are not aligned to better than that, and who waited for whom in them is N/A.",
+                             "the clocks are not aligned to better than that. Who waited for whom in these is N/A.",
                              c->collectives.impossible, c->collectives.n, 1e-3 * (double)c->collectives.impossible_ns);
     if (*c->missing)
         results_add_sentence(summary, "notes", "%s.", c->missing);

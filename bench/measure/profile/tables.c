@@ -40,7 +40,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
              text_plural((size_t)f->ranks));
     snprintf(
         note, sizeof note,
-        "n = ranks x steps = %d. min and max: the least and the largest median of a rank. p95_steps: over the "
+        "n = ranks x steps = %d. min, max: the smallest and largest of the ranks' medians. p95_steps: over the "
         "steps of the rank where it is largest. usual: in a well-tuned step. "
         "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (waits for communication / step) %.3f.",
         f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step, profile_communication_ratio(f));
@@ -71,7 +71,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
         summary, &(struct table){
                      "operations", "Operations in the same steps, all ranks together", TABLE_COLUMNS(operation_columns),
                      p->totals.row, (size_t)p->totals.n, sizeof *p->totals.row, shown,
-                     .note = {"self: without the named operations inside, and its share of the steps. "
+                     .note = {"self: time without the named operations inside it, and its share of the steps. "
                               "mean: mean time of a call. Collectives run at the same time as operations."}});
 }
 
@@ -131,7 +131,7 @@ static int by_exposure(const void *a, const void *b)
     return x->exposed == y->exposed ? x->bucket - y->bucket : x->exposed < y->exposed ? 1 : -1;
 }
 
-/* If there are more than SHOWN buckets, those that complete last most often, then those exposed longest, come first. */
+/* If there are more than SHOWN buckets, those that complete last most often come first, then those exposed longest. */
 static void add_buckets(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;

@@ -31,7 +31,7 @@ static struct name_total *add_row(struct totals *a, const char *name, enum total
     return &a->row[a->n++];
 }
 
-/* Orders spans by start; spans with the same start, longer (outer) ones first; equally long ones by kind. */
+/* Orders spans by start, then longer (outer) spans before shorter ones, then by kind. */
 static int by_nesting(const void *a, const void *b)
 {
     const struct counted_span *x = a, *y = b;
@@ -81,7 +81,7 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
     free(all);
 }
 
-/* Orders rows by decreasing self time, unknown times last; rows with the same self time by name. */
+/* Orders rows by decreasing self time, with unknown times last, then by name. */
 static int by_self(const void *a, const void *b)
 {
     const struct name_total *x = a, *y = b;

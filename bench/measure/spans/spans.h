@@ -13,7 +13,7 @@ struct step_times {
     int64_t start_ns, end_ns;     /* start and end of the step, which its phases cover without gaps */
     int64_t phase_ns[PHASES];     /* summed over micro-batches; 0 if the phase did not occur */
     int64_t core_wait_ns[PHASES]; /* time in the phase that the training thread waited for a core; 0 if not watched */
-    int64_t forward_end_ns;  /* when the first span of forward ended: the first micro-batch's, if it did not wait */
+    int64_t forward_end_ns;  /* end of forward's first span: of the first micro-batch's forward, unless it waited */
     int64_t backward_end_ns; /* when backward of the last micro-batch ended */
 };
 
@@ -72,8 +72,8 @@ int64_t intervals_common(const struct interval *a, size_t na, const struct inter
  * lane: set it to 0, then call with increasing steps. Returns the number of intervals. */
 size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
 
-/* The same of the times in which collectives of a kind (COMM_KINDS: of any) were in flight during a step, also those
- * that the step before has started: weights are gathered during the next forward. times: of all steps. */
+/* As intervals_of_lane, for the times in which collectives of a kind (COMM_KINDS: of any) were in flight during a step.
+ * The previous step may have started them: weights are gathered during the next forward. times: of all steps. */
 size_t intervals_in_flight(const struct lane *communication, int kind, const struct step_times *times, int step,
                            size_t *at, struct interval *v);
 
@@ -160,7 +160,7 @@ struct name_total {
     double calls;
     double total;        /* seconds */
     double self;         /* total minus the times of spans inside; NAN for collectives, which run in parallel */
-    double flops, bytes; /* FLOP and bytes of these spans, without those of the spans inside; 0: unknown */
+    double flops, bytes; /* FLOP and bytes of these spans, without the spans inside them; 0: unknown */
     const char *kind_name;
     double mean, share;                        /* mean: seconds per call; share: self / totals.step */
     double flops_per_second, bytes_per_second; /* NAN: unknown */

@@ -56,7 +56,7 @@ struct trace_sink {
 };
 
 /* What to write: a whole file of one rank; or a part of a merged file of all ranks: the head, the rows of a rank and
- * group (FIRST_ROWS: the first rows of the file), or the tail. Process numbers there depend on rank and group. */
+ * group (FIRST_ROWS: the file's first), or the tail. Process numbers in a merged file depend on rank and group. */
 enum trace_part { TRACE_WHOLE, TRACE_MERGED_HEAD, TRACE_MERGED_FIRST_ROWS, TRACE_MERGED_ROWS, TRACE_MERGED_TAIL };
 
 /* Writes a trace, or a part of one. Returns 0; or -1, reported by the sink. */

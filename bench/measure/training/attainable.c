@@ -20,11 +20,11 @@ struct attainable {
     double *none;  /* [tensors + OF_NONE, rounds] of `none`: when each gradient is final; then the values of of_none */
     double *alone; /* [n, PARTS, tensors, rounds] of each bucket's collectives, run alone */
 };
-/* When the first forward and the last backward end, from the step's start; seconds of the optimizer; seconds of
- * clipping and checkpoints */
+/* Seconds of a step of `none`: from its start until the first forward ends, and until the last backward ends; in the
+ * optimizer; in clipping and checkpoints together. */
 enum of_none { FORWARD_END, BACKWARD_END, UPDATE, REST, OF_NONE };
-/* The collectives of a bucket: those that reduce it, between all ranks or hosts, and within hosts; those that gather
- * weights */
+/* The parts of a bucket's collectives: reductions between all ranks or across hosts, stages within hosts, all-gathers
+ * of weights. */
 enum part { REDUCE, WITHIN_HOST, GATHER, PARTS };
 
 /* Returns the times [rounds] of a bucket's collectives, run alone. */
@@ -235,7 +235,7 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
         double gather = 0, update = share * none_of(a, UPDATE)[r];
         double early = reducer->traits->updates_early ? (1 - last) * update : 0; /* before the last bucket is summed */
         double rest = update - early + none_of(a, REST)[r], before = 0;
-        if (reducer->traits->averages) { /* weights are averaged when they are updated: nothing hides that */
+        if (reducer->traits->averages) { /* weights are averaged after the update, when no computation hides it */
             before = none_of(a, BACKWARD_END)[r] + rest;
             rest = 0;
         }
@@ -267,8 +267,8 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
 const char *attainable_note(int ranks, int on_device, double ratio)
 {
     if (!isnan(ratio) && !on_device && (ranks & (ranks - 1)))
-        return "attainable: n/a as a bound, since with a number of ranks that is no power of two MPICH's reductions "
-               "use each link in one direction only for a part of their time, and the next one can use the other.";
+        return "attainable is not a bound here: if the number of ranks is not a power of two, MPICH's reductions use "
+               "each link in one direction only for part of their time, and the next reduction can use the other.";
     return ratio < 0.95 ? "step / attainable below 1: several collectives in flight hide each other's latency, or the "
                           "machine was less busy then."
                         : NULL;

@@ -13,15 +13,15 @@
  * clipping, optimizer and checkpoint together take `rest`. Collectives are in the order in which backward completes
  * their buckets, even if the strategy launches them in another order.
  *
- * Stages within hosts take within[i] more, and may run beside other buckets' alone[]: the step is at least as long as
- * the formula gives for alone[], for within[], and for each bucket's alone[i] + within[i] by itself. */
+ * Stages within hosts take within[i] seconds more, and may overlap with other buckets' alone[]. So the step is at least
+ * as long as the formula gives for alone[], for within[], and for each bucket's alone[i] + within[i] by itself. */
 double attainable_of_plan(int n, const double *ready, const double *alone, const double *within, double backward_end,
                           double rest);
 
-/* Returns the seconds that gathering weights adds to a step with perfect overlap. Gathers, which take `gather` seconds,
- * run one after another from when the optimizer has updated the first part of the weights, after the fraction `first`
- * of its `update` seconds. The next forward, of `forward` seconds, cannot begin before the first gather, of
- * first_gather seconds, ends, or end before the last one. */
+/* Returns the seconds that gathering weights adds to a step with perfect overlap. Gathers run one after another and
+ * take `gather` seconds in all. They start once the optimizer has updated the first part of the weights, which takes
+ * the fraction `first` of its `update` seconds. The next forward takes `forward` seconds; it can neither begin before
+ * the first gather ends (first_gather seconds), nor end before the last one. */
 double attainable_gather(double gather, double first_gather, double forward, double update, double first);
 
 struct attainable;
@@ -40,28 +40,27 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
 
 /* Adds the times of a block, in ms, as a line to this rank's metrics. For `none`: gradients_ready_ms of each tensor,
  * forward_end_ms, backward_end_ms, update_ms (the optimizer) and rest_ms (clipping and checkpoints). For other
- * strategies, for each bucket: alone_ms, within_host_alone_ms (of stages within hosts), gather_alone_ms (of weights, if
- * it shards), in_step_ms (all of them, mean over the timed steps), last_tensor (it completes the bucket); and
- * reductions, of each bucket in a step. Returns 0; or -1, reported. */
+ * strategies, for each bucket: alone_ms, within_host_alone_ms (stages within hosts), gather_alone_ms (weights, if
+ * sharded), in_step_ms (all its collectives, mean over the timed steps), last_tensor (the tensor that completes it);
+ * and `reductions`, how often a bucket is reduced in a step. Returns 0; or -1, reported. */
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
                      const struct timeline *timeline, const struct block *block);
 
 /* Returns how many times longer the collectives of a block took on this rank in the timed steps than alone: the median
- * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the sum of the times alone of those
- * that reduce, in s. */
+ * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the sum of the reductions' times alone,
+ * in s. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline,
                            const struct block *block, double *alone);
 
 /* Sets seconds[rounds] to the attainable step time in each round of an implementation that reduces, on the rank where
- * that time is longest: attainable_of_plan + attainable_gather. If it shards, the update counts in proportion to its
- * part; if it updates early, the updates of all buckets but the last count as part of backward; if it releases
- * gradients, only the reductions of the last micro-batch count; if it averages weights, it does so after the update.
- * All ranks call it. */
+ * it is longest: attainable_of_plan + attainable_gather. If it shards, a rank updates only its part of the weights. If
+ * it updates early, all updates but the last bucket's are part of backward. If it releases gradients, only the
+ * reductions of the last micro-batch count. If it averages weights, it reduces after the update. All ranks call it. */
 void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
                        double *seconds);
 
-/* Returns why steps are shorter than attainable, or can be, if `ratio`, of step / attainable, is below 0.95 or MPI
- * folds the number of ranks; else NULL. on_device: as in struct comm. */
+/* Returns a note on why steps may be shorter than attainable: MPI reduces over a number of ranks that is not a power of
+ * two, or `ratio` (step / attainable) is below 0.95; else NULL. on_device: as in struct comm. */
 const char *attainable_note(int ranks, int on_device, double ratio);
 
 #endif

@@ -39,11 +39,11 @@ static void run_steps(struct trainer *trainer, struct watchdog *watchdog, int fi
         watchdog_mark(watchdog, slot + 1);
         step_run(trainer, slot);
     }
-    float loss; /* is there once the operations issued before are complete; collectives may run on */
+    float loss; /* known once the operations issued before it are complete; collectives may still run */
     trainer->device->download(&loss, trainer->record + (size_t)(first + n - 1) * RECORDS + RECORD_LOSS, sizeof loss);
 }
 
-/* Waits for all that steps have left. */
+/* Waits for all work that steps have left in flight. */
 static void settle(struct trainer *trainer)
 {
     reducer_settle(trainer->reducer);
@@ -107,8 +107,8 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
 
 /* ---- gradient errors ---- */
 
-/* Computes the gradient of a step of a block from the present weights, and lets a reducer reduce it; in the first step,
- * afresh. */
+/* Computes the gradient of a step of a block from the present weights, and lets a reducer reduce it. Before the first
+ * step the reducer is restarted. */
 static void reduce_gradient(struct run *run, struct engine *engine, struct reducer *reducer, int slot)
 {
     struct trainer *t = &engine->trainer;
@@ -160,8 +160,8 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
         return;
     reducer_create(&none, &strategy_none, VARIANT_PLAIN, model, engine->comm, NULL, 0);
     block_start(run, engine, 0, o->block_start);
-    /* Reductions overwrite this rank's own gradient, so it is kept in place of the starting weights, which are the
-     * weights in these steps. */
+    /* Reductions overwrite this rank's own gradient, so it is kept in the memory of the starting weights, which are
+     * equal to the current weights in these steps. */
     model->gradient = t->start;
     watchdog_doing(job->watchdog, "a step without reduction");
     reduce_gradient(run, engine, &none, 0);

@@ -49,9 +49,9 @@ double block_step_seconds(struct run *run, const struct job *job, struct engine 
 double block_try_steps(struct run *run, const struct job *job, struct engine *engine, int implementation,
                        double *first);
 
-/* Sets error[implementations] to the gradient_error of each implementation in the first step of a block, and of those
- * that approximate gradients also in the last; NAN: it does not reduce gradients, or not measured. Call it before the
- * first block. All ranks call it, and get the same errors. */
+/* Sets error[implementations] to the gradient_error of each implementation in the first step of a block; for one that
+ * approximates gradients, also in the last step. NAN: it does not reduce gradients, or the error was not measured. Call
+ * it before the first block. All ranks call it, and get the same errors. */
 struct gradient_errors {
     double first, last;
 };

@@ -284,9 +284,9 @@ void training_add_notes(const struct training *t, cJSON *summary)
     }
     add_loss_notes(&run->losses, compared, summary);
     if (narrow)
-        results_add_sentence(summary, "notes",
-                             "Losses of implementations that send bfloat16 (--wire-dtype) are not compared: %d.",
-                             narrow);
+        results_add_sentence(
+            summary, "notes",
+            "Losses of implementations that send bfloat16 (--wire-dtype) are not compared; their number: %d.", narrow);
     for (int i = 0; i < run->options->n; i++) {
         const struct implementation *row = &run->options->implementation[i];
         const struct strategy *used = t->engine.reducer[i].strategy;

@@ -18,7 +18,7 @@ cJSON *training_create_summary(const struct training *training, const char *mode
 int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
                      size_t captured, double minutes, cJSON *summary);
 
-/* Returns the model's FLOP of a step on all ranks; the backward pass takes twice those of the forward pass. */
+/* Returns the model's FLOP of a step on all ranks; the backward pass takes twice the FLOP of the forward pass. */
 double training_flops(const struct training_options *options, const struct model *model);
 
 /* Adds to a summary notes about machine, losses and checkpoints, counts of blocks, and findings of monitors. */

@@ -45,15 +45,15 @@ int bucket_size_parse(struct bucket_size *size, const char *option, const char *
 {
     if (strlen(words) >= sizeof size->words || bucket_caps_parse(&size->caps, words))
         return error_report(
-            "--%s %.60s: expected %ssizes in MiB from 1e-05 to 1e+06, such as 25 or 0.5; or the caps of up to "
-            "%d buckets in turn, such as 1+4+25, and of the last, such as 25+last0.25, in %d characters; or block",
+            "--%s %.60s: expected %ssizes in MiB from 1e-05 to 1e+06, such as 25 or 0.5; or the sizes of up to "
+            "%d buckets in order, such as 1+4+25, and of the last, such as 25+last0.25, in %d characters; or block",
             option, words, before, BUCKET_CAPS, BUCKET_WORDS - 1);
     strcpy(size->words, words);
     return 0;
 }
 
-/* How the label of a row of a variant ends beside the plain row; the option that adds it; how variant_words names it.
- */
+/* For each variant: how the label of its row ends if the plain row exists, too; the option that adds the row; and the
+ * texts of variant_words. */
 static const struct {
     const char *suffix, *option, *options, *words;
 } variants[VARIANTS] = {

@@ -15,8 +15,8 @@ struct bucket_size {
     struct bucket_caps caps;
 };
 
-/* Parses words such as these. option: where they are given; before: what the message of an error puts before "sizes in
- * MiB". Returns 0; or -1, reported. */
+/* Parses the words of a bucket size. option: the option that has them; before: what an error message puts before "sizes
+ * in MiB". Returns 0; or -1, reported. */
 int bucket_size_parse(struct bucket_size *size, const char *option, const char *before, const char *words);
 
 /* A row of the comparison: a strategy and a variant of it, a label, and a bucket size if the strategy has buckets. */
@@ -38,11 +38,11 @@ static inline const struct traits *implementation_traits(const struct implementa
     return row->strategy->traits[row->variant];
 }
 
-/* Returns 1 if a row may be the best: its strategy may be, and it is no other row's twin. 0: it is a control. */
+/* Returns 1 if a row may be the best: its strategy may be, and the row is not a twin of another. 0: it is a control. */
 int implementation_is_compared(const struct implementation *row);
 
-/* Sets twin_of in row[n], for so many ranks in all and on each host: where one strategy takes the place of another
- * (strategy_used), a row of this other one with the same buckets is a twin, since only chance could rank the two. */
+/* Sets twin_of in row[n], for `ranks` ranks, local_size on each host. If a row's strategy is replaced by another one
+ * (strategy_used), it is the twin of that strategy's row with the same buckets, as only chance could rank the two. */
 void implementations_mark_twins(struct implementation *row, int n, int ranks, int local_size);
 
 /* --implementations: a list of NAME or LABEL=NAME, where NAME may be NAME:SIZE with a bucket size, and is NAME:N for a
@@ -65,7 +65,7 @@ struct bucket_sizes {
 };
 extern const struct option_kind option_buckets;
 
-/* --shard: what ranks share. */
+/* --shard: what is divided among the ranks. */
 enum sharding { SHARD_OPTIMIZER, SHARD_GRADIENTS, SHARDINGS };
 extern const char *const sharding_name[SHARDINGS + 1]; /* optimizer, gradients, NULL */
 
@@ -80,17 +80,16 @@ struct delays {
 };
 extern const struct option_kind option_delay;
 
-/* Makes the rows of a comparison: for each strategy and, if it has buckets, bucket size, a row of each variant that is
- * asked for and that the strategy has: wires (--wire-dtype) is a set of 1 << enum comm_dtype, shards (--shard) one of
- * 1 << enum sharding; update 1 adds one that updates early. The label of a row is the strategy's label; :SIZE if there
- * are several sizes; and :update, or, beside the plain form, :bf16 or :gradients. Returns the number of rows; or -1,
- * reported, if there are too many, two have one label, or none uses the given sizes, types, shards or update. */
+/* Makes the rows of a comparison: for each strategy, and each bucket size if it has buckets, a row of every variant
+ * that it has and that is asked for. wires (--wire-dtype) is a set of 1 << enum comm_dtype, and shards (--shard) of 1
+ * << enum sharding; update 1 adds a row that updates early. A row's label is the strategy's label; then :SIZE if there
+ * are several sizes; then :update, or :bf16 or :gradients if the plain row exists, too. Returns the number of rows; or
+ * -1, reported, if there are too many, two have one label, or none uses the given sizes, types, shards or update. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update);
 
-/* Sets what tells a variant from the plain one: options, such as " --wire-dtype bf16", and words for a sentence, such
- * as
- * ", bf16"; "" for the plain one. */
+/* Sets what distinguishes a variant from the plain one: its options, such as " --wire-dtype bf16", and words for a
+ * sentence, such as ", bf16". Both are "" for the plain one. */
 void variant_words(enum variant variant, const char **options, const char **words);
 
 /* Returns how many of n rows shard the optimizer's work (struct traits). */

@@ -24,7 +24,7 @@ size_t memory_collectives(const struct training_options *o, const struct model *
     return most * (size_t)model->tensors; /* at most one bucket per tensor */
 }
 
-/* Computes the most spans of a step of any implementation. */
+/* Sets spans[i] to the largest number of spans of lane i in a step of any implementation. */
 static void spans_of_step(const struct training_options *o, const struct model *model, int traced,
                           size_t spans[TIMELINE_LANES])
 {
@@ -92,7 +92,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     bytes[MEMORY_RECORDS] =
         steps * (sizeof(struct step_times) + (ranks + 4) * sizeof(double)) + o->rounds * series * sizeof(double);
     if (o->checkpoint_every && c->rank == 0)
-        bytes[MEMORY_RECORDS] += 2 * checkpoint_piece_bytes(); /* twice, since the first checkpoint is read back */
+        bytes[MEMORY_RECORDS] += 2 * checkpoint_piece_bytes(); /* twice: the first checkpoint is also read back */
     memory_spans(o, model, c->recording, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         bytes[MEMORY_RECORDS] += spans[i] * sizeof(struct span);

@@ -17,8 +17,7 @@ enum memory_part {
     MEMORY_DATA,          /* micro-batches */
     MEMORY_RECORDS, /* times and spans of a block's steps; the samples of all blocks; on rank 0 also the piece of a
                        checkpoint that is being written */
-    MEMORY_PROGRAM, /* the program and its libraries, as they are before anything above is allocated; on a GPU not
-                       counted */
+    MEMORY_PROGRAM, /* the program and its libraries before anything above is allocated; not counted on a GPU */
     MEMORY_PARTS
 };
 extern const char *const memory_part_name[MEMORY_PARTS];
@@ -37,7 +36,7 @@ struct memory_conditions {
 void memory_estimate(const struct memory_conditions *conditions, const struct training_options *options,
                      const struct model *model, size_t bytes[MEMORY_PARTS]);
 
-/* Sets spans[i] to the number of spans that lane i needs room for: those of a block, or of a capture if it has more. */
+/* Sets spans[i] to the number of spans that lane i needs room for: a block's, or a capture's if that is more. */
 void memory_spans(const struct training_options *options, const struct model *model, const struct recording *recording,
                   size_t spans[TIMELINE_LANES]);
 

@@ -169,7 +169,7 @@ static int check_delays(const struct training_options *o, int clips)
         else if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every))
             return error_report("--inject-delay phase=%s: no step of this run has that phase; it needs %s",
                                 phase_name[d->phase],
-                                d->phase == PHASE_CLIPPING ? "--warmup-epochs, and without --profile --regime warmup"
+                                d->phase == PHASE_CLIPPING ? "--warmup-epochs, and --regime warmup or --profile"
                                                            : "--checkpoint-every");
     return 0;
 }
@@ -219,12 +219,12 @@ int training_rows_check(struct training_options *o)
             continue;
         size_t n = row->number;
         if (o->block_steps % n)
-            return error_report("%s: %zu timed steps are no multiple of %zu, so blocks would differ in communication; "
-                                "use one, such as --steps-per-block %zu",
+            return error_report("%s: %zu timed steps are not a multiple of %zu, so blocks would differ in "
+                                "communication; use a multiple, such as --steps-per-block %zu",
                                 row->label, o->block_steps, n, n * (1 + o->block_steps / n));
         if (o->checkpoint_every)
-            return error_report("--checkpoint-every does not go with %s: a checkpoint has the weights of one rank, and "
-                                "those of the others differ",
+            return error_report("--checkpoint-every does not go with %s: a checkpoint has the weights of one rank, but "
+                                "ranks have different weights",
                                 row->strategy->name);
         o->keep_block_steps = 1;
     }

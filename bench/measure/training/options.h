@@ -39,7 +39,7 @@ struct training_options {
     size_t batch_size, batch_size_per_rank; /* sequences in a step: on all ranks; on each rank (0: not given) */
     size_t grad_accumulation;
     const char *data;
-    int data_digest; /* what job_begin compares of the data, which has read it from the command line */
+    int data_digest; /* how job_begin compares the data; it has read this option itself */
     size_t seed, data_workers;
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm;
@@ -70,8 +70,8 @@ struct option_section workload_model_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
 void run_options_add(struct option_table *table, struct run_options *options); /* adds all sections */
 
-/* Set each size that is not given on the command line to that of the preset (--preset; auto: `default` on GPUs,
- * `laptop` on CPUs). workload_use_preset sets the model's sizes; training_options_use_preset also sets the batch. */
+/* Set each size that is not given on the command line to the preset's size (--preset; auto: `default` on GPUs, `laptop`
+ * on CPUs). workload_use_preset sets the model's sizes; training_options_use_preset also sets the batch. */
 void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
 void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
 void workload_help_presets(FILE *out); /* prints the list of presets for --help */
@@ -87,9 +87,9 @@ void workload_describe(const struct workload *workload, size_t parameters, cJSON
 /* Returns the sizes for transformer_plan; batch: number of sequences in one rank's part of a micro-batch. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
-/* Makes all checks that do not need the number of ranks. Sets block_steps to --steps-per-block if given; else to the
- * steps of all epochs of the regime, or with most_block_steps > 0 to that number (in `warmup` at most to its steps).
- * captures 1: the run also trains all epochs, for a profile. Returns 0; or -1, reported. */
+/* Makes all checks that do not need the number of ranks. Sets block_steps to --steps-per-block if given; else to
+ * most_block_steps if that is above 0 (in `warmup`, at most the steps of the warm-up); else to the steps of all epochs
+ * of the regime. captures 1: the run also trains all epochs, for a profile. Returns 0; or -1, reported. */
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
                            int captures);
 

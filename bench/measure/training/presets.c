@@ -49,7 +49,7 @@ void workload_use_preset(struct workload *w, const struct option_table *table, c
     for (int i = 0; i < SHAPE; i++)
         if (!option_was_given(table, shape[i].option))
             set_size(w, (size_t *)((char *)w + shape[i].offset), shape[i].option, p->shape[i]);
-    if (!option_was_given(table, "d-ff")) /* of a width that is given, it is not from the preset */
+    if (!option_was_given(table, "d-ff")) /* if --d-model is given, d-ff does not come from the preset */
         set_size(w, &w->d_ff, option_was_given(table, "d-model") ? NULL : "d-ff", 4 * w->d_model);
     if (p->batch && !option_was_given(table, "vocab-size"))
         set_size(w, &w->vocab_size, "vocab-size",

@@ -1,5 +1,5 @@
 /* rounds.c - runs rounds: one block of each implementation, interleaved so that a drift of the machine affects all
- * implementations alike. */
+ * implementations equally. */
 #include "training/training.h"
 
 #include "base/best.h"
@@ -18,9 +18,9 @@ enum { RAMP_STEPS = 3 };
 
 /* ---- trying the first steps ---- */
 
-/* With --resolve, makes blocks shorter, unless their length, or checkpoints or intervals in them, are given, so that as
- * many rounds fit into --max-minutes as a verdict needs. Writes sentences to text[size] if blocks are shorter, and if
- * still too few rounds fit. */
+/* With --resolve, shortens blocks so that the rounds that a verdict needs fit into --max-minutes, unless the length of
+ * blocks, or checkpoints or intervals in them, are given. Writes a sentence to text[size] if blocks are shorter, and
+ * another if too few rounds still fit. */
 static void fit_blocks(struct run *run, char *text, size_t size)
 {
     const double spare = 1.2; /* a block takes longer than its steps */

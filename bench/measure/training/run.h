@@ -25,13 +25,13 @@ struct run {
     size_t memory[MEMORY_PARTS]; /* estimated bytes of each part of a rank's memory */
     struct blas_facts blas;      /* on the CPU: facts of the BLAS on rank `slowest_products` (products_measure) */
     int slowest_products;        /* rank whose matrix products are slowest relative to its CPU */
-    size_t block_steps;          /* timed steps of a block: those of the options, or fewer if time is short */
+    size_t block_steps;          /* timed steps of a block: as the options say, or fewer if time is short */
     long steps_run;              /* number of steps run by this process, of all implementations */
 
     struct measurements measurements;
     size_t planned;                    /* planned rounds; measuring ends when measurements.rounds equals `planned` */
     char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no block in the next round */
-    double seconds;                    /* that all rounds so far have taken */
+    double seconds;                    /* time of all rounds so far */
     double warm_step;                  /* seconds of a typical step after the first one, on the slowest rank */
     struct losses losses;
     double final_loss[MAX_IMPLEMENTATIONS]; /* mean over ranks in the last step of the implementation's last block */

@@ -6,9 +6,9 @@
 #include "ddp/job.h"
 #include "ddp/step.h"
 
-/* The figures of a sample, each of a timed step on average: the phases of a step, means over ranks; and FIGURE_STEP,
- * the time of the block / its number of timed steps, on the slowest rank. A figure is a row: with its name and unit it
- * is in summary.json and in all that is made from it. */
+/* The figures of a sample, averaged over the timed steps: the time of each phase, mean over ranks; and FIGURE_STEP, the
+ * time of the block / its number of timed steps, on the slowest rank. Each figure is a row of a table, with the name
+ * and unit that it has in summary.json and in all that is made from it. */
 enum { FIGURE_STEP = PHASES, FIGURES };
 struct sample_figure {
     const char *name, *unit;
@@ -30,7 +30,7 @@ void measurements_destroy(struct measurements *measurements); /* zeroed measurem
 /* Returns the samples [rounds] of a figure (a phase or FIGURE_STEP) of an implementation. */
 double *measurements_of(const struct measurements *measurements, int implementation, int figure);
 
-/* Stores the sample of an implementation in a round, made from those of all ranks, of_rank[ranks, FIGURES]. */
+/* Stores the sample of an implementation in a round, made from the samples of_rank[ranks, FIGURES] of all ranks. */
 void measurements_keep(struct measurements *measurements, int implementation, size_t round, const double *of_rank,
                        int ranks);
 

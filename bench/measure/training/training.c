@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Checks that strategies with stages within and across hosts find the same number of ranks on every host, and sets
- * whether the comm needs groups of ranks for them. Returns 0; or -1, reported. */
+/* Checks that every host has the same number of ranks if a strategy has stages within and across hosts, and sets
+ * whether the comm needs groups of ranks for these stages. Returns 0; or -1, reported. */
 static int plan_groups(struct harness *h, const struct training_options *o)
 {
     const struct job *job = h->job;
@@ -19,7 +19,7 @@ static int plan_groups(struct harness *h, const struct training_options *o)
         const struct traits *traits = implementation_traits(&o->implementation[i]);
         if (traits->staged && job->local_size * job->hosts != job->size)
             return error_report("%s needs the same number of ranks on each host, but %d of %d ranks on %d hosts are on "
-                                "%s: start as many on each host, or use %s",
+                                "%s: start the same number on each host, or use %s",
                                 strategy->name, job->local_size, job->size, job->hosts, h->host.name,
                                 strategy->on_one_level->name);
         h->comm.groups |= traits->staged && strategy_parts(traits, job->size, job->local_size);
@@ -97,7 +97,7 @@ static void create_trainer(struct training *t, const char *directory)
     struct model *model = &t->engine.model;
     int gathers = implementations_sharding(o->implementation, o->n); /* collectives also write weights */
     model->has_no_gradient = !training_needs_gradient(o);
-    /* what collectives read or write is allocated by the comm, in memory in which they are fast */
+    /* the comm allocates what collectives read or write, in memory with which they are fast */
     model_allocate(model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                    model->has_no_gradient ? NULL : comm->allocate(comm, model->arena * sizeof(float)),
                    gathers ? comm->allocate(comm, model->arena * model->compute_bytes) : NULL);

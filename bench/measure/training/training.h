@@ -27,7 +27,7 @@ struct run_hooks {
     int (*block)(void *context, const struct block *block);
     /* Writes the summary; called between rounds every 2 s, and once run.complete is set. Returns 0; or -1, reported. */
     int (*summary)(void *context);
-    /* With --resolve, on rank 0: returns how many rounds are needed in all; once resolved, at most those made. */
+    /* With --resolve, on rank 0: returns how many rounds are needed in all; once resolved, at most the rounds made. */
     double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
                             double resolve);
     /* Called before the first round and after each round; may be NULL. seconds: time since the rounds began, on this
@@ -54,7 +54,7 @@ int training_run(struct training *training, const char *mode, const struct job *
 int telemetry_write_block(struct results *results, const struct training *training, const struct block *block);
 
 /* Print members of a line's JSON object, each after a comma: a number (null if not finite); the times of a step, its
- * start counted from origin_ns; the overlap of a step (traced 1: also what needs spans of computation). */
+ * start counted from origin_ns; the overlap of a step (traced 1: also the figures that need spans of computation). */
 void telemetry_print_number(FILE *out, const char *name, double value);
 /* The gradient's norm before and after clipping to max_norm, by the formula in device.h. */
 void telemetry_print_grad_norm(FILE *out, double norm, double max_norm);

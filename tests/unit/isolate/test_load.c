@@ -256,7 +256,7 @@ static const struct {
     const char *words;
 } across[] = {{{1.5, 1.2, 1.9, NAN, NAN, 12}, "does not carry all of them at full rate"},
               {{0.9, 0.8, 0.95, NAN, NAN, 12}, "below 1, a pair alone takes longer"},
-              {{1.1, 0.9, 1.2, NAN, NAN, 12}, "the interval contains 1, so no difference is known"}};
+              {{1.1, 0.9, 1.2, NAN, NAN, 12}, "the interval contains 1, so no difference from"}};
 
 TEST_EACH(interval_of_the_middle_is_explained, 3)
 {

@@ -59,7 +59,7 @@ TEST(a_normal_share)
     ck_assert_str_eq(note(0),
                      "Nominal rate 900mbit: 0.1125 GB/s each way; normal is 85 to 98 %; TCP with packets of 1500 "
                      "bytes usually reaches 94 %.");
-    ck_assert_str_eq(note(1), "The median of 8 messages of 1 MiB, which shows if most members are slow alike: 93.2 % "
+    ck_assert_str_eq(note(1), "The median of 8 messages of 1 MiB, which shows if most members are equally slow: 93.2 % "
                               "of 900mbit, normal (85 to 97 %; latency leaves 99.5 %).");
     ck_assert_double_eq_tol(share(), BYTES / MEMBERS_MESSAGE / 112.5e6, 1e-4);
 }
@@ -67,7 +67,7 @@ TEST(a_normal_share)
 TEST(members_that_are_slow_alike)
 {
     judge("1gbit", 1, 1000, none);
-    ck_assert_str_eq(note(1), "The median of 8 messages of 1 MiB, which shows if most members are slow alike: 83.9 % "
+    ck_assert_str_eq(note(1), "The median of 8 messages of 1 MiB, which shows if most members are equally slow: 83.9 % "
                               "of 1gbit, lower than normal (84 to 97 %; latency leaves 99.4 %).");
 }
 

@@ -178,7 +178,7 @@ static const struct {
      LEVEL_NOTE,
      {"because of CPU contention: it had no core for 5.00 ms"}},
     {"straggler", straggling_by_chance, 4.9, 25, 5, LEVEL_NOTE, {"26 of 50 collectives, which may be chance"}},
-    {"CPU contention", without_core, 9.9, 10.1, 10, LEVEL_WARNING, {"rank 1 could run", "10.10 ms", "other processes"}},
+    {"CPU contention", without_core, 9.9, 10.1, 10, LEVEL_WARNING, {"rank 1 was ready", "10.10 ms", "other processes"}},
     {"CPU contention",
      without_core_by_quota,
      9.9,

@@ -98,7 +98,7 @@ static const struct {
     {"--implementations|ddp_powersgd:2,ddp_powersgd:02", {"ddp_powersgd:2 and ddp_powersgd:02 are one implementation"}},
     {"--implementations|ddp_bucketed:1,ddp,ddp_bucketed:1.0", {"ddp_bucketed:1 and ddp_bucketed:1.0 are one"}},
     {"--implementations|a=ddp_powersgd:65", {"ddp_powersgd:65: expected ddp_powersgd:R"}},
-    {"--implementations|ddp_local:4", {"ddp_local:4: 7 timed steps", "no multiple of 4", "--steps-per-block"}},
+    {"--implementations|ddp_local:4", {"ddp_local:4: 7 timed steps", "not a multiple of 4", "--steps-per-block"}},
     {"--implementations|ddp_local:7|--checkpoint-every|2", {"--checkpoint-every does not go with ddp_local"}},
     {"--profile|--profile-implementation|ddp_local:3", {"ddp_local:3 cannot be profiled"}},
     {"--resolve|1%|--implementations|ddp,ddp_powersgd:2", {"--resolve compares strategies that", "two or more"}},
