@@ -14,8 +14,8 @@
  * FAULT_STOP: where the rank stops (SIGSTOP): finalize, before MPI_Finalize; finalized, after MPI_Finalize; exit, at
  * the end of the program.
  *
- * FAULT_HANG: if all, MPI_Finalize returns on no rank; if rank, not on FAULT_RANK. A rank that calls _exit then prints
- * its status; FAULT_RANK does so a second later than the others. */
+ * FAULT_HANG: if all, MPI_Finalize returns on no rank; if rank, not on FAULT_RANK. A rank that calls _exit then
+ * appends its status to the file FAULT_EXITS; FAULT_RANK does so a second later than the others. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -134,7 +134,8 @@ void _exit(int status)
 {
     if (getenv("FAULT_HANG")) {
         sleep(is_rank() ? 1 : 0);
-        dprintf(STDERR_FILENO, "faults.c: _exit(%d)\n", status);
+        int file = open(getenv("FAULT_EXITS"), O_WRONLY | O_CREAT | O_APPEND, 0666);
+        dprintf(file, "_exit(%d)\n", status);
     }
     NEXT(_exit)(status);
     abort(); /* not reached */
