@@ -222,7 +222,7 @@ write_tables() {
     done
 }
 
-# check_records: ends the script if the jobs are not of slurm.sh, or a file that collect_jobs writes is not of an earlier call.
+# check_records: ends the script if slurm.sh did not submit the jobs, or if collect_jobs would replace a file of somebody else.
 check_records() {
     local job run
     grep -qs '^#SBATCH "--job-name=ddpb-' "$submission"/*.sbatch ||

@@ -48,7 +48,7 @@ print_heading() {
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(count_cpus)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
 }
 
-# run COMMAND: runs a line of bash, replacing OUTPUT by $work/output, and saves its output, with OUTPUT again, below a heading.
+# run COMMAND: runs a line of bash, in which OUTPUT means $work/output. Saves its output, with OUTPUT again, below a heading.
 run() {
     print_heading ${up:+"$up"} "$1" >"$work/printed"
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
@@ -61,7 +61,7 @@ link_up() {
     up="launch/netlab.sh up --nodes $*"
 }
 
-# keep_printed replaces the older result by the printed output; keep_directory, by the results directory and the printed output.
+# keep_printed saves the printed output as the result. keep_directory saves the results directory and the printed output.
 keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
 keep_directory() {
     rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` can make it from the other files
@@ -171,7 +171,7 @@ make_coverage() {
     run 'build/tests/support/programs/coverage 1000' && keep_printed
 }
 
-# The table of errors, and every prediction.
+# Saves the table of errors, and every prediction.
 make_predict() {
     run "launch/predict_check.sh --output OUTPUT"
     mv "$work/output/predictions.csv" "$work"
@@ -181,7 +181,7 @@ make_predict() {
     keep_directory
 }
 
-# A step of five strategies on 2, 4 and 8 ranks, as Chakra execution traces, and the predictions of these steps.
+# Exports a step of five strategies on 2, 4 and 8 ranks as Chakra execution traces, and saves the predicted times.
 make_chakra() {
     local kind links=''
     launch/corpus.sh build/corpus.txt

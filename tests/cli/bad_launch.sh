@@ -510,7 +510,7 @@ done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
 PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
 is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
-# archive NAME WORDS TAR_OPTION...: bench_gpu.sh refuses an archive of the directory gpus made with these options, and leaves it.
+# archive NAME WORDS TAR_OPTION...: packs the directory gpus with these options. Checks that bench_gpu.sh refuses the archive.
 archive() {
     [ -z "${*:3}" ] || tar -czf "$1" -C gpus "${@:3}" 2>>said
     cp "$1" as_before
@@ -542,7 +542,7 @@ archive empty.txt 'is not a .tgz of results'
 mkdir -p gpus/step && echo '# measured by bench_gpu.sh' >gpus/provenance.txt && echo 0 >gpus/step/status && chmod 4755 gpus/step/status
 tar -czf good.tgz -C gpus --owner=12345 --group=12345 .
 PATH=$temporary/fake:$PATH try "$launch/bench_gpu.sh" --seconds 1 --archive good.tgz --output unpacked step
-check 7 "bench_gpu.sh goes on with what an archive has" 'step: ended earlier with status 0'
+check 7 "bench_gpu.sh continues with the results of an archive" 'step: ended earlier with status 0'
 is "bench_gpu.sh unpacks without owners and modes" "$(stat -c %u.%a unpacked/step/status) $(tar -tzf good.tgz | grep -c status)" "$(id -u).$(printf %o $((0755 & ~$(umask)))) 1"
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
@@ -704,7 +704,7 @@ else
 fi
 exec 8<&-
 
-is "no process is left of the bad calls" "$(gone here)" ""
+is "the bad calls leave no process" "$(gone here)" ""
 echo "# $good_calls of $calls bad calls were handled correctly"
 is "at least 250 bad calls were made" "$([ $calls -ge 250 ] && echo yes)" yes
 exit "$failed"

@@ -17,7 +17,7 @@ import tempfile
 
 from google.protobuf.message import DecodeError
 
-# what the checked files use of the schema; any other field is a fault
+# the part of the schema that the files use; any other field is a fault
 SCHEMA = """
 syntax = "proto3";
 message Attribute {

@@ -227,7 +227,7 @@ def find_waits(ranks, residual_ns, first=0):
     for seq, rows in by_seq.items():
         if len(rows) != size:
             raise Wrong(f"collective {seq} is on {len(rows)} of {size} ranks")
-        if any(map(in_group, rows.values())): # who waits for whom is not told
+        if any(map(in_group, rows.values())): # which rank waits for which is then unknown
             waits.update({(seq, r): None for r in rows})
             continue
         order = sorted(rows, key=lambda r: rows[r]["start"])
@@ -317,7 +317,7 @@ def compare(ranks, directory, summary):
             continue
         check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
         check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
-        if phase != "step" or not summary["done"]: # the controls, if any, measure the step's figure
+        if phase != "step" or not summary["done"]: # if there are controls, they measure the step
             shown = "mean" if phase == "checkpoint" else "median"
             check.same(f"{phase} figure", phases[phase][shown], figure(summary, phase), 1e-12)
         of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]
@@ -486,7 +486,7 @@ def compare_collectives(check, steps, summary):
         for name in ["queued", "wait", "transfer"]:
             known = [float(r["args"][f"{name}_us"]) for r in rows if f"{name}_us" in r["args"]]
             if name != "queued" and all_ranks and not summary["capture"]["impossible_collectives"]:
-                # a wait that is too short for the clocks counts as 0
+                # a wait within the clocks' residual counts as 0
                 known += [0 if name == "wait" else (r["end"] - r["start"]) * 1e-3 for r in rows if f"{name}_us" not in r["args"]]
             theirs = None if row[name] is None else 1e6 * row[name]
             check.same(f"{row['bytes']} bytes: {name}", statistics.median(known) if known else None, theirs, 0.01)
