@@ -291,7 +291,7 @@ for group in "${parts[@]}"; do
 done
 
 pack_results
-[ -n "$dry_run" ] || say "$measured measurements ended${left:+; LEFT:$left}${failed:+; FAILED:$failed (output.txt of each says why)}\
+[ -n "$dry_run" ] || say "$measured measurements ended${left:+; LEFT:$left}${failed:+; FAILED:$failed (see output.txt of each)}\
 ${skipped:+; SKIPPED:$skipped (no Python, no PyTorch that sees a GPU, or no such tool)}\
 $([ -z "$left$failed" ] || echo "; the same command with --output $(quote_words "$output") goes on")"
 [ -z "$failed" ] || exit 1

@@ -112,10 +112,10 @@ shape_pair() {
     burst=$(burst_bytes "$3")
     [[ $("${tc[@]}" qdisc show dev eth0) == *htb* ]] ||
         "${tc[@]}" qdisc add dev eth0 parent 10:1 handle 20: htb 2>/dev/null ||
-        die "this kernel has no htb, without which no pair of nodes can be slow"
+        die "this kernel has no htb, which is needed to make a pair of nodes slow"
     "${tc[@]}" class replace dev eth0 parent 20: classid "20:$2" htb rate "${3}bit" burst "$burst" cburst "$burst" quantum 60000
     "${tc[@]}" filter replace dev eth0 parent 20: protocol ip prio "$2" u32 match ip dst "$subnet.$2/32" flowid "20:$2" 2>/dev/null ||
-        die "this kernel has no u32 filters, without which no pair of nodes can be slow"
+        die "this kernel has no u32 filters, which are needed to make a pair of nodes slow"
 }
 
 # hold_packets K NS: makes node K process received packets only once per NS nanoseconds, or at once if NS is 0.

@@ -17,7 +17,7 @@ set -- "${arguments[@]}"
 [ -z "$pack" ] || pack=$(realpath -m -- "$pack")
 [ -z "$pack" ] || [ ! -e "$pack" ] || die "$pack exists already; choose another --directory"
 [ $# -ge 2 ] || usage_error "expected BUILD_DIR PROGRAM..., such as build ddpbench; see --help"
-[ -d "$1" ] || usage_error "there is no directory '$1'; it is where make has put the programs"
+[ -d "$1" ] || usage_error "there is no directory '$1'; give the one where make has put the programs"
 build=$(realpath -e -- "$1")
 shift
 programs=("$@")

@@ -82,7 +82,7 @@ take_cores() {
     IFS=, read -ra their <<<"$(cores_in <<<"$layout_there")"
     allowed=$(quota_in <<<"$layout_there")
     if [ "${allowed:-9999}" -lt ${#their[@]} ]; then
-        limited="a CPU quota leaves $allowed of ${#their[@]} cores$2, but does not say which"
+        limited="a CPU quota leaves $allowed of ${#their[@]} cores$2, but names no cores"
     else
         allowed=${#their[@]}
     fi

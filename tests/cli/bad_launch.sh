@@ -325,15 +325,15 @@ else
     bad 2 "$slurm" "option '--bogus' after --" "${submit[@]}" --nodes 1 -- --bogus
     for word in "${odd[@]}"; do
         bad 2 "$slurm" 'after --' "${submit[@]}" --nodes 1 -- "$word"
-        bad 2 "$slurm" 'no submission' status "$word"
+        bad 2 "$slurm" 'no(t a)? submission' status "$word"
     done
     mkdir -p sub/run_1
     for name in "${no_texts[@]}"; do
         ln -sfn "../texts/$name" conf/slurm.conf
         bad 2 "$slurm" 'conf/slurm.conf' "${submit[@]}" --nodes 1
         ln -sfn "../../texts/$name" sub/run_1/job_ids.txt
-        bad 2 "$slurm" 'job_ids.txt|no submission' status ../sub/run_1
-        bad 2 "$slurm" 'job_ids.txt|no submission' collect --output ../sub --program "$program"
+        bad 2 "$slurm" 'job_ids.txt|no(t a)? submission' status ../sub/run_1
+        bad 2 "$slurm" 'job_ids.txt|no(t a)? submission' collect --output ../sub --program "$program"
     done
     rm conf/slurm.conf sub/run_1/job_ids.txt
     for line in junk 'time=0' 'time=5 ' $'time=5\r' 'tiem=5' '=5' 'time' "time=$long" 'time=$(touch made)' $'time=\xff' 'partition=main' \

@@ -47,7 +47,7 @@ done
 printf '#!/bin/sh\nexit 3\n' >there/tools/ncu && rm -r second/tools/ncu first.tgz
 try "${contact[@]}" --output second
 tail -n 1 said >last && mv last said
-check 1 "the last line names failed measurements" '17 measurements ended; FAILED: tools/ncu \(output.txt of each says why\); SKIPPED:'
+check 1 "the last line names failed measurements" '17 measurements ended; FAILED: tools/ncu \(see output.txt of each\); SKIPPED:'
 printf '#!/bin/sh\n' >there/tools/ncu
 rm second/tools/ncu/status # as if a call that repeats ncu had been killed; the archive still has the status
 try "${contact[@]}" --output second --seconds 1

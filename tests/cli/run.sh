@@ -101,7 +101,7 @@ OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
 quota group-above 0::/a/b ./cpu.max 'max 100000' a/cpu.max '250000 100000' a/b/cpu.max '600000 100000'
 plan group-above 2 none -n 1
 is "a CPU quota is named, with the cores that it leaves" "$(<said)" \
-    "run.sh: 1 rank on this machine, 2 threads each, not pinned: a CPU quota leaves 2 of 8 cores, but does not say which"
+    "run.sh: 1 rank on this machine, 2 threads each, not pinned: a CPU quota leaves 2 of 8 cores, but names no cores"
 plan group-above 4 none -n 1 --threads 4
 plan group-above 1 none -n 4
 quota container 3:cpu,cpuacct:/docker/1 cpu/cpu.cfs_quota_us 600000 cpu/cpu.cfs_period_us 200000
@@ -174,7 +174,7 @@ on_hosts "fewer ranks than slots" 'large1 slots = 2\nlarge2 slots=8\nabsent slot
 on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
     'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
 on_hosts "a host with a CPU quota" 'large1\nquota1\n' 'large1:1,quota1:1 -n 2 -genv OMP_NUM_THREADS 2'
-succeeds "a CPU quota is named with its host" grep -q ' not pinned: a CPU quota leaves 2 of 8 cores of quota1, but does not say which$' said
+succeeds "a CPU quota is named with its host" grep -q ' not pinned: a CPU quota leaves 2 of 8 cores of quota1, but names no cores$' said
 for shell in tcsh fish; do
     if login_shell=$(command -v $shell); then
         export login_shell

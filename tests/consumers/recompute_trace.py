@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recompute_trace.py - computes a profile's figures again from its traces alone, and compares them with those of its summary.
+"""recompute_trace.py - recomputes a profile's figures from its traces alone, and compares them with its summary's figures.
 
 Shares no code with ddpbench: computes unions of intervals in whole nanoseconds, as any analyser could. Also checks the
 rules of every trace: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
@@ -151,7 +151,7 @@ def steps_of(rows):
 
 
 def in_group(row):
-    """Returns whether only some ranks take part in a collective: those of a host, or one on each host."""
+    """Returns whether only some ranks take part in a collective: the ranks of a host, or one rank on each host."""
     return row["args"]["Process Group Name"] != "0"
 
 
@@ -538,7 +538,7 @@ def read_blocks(directory, size):
 
 
 def last_share(directory, label):
-    """Returns the part of the weights that lies in the last bucket, and whether the others are updated in backward."""
+    """Returns the share of the weights in the last bucket, and whether the other weights are updated in backward."""
     with open(os.path.join(directory, "run.json"), encoding="ascii") as file:
         row = next(i for i in json.load(file)["implementations"] if i["name"] == label)
     sizes = [c["bytes"] for c in row["collectives"]]
@@ -578,7 +578,7 @@ def check_absent(check, summary, names):
 
 
 def step_of(ranks):
-    """Returns the step of a block: of the slowest rank."""
+    """Returns the step time of a block, on the slowest rank."""
     return max(rank["steps"][0]["block_ms"] / len(rank["steps"]) for rank in ranks)
 
 
