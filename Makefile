@@ -59,11 +59,11 @@ NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xco
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))
 endif
-# The version, and git's description of the sources; an archive of the sources has none, even if another repository contains it.
+# The version, and `git describe` of the sources. An archive of the sources has no description, even inside another repository.
 VERSION := $(shell cat bench/VERSION)
 DESCRIPTION := $(if $(wildcard .git),$(shell git describe --always --dirty --tags 2>/dev/null))
 
-# On x86-64 a portable program runs on CPUs from 2009 on, and uses wider vectors of newer ones if the compiler has target_clones (kernels/cpu/cpu.h).
+# On x86-64 a portable program runs on CPUs from 2009 on, and uses wider vectors on newer CPUs if the compiler has target_clones (kernels/cpu/cpu.h).
 ifeq ($(filter portable%,$(SETTING)),)
 MARCH = -march=native
 else ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
@@ -106,8 +106,8 @@ all: setup
 # ---- what users call ----
 # `make bench` takes the sizes of a preset. GPUS, the number of GPUs, is computed when it is first used.
 GPUS = $(eval GPUS := $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
-# On a CPU the steps of `make bench` are short: on a machine that also does other work, many short blocks give more precise
-# results than a few long ones.
+# On a CPU `make bench` uses a model with short steps, because many short blocks give more precise results than a few
+# long ones on a machine that also does other work.
 SIZES_cpu = --preset=laptop
 SIZES_gpu = --preset=default --dtype=bf16 --batch-size-per-rank=16
 BUCKETS_cpu = 0.5,1,4,16
@@ -116,7 +116,7 @@ BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
 SIZES = $(SIZES_$(BENCH_ON))
 BENCH = $(SIZES) --implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
 	--bucket-size-mb=$(BUCKETS_$(BENCH_ON)) --resolve=2% --max-minutes=3 --steps-per-block=3 --label=bench
-# The options without those that ARGS has, since the program takes an option once.
+# Leaves out options that ARGS also has, because the program accepts each option only once.
 usual = $(foreach option,$(1),$(if $(filter $(firstword $(subst =, ,$(option))) $(firstword $(subst =, ,$(option)))=%,$(ARGS)),,$(option)))
 TEXT = $(if $(CORPUS),$(call quote,$(CORPUS)),$(OUT)/corpus.txt)
 bench: all
@@ -128,12 +128,12 @@ test: all
 	@$(MAKE) $(PARALLEL) tests emulated
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(TEST_ARGS) $(OUT)
 
-# Tests which files a run leaves and what it reports if a call that writes a file fails, on signals, and at resource limits.
+# Tests which files a run leaves and what it reports when it cannot write a file, on signals, and at resource limits.
 test-faults: all
 	@$(MAKE) $(PARALLEL) tests
 	@TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 
-# Runs two ranks of each kind of run under valgrind, with a portable program, since valgrind lacks the widest vectors; skipped without valgrind.
+# Runs two ranks of each kind of run under valgrind, if it is installed. The program is portable: valgrind lacks the widest vectors.
 test-memcheck: setup
 	@$(MAKE) $(PARALLEL) PORTABLE=1 CUDA=0 program
 	@tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
@@ -154,7 +154,7 @@ test-consumers: all
 	@launch/setup.sh --consumers
 	@tests/consumers/run.sh $(OUT)
 
-# Measures by how much tracing slows a step of the model of `make bench`, in 60 rounds: see the last line of the printed table of controls.
+# Measures in 60 rounds how much tracing slows a step of the model of `make bench`: see the last line of the table of controls.
 bench-profile: SIZES_cpu += --batch-size-per-rank=4
 bench-profile: all
 	@launch/corpus.sh $(OUT)/corpus.txt
@@ -177,13 +177,13 @@ bench-allreduce: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_allreduce
 	$(LAUNCH) -n $(RANKS) $(OUT)/bench_allreduce
 
-# Runs ddpbench and PyTorch alternately, for half an hour: two ranks over 100 Mbit/s (needs root), where each program's best
-# bucket size counts, and a step of the default model on one thread and on two. PYTHON: a Python with PyTorch and NumPy.
+# Runs ddpbench and PyTorch alternately, for half an hour. Compares two ranks over 100 Mbit/s (needs root), each program at
+# its best bucket size, and a step of the default model on one thread and on two. PYTHON: a Python with PyTorch and NumPy.
 PYTHON = python3
 PEER = bench/peers/compare.sh --program $(OUT)/ddpbench --python $(call quote,$(PYTHON)) $(ARGS) --implementations none
 PEER_STEP = --d-model 768 --num-layers 12 --num-heads 12 --d-ff 3072 --context-length 512 --vocab-size 10000 \
 	--batch-size 1 --rounds 2 --steps-per-block 2
-# on this link, sending the gradients takes about as long as backward, as in launch/overlap.sh
+# over this link, sending the gradients takes about as long as backward, as in tests/long/overlap.sh
 PEER_LINK = --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --data build/corpus.txt \
 	--bucket-size-mb 0.25,0.5,1,25 --rounds 2 --steps-per-block 3
 bench-peer: all
@@ -242,9 +242,9 @@ lint-tidy:
 lint-scripts:
 	shellcheck $(SCRIPTS)
 
-# Runs the CPU tests with the address and undefined-behaviour sanitizers. With the thread sanitizer, runs only the tests of these
-# threads: those that fetch data, the watchdog, the monitor, and the communication thread (with a fake transport, because MPI
-# itself is not instrumented).
+# Runs the CPU tests with the address and undefined-behaviour sanitizers. With the thread sanitizer, runs only the tests
+# of the threads that fetch data, of the watchdog, of the monitor and of the communication thread (with a fake
+# transport, because MPI itself is not instrumented).
 TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog machine/test_watch
 sanitize: setup
 	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
@@ -258,7 +258,7 @@ sanitize: setup
 
 # Fuzzes the code that reads files and command lines, FUZZ_SECONDS for each target; skipped if clang has no libFuzzer.
 FUZZ_SECONDS = 60
-# Omits the tracing of comparisons, which is very slow (dictionaries list the compared words instead), and errors for NULL + 0, as in empty lists.
+# Omits the tracing of comparisons, which is very slow: dictionaries list the compared words. Omits errors for NULL + 0, as in empty lists.
 FUZZ_LACKS = -fno-sanitize-coverage=trace-cmp -fno-sanitize=pointer-overflow
 FUZZ = $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 fuzz: setup
@@ -286,8 +286,8 @@ $(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY) $(OUT)/o
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
-# A test links only the objects and the shared libraries that it calls: a test forks for each of its cases, a fork copies all
-# that is loaded, and BLAS, MPI and the libraries of CUDA are large.
+# A test links only the objects and shared libraries that it calls. It forks for each of its cases, a fork copies all
+# that is loaded, and the libraries of BLAS, MPI and CUDA are large.
 $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tested.a
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
@@ -309,7 +309,7 @@ $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 
 include tests/gpu/emulator/emulator.mk
 
-# Objects are built again when their flags change, or the version that results record.
+# Objects are rebuilt when their flags change, or when the version that results record changes.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(OUT)/obj/flags: FORCE
 	@$(call STAMP,$(CC) $(ALL_CFLAGS) $(MPI_LIBS) $(BLAS_LIBS))
@@ -323,7 +323,7 @@ $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	$(call say,CC $<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(TOOLKIT) $(FLAGS_$*) -MMD -MP -c -o $@ $<
 
-# Only these C sources get the flags of the CUDA toolkit, so that the objects of all others are the same with CUDA=0.
+# Only these C sources get the flags of the CUDA toolkit, so that all other objects are identical with CUDA=0.
 CUDA_OBJECTS := $(patsubst %.c,$(OUT)/obj/%.o,$(filter %.c,$(CUDA_SOURCES)))
 $(CUDA_OBJECTS): private TOOLKIT = $(CUDA_CFLAGS)
 $(CUDA_OBJECTS): $(OUT)/obj/cuda_flags

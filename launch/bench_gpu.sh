@@ -68,8 +68,8 @@ prepare_bare() {
     export UCX_TLS=self,sm HYDRA_LAUNCHER=fork NCCL_SOCKET_IFNAME=lo GLOO_SOCKET_IFNAME=lo
 }
 
-# count_gpus: prints the number of GPUs that CUDA_VISIBLE_DEVICES shows, or that there are; without nvidia-smi, which some
-# containers lack, it is the most ranks that find one each.
+# count_gpus: prints the number of GPUs in CUDA_VISIBLE_DEVICES or, if that is empty, in this machine. Some containers
+# lack nvidia-smi; the number is then the most ranks with which ddpbench finds a GPU for each rank.
 count_gpus() {
     local n=0 runs visible
     if [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
@@ -90,12 +90,12 @@ count_gpus() {
     echo "$n"
 }
 
-# pack_results: replaces the archive by one of all results so far.
+# pack_results: packs all results so far into the archive, and replaces the earlier archive.
 pack_results() {
     [ -z "$archive" ] || [ -n "$dry_run" ] || write_file "$archive" tar -czf - -C "$output" . ||
         say "--archive $archive: cannot be written; the results are in $output"
 }
-# check_archive: refuses an archive that is not one of results, or has anything but files and directories with relative names.
+# check_archive: refuses an archive without results, or with anything but files and directories with relative names.
 check_archive() {
     local listed other no="--archive $archive: is not a .tgz of results; remove it, or name another file"
     listed=$(LC_ALL=C tar --numeric-owner -tvzf "$archive" 2>/dev/null) || die "$no"
@@ -148,7 +148,7 @@ measure() {
     [ "$status" -le "$worst" ] || worst=$status
 }
 
-# provenance: prints what earlier calls wrote to provenance.txt, and then what this one measures, and on what.
+# provenance: prints what earlier calls wrote to provenance.txt, and then date, versions and machine of this call.
 provenance() {
     [ ! -e "$output/provenance.txt" ] || cat "$output/provenance.txt"
     {
@@ -197,7 +197,7 @@ on=(--device cuda --dtype bf16) unpadded=50257 padded=50304 largest=1G small=() 
 tiny=(--d-model 128 --num-layers 2 --num-heads 2 --context-length 64 --batch-size-per-rank 2)
 model=(--batch-size-per-rank 32) smoke=(--rounds 2) many=(--rounds 20) gpt2=(--preset gpt2-small --batch-size-per-rank 16 --rounds 8)
 step=() gpt2_step=(--context-length 1024 --batch-size 16) kernels=(--rounds 20)
-if [ -n "$quick" ]; then # sizes that also an emulated GPU computes in seconds
+if [ -n "$quick" ]; then # sizes that even an emulated GPU computes in seconds
     unpadded=57 padded=64 largest=64K small=(--quick) profile=(--rounds 1)
     too_long='@(smoke/@(kernels|step)|kernels-fp32|step-large|tests/@(device|comm|parity-*|cuda*))'
     tiny=(--d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 100 --batch-size-per-rank 2 --steps-per-block 1)
@@ -291,7 +291,7 @@ for group in "${parts[@]}"; do
 done
 
 pack_results
-[ -n "$dry_run" ] || say "$measured measurements ended${left:+; LEFT:$left}${failed:+; FAILED:$failed (output.txt of each says why)}\
+[ -n "$dry_run" ] || say "$measured measurements ended${left:+; LEFT:$left}${failed:+; FAILED:$failed (see output.txt of each)}\
 ${skipped:+; SKIPPED:$skipped (no Python, no PyTorch that sees a GPU, or no such tool)}\
 $([ -z "$left$failed" ] || echo "; the same command with --output $(quote_words "$output") goes on")"
 [ -z "$failed" ] || exit 1

@@ -293,8 +293,8 @@ check_replaceable() {
         usage_error "$1 was not written by $script; remove it, or choose another --output"
 }
 
-# check_run DIR FILE: ends the script if DIR exists, and is neither an empty directory nor one with FILE, which each run of the
-# script has: the script may replace it.
+# check_run DIR FILE: ends the script unless it may replace DIR: DIR does not exist, is an empty directory, or is a
+# directory with FILE, which each run of the script has.
 check_run() {
     local inside
     [ -e "$1" ] || [ -L "$1" ] || return 0
@@ -306,7 +306,7 @@ check_run() {
 
 # lock_directory DIR: locks the directory, for this process and its children. Fails if another process holds the lock for
 # 5 s, because children of a script that has just ended hold it a little longer. If the directory cannot be locked, prints
-# why and succeeds without the lock. flock without words means that the lock is held; busybox has no -w, which would wait.
+# why and succeeds without the lock. If flock fails silently, the lock is held. Busybox lacks flock -w, which would wait.
 lock_directory() {
     local try why=''
     { exec 9<"$1"; } 2>/dev/null || why="it cannot be read"
@@ -368,8 +368,8 @@ wait_child() {
     return $status
 }
 
-# tee_output FILE COMMAND...: prints the output of COMMAND, and copies it to FILE. Start it by wait_child. A COMMAND that is
-# `timeout` needs --foreground, because signals do not reach a process group that timeout creates.
+# tee_output FILE COMMAND...: prints the output of COMMAND, and copies it to FILE. Start it with wait_child. If COMMAND
+# is `timeout`, it needs --foreground, because signals do not reach a process group that timeout creates.
 tee_output() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 
 # end_child: ends the process group that wait_child started, and ignores further signals. The EXIT trap calls it before
@@ -389,8 +389,8 @@ end_child() {
 }
 
 # ---- the network lab ----
-# lab_up NODES OPTION...: creates an emulated network of NODES nodes with netlab.sh, replacing the one that this script created
-# before. netlab.sh refuses if a network is up that this script did not create.
+# lab_up NODES OPTION...: creates an emulated network of NODES nodes with netlab.sh, and replaces the network that this
+# script created before. If a network is up that this script did not create, netlab.sh fails.
 lab_is_ours=''
 lab_up() {
     lab_down

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Completes command lines of ddpbench and its scripts in bash, and in zsh by bashcompinit. Reads the --help of the program or
-# script, and offers commands, options, and values of an option, also as the last item of a comma list; otherwise file names.
+# script, and offers commands, options, and the values of an option, also within a comma list. Otherwise offers file names.
 _ddpbench() {
     local at=0 word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} before='' command help words
     COMPREPLY=()

@@ -3,8 +3,8 @@
 #
 # Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
 #        launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
-# Scripts are installed in share/ddpbench/launch, with links to them as bin/ddpbench-NAME. share/ddpbench/files lists all files; only
-# what it lists is removed, by --uninstall and before anything is installed again.
+# Scripts are installed in share/ddpbench/launch, with links to them as bin/ddpbench-NAME. share/ddpbench/files lists
+# all installed files. --uninstall and a repeated installation remove the listed files and no others.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh

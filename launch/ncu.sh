@@ -11,7 +11,7 @@
 #   --launches N      number of kernels to measure (default 100)
 #   --overwrite       replaces an existing report
 #   --dry-run         prints the command instead of running it
-# ncu runs with --clock-control none: by default it locks the GPU to its base clock. Of ddpbench's --profile only the
+# ncu runs with --clock-control none: by default it locks the GPU to its base clock. With ddpbench's --profile only the
 # captured steps are measured. Times under ncu are meaningless. If the driver reports ERR_NVGPUCTRPERM, only
 # administrators may read the counters.
 set -euo pipefail

@@ -88,8 +88,8 @@ check_delay() { delay_ns "$2" >/dev/null; }
 burst_bytes() { echo $(($1 < 1000000000 ? 128 << 10 : $1 < 5000000000 ? 256 << 10 : 1 << 20)); }
 
 # ---- links ----
-# shape_link K send|receive BITS: sets the rate at which node K sends, at its own end of the link, or receives, at the bridge's.
-# A qdisc below tbf, which delays packets or slows a pair, remains.
+# shape_link K send|receive BITS: sets the rate at which node K sends (at its own end of the link) or receives (at the
+# bridge's end). Keeps the qdisc below tbf, which delays packets or slows a pair.
 shape_link() {
     local end=("$bridge" qdisc replace dev "p$1")
     [ "$2" = receive ] || end=("${prefix}n$1" qdisc replace dev eth0)
@@ -105,20 +105,20 @@ shape_links() {
     done
 }
 
-# shape_pair K J BITS: sets the rate at which node K sends to node J, by a class of htb below tbf. htb sends the packets of no
-# class at once. The class of node J is 20:J.
+# shape_pair K J BITS: sets the rate at which node K sends to node J, by a class of htb below tbf. Packets that belong
+# to no class are sent at once. The class of node J is 20:J.
 shape_pair() {
     local tc=(tc -n "${prefix}n$1") burst
     burst=$(burst_bytes "$3")
     [[ $("${tc[@]}" qdisc show dev eth0) == *htb* ]] ||
         "${tc[@]}" qdisc add dev eth0 parent 10:1 handle 20: htb 2>/dev/null ||
-        die "this kernel has no htb, without which no pair of nodes can be slow"
+        die "this kernel has no htb, which is needed to make a pair of nodes slow"
     "${tc[@]}" class replace dev eth0 parent 20: classid "20:$2" htb rate "${3}bit" burst "$burst" cburst "$burst" quantum 60000
     "${tc[@]}" filter replace dev eth0 parent 20: protocol ip prio "$2" u32 match ip dst "$subnet.$2/32" flowid "20:$2" 2>/dev/null ||
-        die "this kernel has no u32 filters, without which no pair of nodes can be slow"
+        die "this kernel has no u32 filters, which are needed to make a pair of nodes slow"
 }
 
-# hold_packets K NS: makes node K take the packets that it received only once per NS nanoseconds; 0: at once.
+# hold_packets K NS: makes node K process received packets only once per NS nanoseconds, or at once if NS is 0.
 hold_packets() {
     local switch=(off on)
     [ "$2" != 0 ] || switch=(on off)
@@ -130,8 +130,8 @@ hold_packets() {
         echo "$2" >/sys/class/net/eth0/gro_flush_timeout' delay "${switch[1]}" "$2"
 }
 
-# delay_node K TIME: delays the packets that node K receives, with netem if the kernel has it; otherwise the node takes packets
-# only once per TIME. Sets `delayed` to the delay in words.
+# delay_node K TIME: delays the packets that node K receives, with netem if the kernel has it. Otherwise makes the node
+# process received packets only once per TIME. Sets `delayed` to the delay in words.
 delay_node() {
     local ns
     ns=$(delay_ns "$2")
@@ -154,7 +154,7 @@ delay_links() {
     delay=$delayed
 }
 
-# restore_links: makes all that shapes and delays the links anew, without faults.
+# restore_links: sets up the rates and delays of all links again, without faults.
 restore_links() {
     local k wish=${delay#0 to }
     for ((k = 1; k <= nodes; k++)); do
@@ -234,7 +234,7 @@ measure_limited() {
     carries="node $1 to $2: $mb_per_second MB/s (at most $most), round trip $round_trip_ms ms"
 }
 
-# measure_links: measures from each node to the next, so that each sends once and receives once; saves and prints the lab's state.
+# measure_links: measures from each node to the next, so that each node sends and receives once. Saves and prints the state.
 measure_links() {
     local k lines='' undone='the lab is not up'
     rm -f "$state"
@@ -412,8 +412,8 @@ run() {
     [[ $measured != *fault:* ]] || link+=", with faults"
     hosts=$(seq -s, -f "$subnet.%g" 1 $((ranks < nodes ? ranks : nodes)))
     ln -sfn "$(realpath "$0")" "$state.ssh" # a link, whose path has no blank: Hydra's proxies hang if -launcher-exec contains a blank
-    # UCX_TLS keeps UCX from using shared memory between the nodes. UCX_RNDV_THRESH: over TCP, UCX's rendezvous makes a large message
-    # advance at half its speed, now and then, while its ranks compute: an all-reduce of 2 MiB was hidden by 50 or by 92 %.
+    # UCX_TLS keeps UCX from using shared memory between the nodes. UCX_RNDV_THRESH turns off UCX's rendezvous over TCP, with which
+    # a large message sometimes advances at half speed while its ranks compute: 50 % or 92 % of an all-reduce of 2 MiB was hidden.
     exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$state.ssh" \
         -hosts "$hosts" -ppn $(((ranks + nodes - 1) / nodes)) -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
         -genv UCX_RNDV_THRESH "${UCX_RNDV_THRESH:-inf}" -genv DDPBENCH_LINK "${DDPBENCH_LINK:-$link}" "$@"

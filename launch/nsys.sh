@@ -9,8 +9,8 @@
 #   --trace LIST      what is traced (default cuda,nvtx,cublas,mpi), also osrt (calls of the system); see nsys profile --help
 #   --overwrite       replaces existing reports
 #   --dry-run         prints the command instead of running it
-# Of ddpbench's --profile only the captured steps are recorded, of any other program, and with --device cpu, the whole run. Only
-# one tool can trace a GPU: under nsys, ddpbench's own traces have operations in place of kernels.
+# With ddpbench's --profile on GPUs only the captured steps are recorded. Otherwise the whole run is recorded. Only one
+# tool can trace a GPU: under nsys, ddpbench's own traces have operations in place of kernels.
 set -euo pipefail
 
 # shellcheck source=launch/profiler.sh

@@ -17,7 +17,7 @@ set -- "${arguments[@]}"
 [ -z "$pack" ] || pack=$(realpath -m -- "$pack")
 [ -z "$pack" ] || [ ! -e "$pack" ] || die "$pack exists already; choose another --directory"
 [ $# -ge 2 ] || usage_error "expected BUILD_DIR PROGRAM..., such as build ddpbench; see --help"
-[ -d "$1" ] || usage_error "there is no directory '$1'; it is where make has put the programs"
+[ -d "$1" ] || usage_error "there is no directory '$1'; give the one where make has put the programs"
 build=$(realpath -e -- "$1")
 shift
 programs=("$@")
@@ -91,19 +91,19 @@ mapfile -t libraries < <(needed "${hydra[@]}")
 for library in "${libraries[@]}"; do
     ln -s "../$(basename "$library")" "$pack/lib/hydra"
 done
-# Keep the compiler's libraries apart: they need a newer glibc than the others, and start.sh prefers those of the target machine.
+# Keep the compiler's libraries apart: they need a newer glibc than the others, and start.sh prefers the target machine's own.
 find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -exec mv -t "$pack/lib/compiler" {} +
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
 
-# Make a stub for each CUDA library, last on the library path, so that programs start without CUDA. A call of a stub ends the program,
-# but for ncclGetVersion, which fails.
+# Make a stub for each CUDA library, last on the library path, so that programs start without CUDA. A call of a stub
+# ends the program. Only ncclGetVersion returns an error.
 for library in $absent; do
     prefix=${library%%.so*}
     symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
     {
         printf '#include <stdio.h>\n#include <stdlib.h>\n'
-        # so that --comm auto takes MPI
+        # returns an error, so that --comm auto takes MPI
         [ "$prefix" != libnccl ] || printf 'int ncclGetVersion(int *version) { *version = 0; return 1; }\n'
         printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine%s\\n"); exit(1); }\n' \
             "$library" "$([ "$prefix" != libnccl ] || echo ': use --comm mpi')"

@@ -166,7 +166,7 @@ PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version). The paper's
 
 END
     "$program" report "$@" --csv "$output/paper.csv" || return
-    # the whole sentence, which lines of summary.txt cut
+    # summary.json has the whole sentence, which summary.txt breaks into lines
     [ ! -e "$output/latency" ] || overlap=$(sed -nE '/^\t"answers":/ s/.*"(Overlap([^"\\]|\\.)*)".*/\1/p' "$(results_of latency)/summary.json")
     cat <<END
 

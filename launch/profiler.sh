@@ -16,9 +16,9 @@ find_tool() {
 }
 
 # read_profiler_options ARGUMENT... <ROWS: parses the options of both scripts and those of ROWS (see read_options). Sets
-# program (with its arguments), launcher (the command that starts the ranks, empty for a single process), report (file
-# name of a report; both tools expand %q{VARIABLE} on each rank), captured (1: a profile on GPUs, which marks its steps),
-# and mpi (see find_mpirun; with --slurm that of MPIRUN). Ends the script if a report is a link, which tools write through.
+# program (with its arguments), launcher (the command that starts the ranks, empty for a single process), report (file name
+# of a report; both tools expand %q{VARIABLE} on each rank), captured (1: a profile on GPUs, which marks its steps), and
+# mpi (see find_mpirun; with --slurm, the MPI of MPIRUN). Ends the script if a report is a link, as tools write through it.
 mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured='' launcher=() report=rank_0
 read_profiler_options() {
     local command_words old

@@ -2,8 +2,8 @@
 # run.sh - starts the ranks of an MPI program on this machine or on the hosts in a file, each with its own threads and cores
 #
 # A core is a physical core. Only its first hardware thread is used, so that two threads never share a core unnoticed. A CPU quota
-# of a control group, such as a container's, leaves a core for each whole CPU, at least one; as it does not say which, ranks are not bound.
-# The program polls for communication if it has more cores than threads, so binding also determines whether it polls.
+# of a control group, such as a container's, leaves one core for each whole CPU, at least one. It names no cores, so ranks are not
+# bound. The program polls for communication if it has more cores than threads, so binding also determines whether it polls.
 #
 # Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N          number of ranks (default: all slots of --hosts)
@@ -67,22 +67,22 @@ cores_in() {
         }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '{ printf "%s%s", (NR > 1 ? "," : ""), $4 } END { if (NR) print "" }'
 }
 
-# quota_in: reads the output of layout; prints the number of whole CPUs in the smallest CPU quota, at least 1; nothing without one.
+# quota_in: reads the output of layout; prints the whole CPUs in the smallest CPU quota, at least 1, or nothing without a quota.
 quota_in() {
     awk '
         /^quota [0-9]+ [0-9]/ { n = $2 < $3 ? 1 : int($2 / $3); if (!least || n < least) least = n }
         END { if (least) print least }'
 }
 
-# take_cores RANKS WHERE: reads the output of layout; sets their, the cores, lowers share to the cores of each of RANKS, and sets
-# limited, a text, if a CPU quota leaves fewer than there are.
+# take_cores RANKS WHERE: reads the output of layout, and sets their (the cores). Lowers share to the number of cores
+# per rank, if RANKS ranks share them. Sets limited (a text) if a CPU quota leaves fewer cores.
 take_cores() {
     local layout_there allowed
     layout_there=$(cat)
     IFS=, read -ra their <<<"$(cores_in <<<"$layout_there")"
     allowed=$(quota_in <<<"$layout_there")
     if [ "${allowed:-9999}" -lt ${#their[@]} ]; then
-        limited="a CPU quota leaves $allowed of ${#their[@]} cores$2, but does not say which"
+        limited="a CPU quota leaves $allowed of ${#their[@]} cores$2, but names no cores"
     else
         allowed=${#their[@]}
     fi
@@ -96,7 +96,7 @@ read_hosts() {
     local text table
     read_text --hosts "$1"
     table=$(LC_ALL=C awk '
-        function advice() { # what to do about a refused line, if that is known
+        function advice() { # what to do about a refused line, or nothing if that is unknown
             if (line ~ /[\200-\377]/) return "; it has characters that are not ASCII"
             if (first ~ /^\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:/) return "; write a name in place of an IPv6 address"
             if (first ~ /@|:[0-9][0-9][0-9][0-9][0-9]$/ || /(user|port)[a-z_-]*=/) return "; users and ports go in ~/.ssh/config"
@@ -134,7 +134,7 @@ is_this_machine() {
 # ask_host HOST: runs $layout on the host; writes the output to $answers/HOST, errors to $answers/.why/HOST. Call it in the
 # background: it replaces its process by ssh, so that a signal ends ssh.
 ask_host() {
-    local there="exec sh -c '$layout'" # the login shell may be csh or fish: what is quoted must have no quote, \, ! or newline
+    local there="exec sh -c '$layout'" # the login shell may be csh or fish: there must be no quote, \, ! or newline in it
     local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$there")
     local agent=${HYDRA_LAUNCHER_EXEC:-} # the command that the launcher calls in place of ssh
     [ $mpi = mpich ] || agent=${OMPI_MCA_plm_rsh_agent:-}
@@ -144,7 +144,7 @@ ask_host() {
 }
 
 # ask_hosts: queries in parallel all hosts that have ranks; sets cores (of the last host), share (the smallest number of
-# cores per rank), uneven, a text, if the cores of the hosts differ, and limited.
+# cores per rank), uneven (a text, if the cores of the hosts differ), and limited (see take_cores).
 ask_hosts() {
     local host why their
     answers=$(mktemp -d) && mkdir "$answers/.why"
@@ -256,7 +256,7 @@ with_mpich() {
     command+=(-n "$ranks" -genv OMP_NUM_THREADS "$threads")
 }
 
-# with_openmpi: sets command to start the ranks with Open MPI's launcher. Each rank binds itself: versions of Open MPI name cores differently.
+# with_openmpi: sets command to start the ranks with Open MPI's launcher. Each rank binds itself: Open MPI's versions name cores differently.
 # shellcheck disable=SC2016 # expanded by the shell of each rank
 with_openmpi() {
     local where=${list#,} take='cores=$(echo "$1" | cut -d/ -f$((OMPI_COMM_WORLD_LOCAL_RANK + 1))); shift; exec taskset -c "$cores" "$@"'

@@ -49,7 +49,7 @@ check_rest() {
 }
 
 # open_series DIRECTORY [OPTION]: claims the directory and writes the output of describe() to $settings: lines
-# "name<TAB>value", the first of them for the program. Refuses a directory whose settings differ; only the value of
+# "name<TAB>value"; the first line is for the program. Refuses a directory whose settings differ; only the value of
 # OPTION may increase.
 open_series() {
     local text='' differs name before now more
@@ -94,7 +94,7 @@ show_progress() {
     fi
 }
 
-# has_run DIRECTORY: tests whether an earlier call made the run; ends the script if something else is in the way of its files.
+# has_run DIRECTORY: tests whether an earlier call made the run. Ends the script if something else has the run's name.
 has_run() {
     local at
     for at in "$1" "$1.part" "$1.failed"; do check_run "$at" log.txt; done

@@ -47,10 +47,10 @@ have_clang_openmp() {
         clang-tidy --quiet '--checks=-*,misc-unused-parameters' /dev/stdin -- -x c -fopenmp
 }
 
-# have_clang_with FLAG...: tests whether the package that clang needs for the flags is installed.
+# have_clang_with FLAG...: tests whether clang can link a program with the flags, which may need another package.
 have_clang_with() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang "$@" -x c -o /dev/null -; }
 
-# have_protobuf: looks for the compiler and the package of Debian's Python, which need not be the first in the PATH.
+# have_protobuf: looks for protoc, and for the package of Debian's Python, which may not be the first in the PATH.
 have_protobuf() { command -v protoc && /usr/bin/python3 -c 'import google.protobuf'; }
 
 # has_plugins: looks for Slurm's plugins in the directory of this machine's architecture.
@@ -107,7 +107,7 @@ check_mpicc() {
         die "MPICC=$mpicc is not the compiler wrapper of an MPI: '$mpicc -show' has to print the compiler's command"
 }
 
-# keep_meaning NAME MEANING: sets the alternative NAME, such as mpicc, to MEANING again if installing Debian's Open MPI changed it.
+# keep_meaning NAME MEANING: sets the alternative NAME, such as mpicc, back to MEANING if installing Debian's Open MPI changed it.
 keep_meaning() {
     [[ -e $2 && $(readlink -f "/etc/alternatives/$1") != "$(readlink -f "$2")" ]] || return 0
     "${as_root[@]}" update-alternatives --quiet --set "$1" "$2" >&2

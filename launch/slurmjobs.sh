@@ -13,7 +13,7 @@ find_submission() {
         submission=${newest[-1]%/*}
     fi
     submission=$(realpath -m -- "$submission")
-    [ -e "$submission/job_ids.txt" ] || usage_error "$submission is no submission of launch/slurm.sh: it has no job_ids.txt"
+    [ -e "$submission/job_ids.txt" ] || usage_error "$submission is not a submission of slurm.sh: it has no job_ids.txt"
     read_text "the list of jobs," "$submission/job_ids.txt"
     why=$(awk '!/^[0-9]+ [a-z0-9_]+$/ || length > 200 {
         print "line " NR ": expected the number and the name of a job, not \047" $0 "\047"
@@ -222,11 +222,11 @@ write_tables() {
     done
 }
 
-# check_records: ends the script if the jobs are not of slurm.sh, or a file that collect_jobs writes is not of an earlier call.
+# check_records: ends the script if slurm.sh did not submit the jobs, or if collect_jobs would replace a file of somebody else.
 check_records() {
     local job run
     grep -qs '^#SBATCH "--job-name=ddpb-' "$submission"/*.sbatch ||
-        usage_error "$submission is no submission of launch/slurm.sh: it has no batch script that slurm.sh wrote"
+        usage_error "$submission is not a submission of slurm.sh: it has no batch script that slurm.sh wrote"
     for job in "${jobs[@]}"; do
         run=$(run_of "$job")
         check_replaceable "$run/sacct_summary.txt" source=

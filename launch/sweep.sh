@@ -168,7 +168,7 @@ list_points
 check_points
 open_series "$output" --repeats
 list_missing
-# Replaces the report of the runs that exist, so that a report which cannot be written is found before the first run.
+# Replaces an earlier report before the first run, so that a report which cannot be written is found early.
 [[ ${#queue[@]} = 0 || ! (-e $output/report || -L $output/report) ]] ||
     why=$("$program" report "$output" --output "$output/report" 2>&1 >/dev/null) ||
     usage_error "$output/report cannot be replaced: ${why##*ddpbench: }; remove it, or choose another --output"

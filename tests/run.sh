@@ -2,10 +2,10 @@
 # run.sh - runs every test and counts its checks. The last line is the total: "N passed, N failed, N skipped".
 #
 # Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] [TEST_NAMES=N] tests/run.sh [OPTION...] BUILD_DIR
-# Runs each tests/cli/*.sh, and the programs in BUILD_DIR that are built from tests/unit/*/test_*.c and tests/mpi/*.c; those of
-# tests/mpi under MPIRUN with 1, 2, 3 and 4 ranks, or with 1 and 3. Tests that open a device also run on an emulated GPU, and on
-# a GPU if there is one. Tests that check no durations run first, several at a time: three more than there are cores, or
-# fewer if /dev/shm is small. The other tests then run one after another.
+# Runs each tests/cli/*.sh, and the programs in BUILD_DIR that are built from tests/unit/*/test_*.c and tests/mpi/*.c.
+# Runs the programs of tests/mpi under MPIRUN with 1, 2, 3 and 4 ranks, or with 1 and 3. Tests that open a device also
+# run on an emulated GPU, and on a GPU if there is one. Tests that check no durations run first, several at a time:
+# three more than there are cores, or fewer if /dev/shm is small. The other tests then run one after another.
 # BUILD_DIR/tests/times.tsv lists the seconds and CPU seconds of each test. The output ends with a line "failed: NAME: WORDS"
 # for each failed check, and the five slowest tests.
 # TEST_NAMES=N gives made-up names of CPU, host and directory N characters (default 120; '': the names of this machine).
@@ -73,7 +73,7 @@ measure() {
     mkdir "$work/mpi.$n" # for Open MPI, which fails if another of its runs removes the directory that they share in /tmp
     OMPI_MCA_orte_tmpdir_base=$work/mpi.$n timeout --kill-after=10 "$limit_seconds" "${in_user_locale[@]}" "$@" >"$work/$n.log" 2>&1 </dev/null &
     child=$!
-    # timeout creates a process group of its own, which Ctrl-C on the terminal does not reach.
+    # timeout creates its own process group, which Ctrl-C on the terminal does not reach.
     trap 'kill "$child" 2>/dev/null; exit 143' TERM
     { time wait "$child" || status=$?; } 2>"$work/$n.time"
     awk -v status="$status" 'END { printf "%s %.1f %.1f\n", status, $1, $2 + $3 }' "$work/$n.time" >"$work/$n.ended"
@@ -173,7 +173,7 @@ run_mpi_tests() {
     for source in tests/mpi/*.c; do
         name=${source%.c}
         case $name in
-        # These tests check the same for any number of ranks above 1.
+        # These tests make the same checks for any number of ranks above 1.
         tests/mpi/accelerator | tests/mpi/buckets | tests/mpi/by_name | tests/mpi/collectives | tests/mpi/controls | \
             tests/mpi/timing) counts='1 3' ;;
         *) counts='1 2 3 4' ;;
@@ -191,7 +191,7 @@ run_mpi_tests() {
 
 sanitized='allreduce|benchmark|comm|compare|help|predict|profile|profile_faults|report' # scripts that --cpu runs and --rest leaves out
 
-# run_scripts NAME...: runs those of the scripts tests/cli/NAME.sh that the options of this script select.
+# run_scripts NAME...: runs the scripts tests/cli/NAME.sh that the options of this script select.
 run_scripts() {
     local name
     for name in "$@"; do

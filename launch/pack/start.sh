@@ -3,7 +3,7 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2154
 
-# take DIRECTORY...: for each library in $wanted, adds the first of these directories that contains it to $cuda; keeps the others in $wanted.
+# take DIRECTORY...: for each library in $wanted, adds the first of these directories with it to $cuda. $wanted keeps the others.
 take() {
     for directory; do
         left=''

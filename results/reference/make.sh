@@ -48,9 +48,11 @@ print_heading() {
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(count_cpus)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
 }
 
-# run COMMAND: runs a line of bash, replacing OUTPUT by $work/output, and saves its output, with OUTPUT again, below a heading.
+# run COMMAND: runs a line of bash, in which OUTPUT means $work/output. Saves its output, with OUTPUT again, below a heading
+# with all commands of this result so far.
 run() {
-    print_heading ${up:+"$up"} "$1" >"$work/printed"
+    commands+=("$1")
+    print_heading ${up:+"$up"} "${commands[@]}" >"$work/printed"
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
     sed -i "s|$work/output|OUTPUT|g" "$work/printed"
 }
@@ -61,7 +63,7 @@ link_up() {
     up="launch/netlab.sh up --nodes $*"
 }
 
-# keep_printed replaces the older result by the printed output; keep_directory, by the results directory and the printed output.
+# keep_printed saves the printed output as the result. keep_directory saves the results directory and the printed output.
 keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
 keep_directory() {
     rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` can make it from the other files
@@ -87,7 +89,7 @@ make_profile-100mbit() {
 }
 
 make_overlap-100mbit() {
-    run 'launch/overlap.sh --rounds 12 --output OUTPUT'
+    run 'tests/long/overlap.sh --rounds 12 --output OUTPUT'
     keep_directory
 }
 
@@ -114,6 +116,7 @@ make_controls-by-rate() {
         link_up 2 --rate $rate
         run "launch/netlab.sh run -- build/ddpbench $small --batch-size 32 --bucket-size-mb 1 --rounds 6 --steps-per-block 4 --implementations none,ddp_bucketed,ddp_powersgd:1,ddp_powersgd:4,ddp_local:4 --output OUTPUT-$rate"
         cat "$work/printed" >>"$work/all"
+        commands=()
     done
     mv "$work/all" "$work/printed"
     keep_printed
@@ -153,8 +156,8 @@ make_slurm-series() {
     keep_directory
 }
 
-make_gate() { run 'launch/gate.sh --output OUTPUT' && keep_printed; }
-make_same-strategy-twice() { run launch/same_twice.sh && keep_printed; }
+make_gate() { run 'tests/long/gate.sh --output OUTPUT' && keep_printed; }
+make_same-strategy-twice() { run tests/long/same_twice.sh && keep_printed; }
 # bench TARGET: saves the output of a make target, without the lines about compiling and linking.
 bench() {
     run "make --no-print-directory $1"
@@ -171,9 +174,9 @@ make_coverage() {
     run 'build/tests/support/programs/coverage 1000' && keep_printed
 }
 
-# The table of errors, and every prediction.
+# Saves the table of errors, and every prediction.
 make_predict() {
-    run "launch/predict_check.sh --output OUTPUT"
+    run "tests/long/predict_check.sh --output OUTPUT"
     mv "$work/output/predictions.csv" "$work"
     rm -rf "$work/output"
     mkdir "$work/output"
@@ -181,7 +184,7 @@ make_predict() {
     keep_directory
 }
 
-# A step of five strategies on 2, 4 and 8 ranks, as Chakra execution traces, and the predictions of these steps.
+# Exports a step of five strategies on 2, 4 and 8 ranks as Chakra execution traces, and saves the predicted times.
 make_chakra() {
     local kind links=''
     launch/corpus.sh build/corpus.txt
@@ -202,7 +205,7 @@ make_chakra() {
 for name in "$@"; do
     say "makes $name, after $SECONDS s"
     rm -rf "${work:?}"/*
-    up=''
+    up='' commands=()
     "make_$name"
     lab_down
 done

@@ -42,10 +42,10 @@ equal() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
 values() { figures value "$1" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 counts() { figures n time | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 
-# read_as_nccl_tests WRONG ROWS: reads the last run like two readers of nccl-tests' output, which take each line that # does not
-# begin as a row: one counts fields from the end of the row; the other goes by the first heading with the words time (or
-# cputime) and busbw below the last line with out-of-place. Checks that both find ROWS rows of 13 fields, and in each the busbw
-# of summary.csv in GB/s and WRONG as #wrong; N/A for both if the placement was not measured.
+# read_as_nccl_tests WRONG ROWS: reads the last run as two readers of nccl-tests' output do. Every line that does not
+# begin with # is a row for them. One reader counts fields from the end of the row. The other uses the first heading with
+# the words time (or cputime) and busbw after a line with out-of-place. Checks that both find ROWS rows of 13 fields, each
+# with the busbw of summary.csv in GB/s and with WRONG as #wrong, or with N/A for both if the placement was not measured.
 read_as_nccl_tests() {
     # shellcheck disable=SC2016 # these are awk fields
     awk -v wrong="$1" -v rows="$2" '
@@ -84,7 +84,7 @@ expect "no element of an all-reduce is wrong" equal "$(values wrong_elements)" 0
 expect "readers of nccl-tests' output find busbw and #wrong" read_as_nccl_tests 0 6
 expect "a line counts the wrong elements" grep -qx '# Out of bounds values : 0 OK' printed
 # shellcheck disable=SC2016 # these are awk fields
-expect "the last word of the line of the average is the mean busbw in GB/s" awk -F, 'NR == FNR { if ($3 == "busbw") { sum += $6; n++ } next }
+expect "the line of the average ends with the mean busbw in GB/s" awk -F, 'NR == FNR { if ($3 == "busbw") { sum += $6; n++ } next }
     /^# Avg bus bandwidth    : [0-9.e-]+$/ { sub(/.* /, ""); ratio = 1e-9 * sum / n / $0 } END { exit !(ratio > 0.999 && ratio < 1.001) }' out/summary.csv printed
 expect "all .json and .jsonl files are valid" valid out/run.json out/summary.json out/rank_0_metrics.jsonl out/rank_1_metrics.jsonl
 expect "run.json contains the mode" grep -q '"mode":.*"allreduce"' out/run.json

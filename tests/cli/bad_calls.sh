@@ -70,8 +70,8 @@ some() {
     done
 }
 
-# bad_options SEEN CALL...: adds calls with bad values for every option of the command in CALL; just one call for an option that
-# is also in SEEN, the output of `rows` for another command.
+# bad_options SEEN CALL...: adds calls with bad values for every option of the command in CALL. Adds only one call for
+# an option that is also in SEEN, the output of `rows` for another command.
 bad_options() {
     local seen=$1 name letter kind choices what low high value command=()
     shift
@@ -338,5 +338,5 @@ done
 succeeds "all error messages are valid UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null all
 listing >after
 succeeds "bad calls do not change their input files" diff before after
-is "no process is left of the bad calls" "$(gone "")" ""
+is "the bad calls leave no process" "$(gone "")" ""
 exit $failed

@@ -325,15 +325,15 @@ else
     bad 2 "$slurm" "option '--bogus' after --" "${submit[@]}" --nodes 1 -- --bogus
     for word in "${odd[@]}"; do
         bad 2 "$slurm" 'after --' "${submit[@]}" --nodes 1 -- "$word"
-        bad 2 "$slurm" 'no submission' status "$word"
+        bad 2 "$slurm" 'no(t a)? submission' status "$word"
     done
     mkdir -p sub/run_1
     for name in "${no_texts[@]}"; do
         ln -sfn "../texts/$name" conf/slurm.conf
         bad 2 "$slurm" 'conf/slurm.conf' "${submit[@]}" --nodes 1
         ln -sfn "../../texts/$name" sub/run_1/job_ids.txt
-        bad 2 "$slurm" 'job_ids.txt|no submission' status ../sub/run_1
-        bad 2 "$slurm" 'job_ids.txt|no submission' collect --output ../sub --program "$program"
+        bad 2 "$slurm" 'job_ids.txt|no(t a)? submission' status ../sub/run_1
+        bad 2 "$slurm" 'job_ids.txt|no(t a)? submission' collect --output ../sub --program "$program"
     done
     rm conf/slurm.conf sub/run_1/job_ids.txt
     for line in junk 'time=0' 'time=5 ' $'time=5\r' 'tiem=5' '=5' 'time' "time=$long" 'time=$(touch made)' $'time=\xff' 'partition=main' \
@@ -510,7 +510,7 @@ done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
 PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
 is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
-# archive NAME WORDS TAR_OPTION...: bench_gpu.sh refuses an archive of the directory gpus made with these options, and leaves it.
+# archive NAME WORDS TAR_OPTION...: packs the directory gpus with these options. Checks that bench_gpu.sh refuses the archive.
 archive() {
     [ -z "${*:3}" ] || tar -czf "$1" -C gpus "${@:3}" 2>>said
     cp "$1" as_before
@@ -542,7 +542,7 @@ archive empty.txt 'is not a .tgz of results'
 mkdir -p gpus/step && echo '# measured by bench_gpu.sh' >gpus/provenance.txt && echo 0 >gpus/step/status && chmod 4755 gpus/step/status
 tar -czf good.tgz -C gpus --owner=12345 --group=12345 .
 PATH=$temporary/fake:$PATH try "$launch/bench_gpu.sh" --seconds 1 --archive good.tgz --output unpacked step
-check 7 "bench_gpu.sh goes on with what an archive has" 'step: ended earlier with status 0'
+check 7 "bench_gpu.sh continues with the results of an archive" 'step: ended earlier with status 0'
 is "bench_gpu.sh unpacks without owners and modes" "$(stat -c %u.%a unpacked/step/status) $(tar -tzf good.tgz | grep -c status)" "$(id -u).$(printf %o $((0755 & ~$(umask)))) 1"
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
@@ -704,7 +704,7 @@ else
 fi
 exec 8<&-
 
-is "no process is left of the bad calls" "$(gone here)" ""
+is "the bad calls leave no process" "$(gone here)" ""
 echo "# $good_calls of $calls bad calls were handled correctly"
 is "at least 250 bad calls were made" "$([ $calls -ge 250 ] && echo yes)" yes
 exit "$failed"

@@ -56,10 +56,10 @@ else
     echo "skip - the table is computed from the lines: no python3 with pandas and SciPy (make test-consumers installs both)"
 fi
 
-# errors LOW HIGH: how many gradient errors in the last run's figures lie in [LOW, HIGH].
+# errors LOW HIGH: prints how many gradient errors in the last run's figures lie in [LOW, HIGH].
 errors() { awk -F, -v low="$1" -v high="$2" '/,gradient_error,/ && $6 >= low && $6 <= high' "$out/summary.csv" | wc -l; }
 launch 3 --rounds 1 --implementations all
-listed=$("$program" --help | sed -nE '/^Implementations/,/^$/s/^  ([a-z0-9_]+) .*/\1/p' | grep -vc '^none$') # those with a number have a :
+listed=$("$program" --help | sed -nE '/^Implementations/,/^$/s/^  ([a-z0-9_]+) .*/\1/p' | grep -vc '^none$') # other names have a colon
 is "gradients of all strategies in fp32 are sums over the ranks; the control reduces none" "$(errors 1e-12 1e-6) $(errors 0 9)" "$listed $listed"
 launch 3 --rounds 1 --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_sharded,ddp_individual_v2 --bucket-size-mb 0.01 --wire-dtype bf16
 is "gradients sent in bf16 are rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1)" "1 4"
@@ -76,19 +76,19 @@ result "$good" "rows with other arithmetic are not in the verdict"
 out=own
 latest "${tiny[@]}" --output own --implementations none,ddp,own=ddp_bucketed --bucket-size-mb block --attainable --dtype fp32
 try "${mpirun[@]}" -n 2 "$build/tests/support/programs/own_benchmark" "${latest[@]}"
-is "a strategy that the program does not have is measured, with its attainable step ($status)" "$(errors 1e-12 1e-6) $(grep -cE '^own( .* [0-9.]+){10}$' printed)" "2 1"
-is "run.json has its collectives, of half a bucket each: the output, a transformer block, the embedding" "$(tr -d '\n\t ' <own/run.json | grep -oE '"strategy":"own_strategy".*' | grep -oE '"kind":"[a-z_]*","bytes":[0-9]*' | paste -sd ' ')" \
+is "a strategy of the tests is measured, with its attainable step ($status)" "$(errors 1e-12 1e-6) $(grep -cE '^own( .* [0-9.]+){10}$' printed)" "2 1"
+is "run.json has that strategy's collectives, of half a bucket each: output, transformer block, embedding" "$(tr -d '\n\t ' <own/run.json | grep -oE '"strategy":"own_strategy".*' | grep -oE '"kind":"[a-z_]*","bytes":[0-9]*' | paste -sd ' ')" \
     '"kind":"all_reduce","bytes":16448 "kind":"all_reduce","bytes":17536 "kind":"all_reduce","bytes":16384'
 launch 2 --rounds 1 --implementations none,ddp_powersgd:32 # no matrix has more rows or columns than 32
-is "gradients of full rank have no error, in a block's first step and last" \
+is "gradients of full rank have no error in the first and the last step of a block" \
     "$(errors 1e-12 1e-4) $(awk -F, '/,gradient_error_last,/ && $6 > 1e-12 && $6 < 1e-4' "$out/summary.csv" | wc -l)" "1 1"
 launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --bucket-size-mb 0.001
-is "the gradient error is measured without an implementation that has all moments or gradients" "$(errors 1e-12 1e-6)" 1
+is "the gradient error is measured even if no rank ever has all moments or gradients" "$(errors 1e-12 1e-6)" 1
 launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --checkpoint-every 2
 [ -s "$out/checkpoint.bin" ] && good=$status || good=1
 result "$good" "ranks without a whole gradient save checkpoints"
 launch 2 --rounds 1 --implementations ddp_sharded --shard optimizer,gradients --grad-accumulation 3
-is "gradients of both kinds of --shard, of three micro-batches, are sums over the ranks" "$(errors 1e-12 1e-6)" 2
+is "with both kinds of --shard and three micro-batches, gradients are sums over the ranks" "$(errors 1e-12 1e-6)" 2
 
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --label nightly >printed 2>said </dev/null || status=$?
@@ -318,7 +318,7 @@ result "$good" "--forward-only: the first step has the loss of one that trains (
 result "$good" "--forward-only --checkpoint-every: checkpoints are saved without a backward pass and an update"
 first --resolve 1%
 is "--resolve on one rank is ignored, with a note" "$status $(grep -c '^ddpbench: --resolve is ignored, since one rank has nothing to compare' said)" '0 1'
-# A step takes 30 ms or more, so that at most 4 steps of each block fit.
+# A step takes 30 ms or more, so that at most 4 steps of each block fit into --max-minutes.
 status=0 lines=$temporary/shorter/rank_0_metrics.jsonl
 "${mpirun[@]}" -n 2 "$program" --device cpu --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 256 \
     --implementations none,a=ddp,b=ddp --resolve 0.01% --max-minutes 0.06 --num-epochs 10 \

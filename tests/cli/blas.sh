@@ -21,7 +21,7 @@ train() {
 # fact NAME KEY: prints the value of KEY in run.json of the run NAME.
 fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$1/run.json"; }
 
-# sentences NAME PATTERN: prints how many sentences and paragraphs that the run NAME printed match.
+# sentences NAME PATTERN: prints how many of the sentences and paragraphs printed by the run NAME match.
 sentences() { texts "$1/summary.json" | grep -cE -- "$2" || true; }
 
 train plain -u OPENBLAS_CORETYPE
@@ -60,7 +60,7 @@ else
         train "$variable" "$variable"
         is "$variable: both ranks use and count the CPUs that they have without it" \
             "$(fact "$variable" binding; fact "$variable" cores_per_rank)" "$(fact plain binding; fact plain cores_per_rank)"
-        [[ $variable == *true ]] || # what it does depends on the version of libgomp
+        [[ $variable == *true ]] || # the effect of true depends on the version of libgomp
             is "$variable: if it has an effect, one line says that it is ignored" "$(grep -cF "ddpbench: $variable in the environment is ignored" said)" "$([[ $variable == *false ]] && echo 0 || echo 1)"
     done
 fi

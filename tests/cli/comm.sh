@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# comm.sh - the choice of the communication library, ranks that would share a GPU, collectives and ends that hang; on the
+# comm.sh - choice of the communication library, ranks that would share a GPU, collectives and exits that hang; on the
 # CPU, and on an emulated GPU if that is built. Runs BUILD_DIR/ddpbench, and BUILD_DIR/emulated/ddpbench if it exists.
 
 # wait_until calls functions by name:
@@ -82,7 +82,7 @@ stop_rank() {
     wait "$run" && status=0 || status=$?
     took=$((SECONDS - begin)) waited=$((SECONDS - stopped))
 }
-# in_time SECONDS TOOK: checks that TOOK, a job's duration, is at most SECONDS plus some time for start and end.
+# in_time SECONDS TOOK: checks that a job's duration TOOK is at most SECONDS plus some time for start and end.
 in_time() { is "the job ended in time, after $2 s" "$(($2 <= $1 + 5 + 3 * usual))" 1; }
 
 # Before MPI has started, and while MPI ends, ranks detect each other's state through /proc.
@@ -120,7 +120,7 @@ for ranks in rank all; do
         [[ $mpi:$status = openmpi:1@(24|37|39) && $(grep -cxF '_exit(0)' exits) = 2 ]] || break
         again
     done
-    is "MPI_Finalize hangs ($ranks): status and results are the run's own, and the launcher takes it for a success" \
+    is "MPI_Finalize hangs ($ranks): status and results are not affected, and the launcher reports no failure" \
         "$status $(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' out/summary.json | paste -sd ' ') $(gone out) $(cat printed said | grep -ciE 'bad termination|improperly')" "0 2 2  0"
     is "MPI_Finalize hangs ($ranks): no rank is killed" "$(grep -cxF '_exit(0)' exits)" 2
     is "MPI_Finalize hangs ($ranks): a line names it" "$(grep -cxF 'ddpbench: MPI_Finalize does not return; all ranks are done, and end without it' said)" 1

@@ -74,7 +74,7 @@ numbered() {
         rm -r one two
     done
 }
-# others_used SHARE RUN: changes which share of the cores other processes used during a run.
+# others_used SHARE RUN: sets the share of the cores that other processes used during a run, as recorded in its summary.
 others_used() { sed -i '/"other_processes"/,/}/ { /"share"/d; s/"other_processes":.*/&\n\t\t"share":\t'"$1"',/; }' "$2/summary.json"; }
 others_used 0.05 real
 numbered real base
@@ -117,12 +117,12 @@ done
 expect 4 '^Warning: other processes used 5 % of the machine.s cores during the baseline runs and 95 % during the candidate runs, so nothing counts as regressed: ' \
     "slower candidates are ambiguous if other processes used more cores" "${five[@]}" busy1 busy2 busy3 busy4 busy5
 [ "$(grep -n '^Warning: other processes' printed | cut -d : -f 1)" -lt "$(grep -n '^figure ' printed | cut -d : -f 1)" ] && good=0 || good=1
-result "$good" "a busy machine is said before the table"
+result "$good" "the note on a busy machine is printed before the table"
 expect 4 '^Warning: other processes used 95 % of the machine.s cores during the baseline runs and 5 % .*, so nothing counts as ok or improved: measure again' \
     "nothing is ok if other processes used more cores during the baseline runs" busy1 busy2 busy3 busy4 busy5 --candidate fast{1..5}
 sed -i '/"other_processes"/,/}/ { /"share"/d; s/"cores":.*/"cores":\t3,/; }' busy1/summary.json
 sed -i 's/"pus":\t[0-9]*/"pus":\t4/' busy1/run.json
-expect 4 'during the baseline runs and 75 % during the candidate runs' "the share of a run that lacks it follows from its cores and those of the host" \
+expect 4 'during the baseline runs and 75 % during the candidate runs' "a run without the share gets it from its cores and the host's cores" \
     base1 busy1 --allow all
 for i in 1 2 3 4 5; do
     cp -r "slow$i" "tomorrow$i" && sed -i 's/\("time":[[:space:]]*"\)2[^"]*/\12100-01-02T00:30:00+0100/' "tomorrow$i/run.json"
@@ -148,9 +148,9 @@ expect 4 '^Verdict: unseen: these runs would not have shown that [a-z_]+ step is
 expect 4 '^ddp step .* unseen +-30[.]0 % +- +4$' "one baseline against one faster candidate is never improved" base1 fast1
 cp -r base1 noisy1 && cp -r base2 noisy2 && cp -r base3 noisy3 && scaled base4 noisy4 ddp 1.5 && scaled base5 noisy5 ddp 0.6
 expect 4 '^Verdict: unseen: these runs would not have shown that ddp step is worse by 5 %, only from [+][0-9.]+ % on; it takes [0-9]+ more runs of each side, if change' \
-    "runs that vary too much are unseen, with the slowdown that they show and how many more would do" noisy{1..5} --candidate same{1..5}
+    "runs that vary too much are unseen, with the slowdown that they show and how many more runs would suffice" noisy{1..5} --candidate same{1..5}
 from=$(sed -nE 's/.* only from ([+][0-9.]+) % on; it takes ([0-9]+) more .*/\1 % +\2/p' printed)
-succeeds "the row has these numbers, too" grep -qE "^ddp step .* unseen .* ${from/+/[+]}\$" printed
+succeeds "the row also has these numbers" grep -qE "^ddp step .* unseen .* ${from/+/[+]}\$" printed
 expect 3 'fewer than 5 baselines, so only figures beyond [+]15[.]5 % in every run are called regressed, and none ok; 3 against 3 runs\)' \
     "three baselines against three slower candidates: regressed" base1 base2 base3 --candidate slow1 slow2 slow3
 
@@ -250,7 +250,7 @@ cp -r base1 other && sed -i 's/"d-model":\t32/"d-model":\t64/; s/"world_size":\t
 expect 6 '^  d-model: baseline 32, candidate 64$' "runs of different models are incomparable" base1 other
 grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare the runs anyway, name these settings with --allow, or give --allow all.' printed &&
     good=0 || good=1
-result "$good" "every difference is listed, and how to allow it"
+result "$good" "every difference is listed, with the option that allows it"
 expect 6 '^  d-model: baseline 32, another baseline 64$' "baselines of different models are incomparable" base1 other --candidate same1
 expect 6 '^  world_size: ' "runs with two different settings are incomparable if --allow names one of them" base1 other --allow d_model
 expect 4 '^Settings differ, as allowed:' "runs with two different settings are compared if --allow names both" base1 other --allow d-model,world_size
@@ -267,7 +267,7 @@ cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' wa
 expect 4 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
 expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline listed twice is refused" base1 base2 ./base1/ --candidate same1
 cp -r profile/ddp_bucketed cut_before && sed -i '/"bucket_rule"/d' cut_before/run.json
-expect 6 '^  bucket_rule: baseline at_most, candidate at_least$' "a run that does not tell its rule of buckets has the earlier one" \
+expect 6 '^  bucket_rule: baseline at_most, candidate at_least$' "a run that does not record its bucket rule has the earlier rule" \
     cut_before profile/ddp_bucketed
 
 # which_differ RUN: prints, in one line, the options that may differ between the two runs of a comparison.

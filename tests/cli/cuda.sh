@@ -91,7 +91,7 @@ fi
 train cpus "$on_cpu" 2 --device cpu
 train nccl "$program" 2 --device cuda --comm nccl
 close nccl cpus 1e-4
-# Of the 17 MiB of pinned memory, uploads use 16; the rest is enough for one gradient (133 KiB), not for one per collective.
+# Uploads use 16 of the 17 MiB of pinned memory. The rest suffices for one gradient (133 KiB), not for one per collective.
 EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4
 

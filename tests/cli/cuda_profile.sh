@@ -56,7 +56,7 @@ if [ -z "${REAL_GPU:-}" ]; then # two ranks cannot share a real GPU with NCCL
     is "two: one NCCL kernel for each bucket of each step" "$(count nccl)" 25
     kernels=$(count kernel)
     has two 1
-    is "two: rank 1 has as many kernels as rank 0" "$(count kernel)" "$kernels"
+    is "two: ranks 0 and 1 have equal numbers of kernels" "$(count kernel)" "$kernels"
     is "two: the trace lists all GPUs that the rank sees" "$(count gpus)" 8
     keeps two "two: collectives, waits and stragglers follow from the NCCL kernels"
     succeeds "two: more than 40 figures are compared with the kernels" test "$(count compared)" -gt 40
@@ -84,7 +84,7 @@ is "cycles: the trace contains one step" "$(count steps)" 1
 succeeds "cycles: the trace contains the kernels of one step" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 200
 
 # ---- two ranks on one GPU ----
-# Versions of NCCL before 2.30 refuse that, unless each rank seems to be on a host of its own.
+# NCCL before 2.30 refuses two ranks on one GPU, unless each rank seems to be on a host of its own.
 before=("${as_hosts[@]}")
 EMULATED_CUDA_GPUS=1 profile shared 2 --share-gpu --comm nccl
 has shared 0
@@ -108,7 +108,7 @@ if [ -z "${REAL_GPU:-}" ]; then # a tracer that takes 2 ms per record
     is "slow: only traced blocks have kernels" \
         "$(grep -v captured slow/ddp/rank_0_metrics.jsonl | grep -c 'untraced.*compute_ms\|"ddp".*compute_ms": null')" 0
     profile before 1 --profile-implementation ddp --bucket-size-mb auto --num-epochs 1 --warmup-epochs 0 --rounds 6 --steps-per-block 1
-    is "before: the step before the tracer first started is a control of its own, and the residue is its ratio" \
+    is "before: the step before the tracer's first start is a separate control, and tracer_residue is relative to it" \
         "$(awk -F, '$2 ~ /before_tracer/ && $3 == "step" { n = $9; before = $6 } $2 == "untraced" && $3 == "step" { untraced = $6 }
             $3 == "tracer_residue" { print n, ($6 > 0.99 * untraced / before && $6 < 1.01 * untraced / before) }' before/ddp/summary.csv)" "7 1"
 fi

@@ -31,12 +31,12 @@ of() {
     esac
 }
 
-# after HOW: prints what is wrong after a run in which a call failed by HOW.
+# after HOW: prints what is wrong after a run in which a call failed with the fault HOW.
 after() {
     local files
     ended_by_itself || echo "does not end within $limit s"
     if [ "$1" = EINTR ]; then
-        [ "$status" = 0 ] || [ "$kind $status" = 'compare 4' ] || echo "status $status of a call that was only interrupted: $(cat said)" # 4: unseen
+        [ "$status" = 0 ] || [ "$kind $status" = 'compare 4' ] || echo "status $status of a call that was only interrupted: $(cat said)" # status 4: unseen
     else
         [ "$status" != 0 ] || echo "status 0"
     fi
@@ -47,7 +47,7 @@ after() {
     [ "$1" = kill ] || find outcome -name '*.tmp' 2>/dev/null || true
 }
 
-# every KIND CALL HOW LEAST [RANK]: in as many runs of KIND as needed, makes each CALL fail once by HOW; expects LEAST calls or more.
+# every KIND CALL HOW LEAST [RANK]: repeats runs of KIND until each CALL has failed once by HOW; expects LEAST calls or more.
 every() { aside fail_each "$@"; }
 fail_each() {
     local kind=$1 call=$2 how=$3 least=$4 k wrong=0 words
@@ -214,8 +214,8 @@ if unshare -m --propagation private mount -t tmpfs none /dev/shm 2>/dev/null; th
 else
     echo "skip - a full /dev/shm and a read-only directory: cannot mount here"
 fi
-# Fails to start each thread of a run in turn: those of the watchdog, MPI, the computation and the data. Some libraries do
-# without a thread of their own.
+# Makes the start of each thread of a run fail in turn: of the watchdog, MPI, the computation and the data. Some
+# libraries continue without their own thread.
 touch all_said
 failures=0
 for k in {1..10}; do
@@ -235,7 +235,7 @@ for words in "cannot start the watchdog's thread: Resource temporarily unavailab
     "a library ended the process, for the reason that it gave above; if it could not start a thread, $advice"; do
     succeeds "a thread that cannot start: ${words%% *} ... is explained" grep -qE "^ddpbench: .*$words" said
 done
-is "a thread that cannot start: the reason is in words" "$(grep -c 'error [0-9]' said)" 0
+is "a thread that cannot start: the reason has no bare error number" "$(grep -c 'error [0-9]' said)" 0
 for jump in 3600 -3600; do
     rm -rf outcome
     try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 50 \
@@ -279,7 +279,7 @@ for name in run.json rank_0_metrics.jsonl; do
     is "a pipe named $name stays the only file" "$(ls -A waits) $(find waits -type p)" "$name waits/$name"
 done
 
-# left: tests that a run killed while it writes leaves a temporary file, which the next run there removes.
+# left: tests that a report killed while it writes leaves a temporary file, and that the next report there removes it.
 left() {
     { try env LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_UNDER=written FAULT_CALL=fsync FAULT_AT=1 FAULT_HOW=kill "$program" report saved --output written; } \
         2>/dev/null

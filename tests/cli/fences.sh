@@ -35,8 +35,8 @@ includes() {
 # only HEADERS FILES: reads the output of includes; prints the includes of HEADERS in files other than FILES (regular expressions).
 only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ files { print $1 ": " $2 }'; }
 
-# floor[FOLDER]: the layer of kernels, ddp and each folder in bench, bench/measure and bench/read; floor[main]: of files in bench itself.
-# A file may include its own folder and lower layers. only[FOLDER] restricts the includes of a folder further.
+# floor[FOLDER]: the layer of kernels, of ddp and of each folder in bench, bench/measure and bench/read. floor[main]: the
+# layer of bench. A file may include its own folder and lower layers. only[FOLDER] restricts the includes of a folder further.
 rooms='
 BEGIN {
     split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6 isolate 6" \
@@ -82,7 +82,7 @@ wings() {
             if (match($1, "^bench/(measure|read)/") && to in wing && $1 !~ "^bench/" wing[to] "/") print $1 ": " $2
         }'
 }
-# reached: the rooms that read include no header of ddp, not even through other headers; predict, only those of numbers.
+# reached: folders of bench/read include no header of ddp, not even indirectly. predict may include four of numbers.
 reached() {
     includes "$1" | awk '
         function name_of(path) { sub("^bench/((measure|read)/)?", "", path); return path }
@@ -173,7 +173,7 @@ printers() {
             /cJSON_Print(Unformatted|Buffered)?\(/ && FILENAME != "bench/base/json.c" { print FILENAME ": " $0 }'
     )
 }
-# clones: every CPU operation with omp simd must be declared CPU_CLONES, which compiles it for wider vectors, too, with PORTABLE=1.
+# clones: every CPU operation with omp simd must be declared CPU_CLONES: PORTABLE=1 then also compiles it for wider vectors.
 clones() {
     (
         cd "$1"
@@ -324,7 +324,7 @@ fi
 check names "headers are included by folder and name"
 check floors "no include of a higher layer, or of another folder of the same layer"
 check private "no include of another folder's private header"
-check reached "the rooms that read reach no header of ddp; predict reaches those of numbers"
+check reached "folders of bench/read reach no header of ddp; predict reaches only its headers on numbers"
 check wings "bench/measure and bench/read do not include each other"
 check sizes "sizes in lines are within $limits, folders of bench within $folder_limit"
 exit "$failed"

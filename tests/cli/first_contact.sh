@@ -22,15 +22,15 @@ for tool in ncu compute-sanitizer; do printf '#!/bin/sh\necho "%s $*"\n' "$tool"
 chmod +x there/tools/*
 "${CC:-cc}" -shared -fPIC -o there/lib/libnvidia-ml.so.1 "$root/tests/support/fixture/fake_nvml.c" 2>said || rm there/tools/nvidia-smi
 contact=(env PATH="$PWD/there/tools:$PATH" LD_LIBRARY_PATH="$PWD/there/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$PWD/there/launch/bench_gpu.sh"
-    --quick --python "$PWD/there/tools/python" --archive "$PWD/first.tgz") # `tools`, since a folder bin would be that of an unpacked archive of `make pack`
+    --quick --python "$PWD/there/tools/python" --archive "$PWD/first.tgz") # not bin: bench_gpu.sh takes a folder bin for an archive of `make pack`
 
 try "${contact[@]}" --output first smoke
 check 0 "a part is measured" 'measurements ended$'
-succeeds "the archive has what was measured" bash -c 'tar -tzf first.tgz | grep -q ^./smoke/benchmark/status'
+succeeds "the archive contains the measurements" bash -c 'tar -tzf first.tgz | grep -q ^./smoke/benchmark/status'
 done_first=$(cd first && find . -name status | wc -l)
 contact+=(--first-contact)
 try "${contact[@]}" --output first --seconds 1
-check 7 "after --seconds the last line names what is left" 'LEFT:( [a-z0-9/_-]+)+;.* the same command'
+check 7 "after --seconds the last line names the remaining measurements" 'LEFT:( [a-z0-9/_-]+)+;.* the same command'
 try "${contact[@]}" --output second
 check 0 "the archive is continued elsewhere" 'smoke/benchmark: ended earlier with status 0'
 is "no measurement of the first call is repeated" "$(grep -c 'ended earlier' said)" "$done_first"
@@ -38,7 +38,7 @@ is "each part has results" "$(cd second && find . -name status -printf '%h\n' | 
     "./benchmark ./benchmark-gpt2-small ./kernels-bf16 ./profile/ddp_bucketed ./smoke/benchmark ./smoke/nccl-two-on-one\
  ./smoke/nccl-two-on-one-trace ./smoke/profile ./smoke/two-on-one ./step ./step-50257 ./step-50304 ./tests/model ./tests/racecheck\
  ./tools/memcheck ./tools/ncu ./tools/ncu-products"
-is "the last line counts them, and names what is skipped" "$(tail -n 1 said)" \
+is "the last line counts the measurements, and names skipped ones" "$(tail -n 1 said)" \
     "bench_gpu.sh: 17 measurements ended; SKIPPED: torch peer (no Python, no PyTorch that sees a GPU, or no such tool)"
 succeeds "ncu leaves the clock as it is" grep -q 'clock-control none' second/tools/ncu/output.txt
 for found in tests/racecheck tools/memcheck; do
@@ -47,17 +47,17 @@ done
 printf '#!/bin/sh\nexit 3\n' >there/tools/ncu && rm -r second/tools/ncu first.tgz
 try "${contact[@]}" --output second
 tail -n 1 said >last && mv last said
-check 1 "what fails is in the last line" '17 measurements ended; FAILED: tools/ncu \(output.txt of each says why\); SKIPPED:'
+check 1 "the last line names failed measurements" '17 measurements ended; FAILED: tools/ncu \(see output.txt of each\); SKIPPED:'
 printf '#!/bin/sh\n' >there/tools/ncu
-rm second/tools/ncu/status # as if the call that repeats it had been killed; the archive still has the status
+rm second/tools/ncu/status # as if a call that repeats ncu had been killed; the archive still has the status
 try "${contact[@]}" --output second --seconds 1
-check 7 "an interrupted repetition does not make the directory poorer than the archive" 'LEFT: tools/ncu'
+check 7 "an interrupted repetition loses no results of the archive" 'LEFT: tools/ncu'
 mkdir third
 ln second/provenance.txt before
 try "${contact[@]}" --output third
-check 0 "what failed is repeated, into an empty directory from the archive" 'tools/ncu: .*ncu --target-processes'
+check 0 "a failed measurement is repeated after unpacking into an empty directory" 'tools/ncu: .*ncu --target-processes'
 is "nothing else is repeated" "$(grep -c 'ended earlier' said)" 16
-is "what earlier calls wrote is kept, and no other name of it changes" "$(grep -c '^# measured' third/provenance.txt) $(grep -c '^# measured' before)" \
+is "the text of earlier calls is kept, and its hard link is not changed" "$(grep -c '^# measured' third/provenance.txt) $(grep -c '^# measured' before)" \
     "$(($(grep -c '^# measured' before) + 1)) $(grep -c '^# measured' second/provenance.txt)"
 try "${contact[@]}" --output third --reference third
 check 2 "the reference is another directory" '--reference and --output are one directory'
@@ -73,9 +73,9 @@ if command -v nvidia-smi >/dev/null; then
     echo "skip - first contact without nvidia-smi: this machine has it"
 else
     try "${contact[@]}" --output third
-    check 0 "without nvidia-smi, ddpbench says how many GPUs there are" '^bench_gpu.sh: 17 measurements ended;'
+    check 0 "without nvidia-smi, ddpbench finds the number of GPUs" '^bench_gpu.sh: 17 measurements ended;'
     EMULATED_CUDA_GPUS=0 try "${contact[@]}" --output fifth
-    check 1 "without a GPU it says so" 'found no NVIDIA GPU'
+    check 1 "without a GPU there is an error" 'found no NVIDIA GPU'
 fi
 
 exit "$failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gate.sh - tests/long/gate.sh with a fake netlab.sh and a fake ddpbench: which verdicts make gate.sh fail, where --output goes,
-# and that gate.sh removes only a lab (a network of netlab.sh) that it made.
+# gate.sh - tests/long/gate.sh with a fake netlab.sh and a fake ddpbench: which verdicts make gate.sh fail, where
+# results go with --output, and that gate.sh removes only a lab (a network of netlab.sh) that it made.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh

@@ -17,7 +17,7 @@ isolate() {
     try "${mpirun[@]}" -n "$ranks" "$program" isolate "${latest[@]}"
 }
 
-# verdict: prints the exit status that the printed answer stands for.
+# verdict: prints the exit status that belongs to the printed answer.
 verdict() {
     if grep -qE 'x +95 % interval' printed; then
         echo 3
@@ -33,7 +33,7 @@ cases() { grep -c "$1" junit.xml || true; }
 # ---- any machine ----
 
 isolate 4 --max-minutes 0.05 --junit junit.xml
-is "the exit status is that of the printed answer" "$status" "$(verdict)"
+is "the exit status agrees with the printed answer" "$status" "$(verdict)"
 is "a search writes the expected files" "$(cd out && echo *)" "bad.txt good.txt matrix.csv metrics.csv rank_0_metrics.jsonl \
 rank_1_metrics.jsonl rank_2_metrics.jsonl rank_3_metrics.jsonl run.json summary.csv summary.json summary.prom summary.txt"
 succeeds "a search writes valid files" valid out/*.json
@@ -46,7 +46,7 @@ typical() {
     sed -nE "/\"part\":\"search\",.*\"partner\":$2,/s/.*\"send\":([0-9.e-]+).*/\1/p" "out/rank_$1_metrics.jsonl" | head -n "$3" | sort -g |
         awk '{ x[NR] = $1 } END { printf "%.9g", (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'
 }
-# A search that the time limit ends may have begun a repetition, which the matrix lacks.
+# A search that the time limit ends may have begun another repetition. The matrix does not include it.
 for row in 0,1 1,0; do
     IFS=, read -ra cell < <(grep "^rank ${row%,*} on [^,]*,rank ${row#*,} on " out/matrix.csv)
     succeeds "the seconds of the matrix follow from the lines of each repetition: $row" \
@@ -54,7 +54,7 @@ for row in 0,1 1,0; do
 done
 is "each repetition of groups has a line" "$(grep -c '"part":"all-reduces among groups of 2".*"all_reduce":' out/rank_3_metrics.jsonl | awk '{ print ($1 >= 13) }')" 1
 is "the table of groups begins with two groups of 2" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, ($6 >= 12) }' printed)" "2 2 1"
-is "summary.csv has the figures of groups of 2, of which compare judges the time" \
+is "summary.csv has the figures of groups of 2; compare judges only their time" \
     "$(awk -F, '$2 == "groups of 2" { print $3, $5, $11 }' out/summary.csv | tr '\n' ' ')" "all_reduce s 1 all_reduce_to_expected 1 0 "
 is "good.txt and bad.txt name this host at most once" "$(cat out/good.txt out/bad.txt | sort | uniq -d)" ""
 is "JUnit's file has a case for each rank, and one for the run" "$(cases '<testcase ')" 5
@@ -64,7 +64,7 @@ mv out before
 isolate 4 --max-minutes 0.05
 is "a second run ends with its verdict, too" "$status" "$(verdict)"
 try "$program" compare before --candidate out
-# 5: a run under load may lack a figure, such as one of groups of 4
+# status 5: under load, a run may lack a figure, such as a figure of groups of 4
 is "compare judges two runs" "$(grep -c . said) $([[ $status = [0345] ]] && echo judged || echo "status $status")" "0 judged"
 # slowed FILE PATTERN: prints a summary.json in which the values of figures whose subject matches are 3 times as large.
 slowed() {
@@ -93,7 +93,7 @@ done
 # a run under load may lack a figure
 others=$(($(grep -oE '"judged":[[:space:]]*true' same/1/summary.json | wc -l) - 2))
 try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3
-is "of many figures, compare shows those that are regressed, and counts the others" \
+is "compare lists only the regressed ones of many figures, and counts the others" \
     "$status $(grep -c '^rank .* regressed ' printed) $(grep -c ' unseen ' printed) $(grep -oE '^[0-9]+ other figures +unseen ' printed | tr -s ' ')" "3 2 1 $others other figures unseen "
 try "$program" compare same/1 same/2 same/3 --candidate slower/1 slower/2 slower/3 --all
 is "--all shows all figures" "$(grep -c ' unseen ' printed)" "$others"
@@ -103,12 +103,12 @@ messages=$(sed 1d out/matrix.csv | wc -l) # 8 of the ring; under load a search m
 is "report draws a run's messages, with a number in each cell" "$((messages >= 8)) $(grep -cE '>[0-9]+([.][0-9]+)?</text>' report/pictures/messages.svg)" "1 $messages"
 is "report has a table of a run's messages" "$(grep -cE '^\| rank [0-3] on [^|]* \| rank [0-3] on ' report/BOTTLENECK_ANALYSIS.md)" "$messages"
 isolate 5 --max-minutes 0.05
-is "an odd number of ranks: the exit status is that of the answer" "$status" "$(verdict)"
+is "an odd number of ranks: the exit status agrees with the answer" "$status" "$(verdict)"
 
 # ---- a rank that sends slowly ----
 
-# slow RANK [TO]: searches while all ranks sleep for 10 ms before each message, and that rank for 40 ms (to rank TO). A
-# search ends when all is decided: messages are after about 5 s, products and copies may never be.
+# slow RANK [TO]: searches while all ranks sleep for 10 ms before each message, and RANK for 40 ms (before messages to
+# TO). A search ends when all is decided: messages after about 5 s, products and copies perhaps never.
 slow() {
     local to=(${2:+SLOW_SENDS_TO=$2})
     rm -rf out
@@ -125,7 +125,7 @@ is "the host of a slow sender is in bad.txt, and not in good.txt" "$(cat out/bad
 succeeds "JUnit's file has a slow sender as a failure" grep -qE 'name="rank 2 on [^"]*"[^<]*<failure type="slow" ' <(tr -d '\n' <junit.xml)
 succeeds "the matrix has a slow sender's messages" awk -F, '$1 ~ /^rank 2 / { n++; good += $3 > 0.03 && $5 > 1.25 } END { exit n < 2 || good < n }' out/matrix.csv
 try "$program" report out --html report.html
-succeeds "report draws the messages of a slow sender in the colours of what is slow" [ "$(grep -cE '<rect [^>]*dp-area dp-c10[456]"' report.html)" -ge 2 ]
+succeeds "report draws the messages of a slow sender in the colours for slow cells" [ "$(grep -cE '<rect [^>]*dp-area dp-c10[456]"' report.html)" -ge 2 ]
 succeeds "report lists a slow sender as the main bottleneck" grep -qE 'Main bottleneck: sends in .*Rank 2 on' <(unwrapped printed)
 
 slow 1 2
@@ -139,7 +139,7 @@ succeeds "an interrupted run ends with a failure" [ "$status" != 0 ]
 succeeds "an interrupted run keeps what it found" valid out2/summary.json
 is "an interrupted run keeps JUnit's file, with all members, and is an error in it" \
     "$(grep -c '<testcase ' junit2.xml) $(grep -c '<error ' junit2.xml)" "5 1"
-succeeds "an interrupted run's summary states that" grep -qE '^Interrupted, or still running: [0-9]+ of at least [0-9]+ rounds[.]$' <(texts out2/summary.json)
+succeeds "an interrupted run's summary states the interruption" grep -qE '^Interrupted, or still running: [0-9]+ of at least [0-9]+ rounds[.]$' <(texts out2/summary.json)
 is "an interrupted run prints what it found" "$(grep -cE '^Interrupted: [0-9]+ of at least [0-9]+ rounds[.]$' printed)" 1
 is "an interrupted run leaves no process" "$(gone out2)" ""
 
@@ -151,12 +151,12 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     chmod +x as_host
     rm -rf out
     try "${mpirun[@]}" -n 6 unshare --uts "$temporary/as_host" "$program" isolate --device cpu --bytes 64K --resolve 50% --max-minutes 0.05 --output out --nominal 1mbit
-    is "hosts: the exit status is that of the answer" "$status" "$(verdict)"
+    is "hosts: the exit status agrees with the answer" "$status" "$(verdict)"
     is "hosts: each is a member, by its first rank" "$(grep -oE '^host host[0-9]+' printed | sort | tr '\n' ' ')" "host host0 host host1 host host2 "
     is "hosts: the median message is compared with the nominal rate" "$(texts out/summary.json | grep -cE \
         '^The median of [0-9]+ messages of 64 KiB, which shows if most members are equally slow: [0-9.]+ % of 1mbit, more than a link can carry: ')" 1
     is "hosts: the share of the nominal rate is a figure" "$(grep -c ',all,nominal_share,' out/summary.csv)" 1
-    is "hosts: groups are of hosts, while their other ranks rest" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, $(NF - 4), $(NF - 3), $(NF - 1), $NF }' printed)" "2 1 host host0 host host1"
+    is "hosts: groups consist of one rank per host, while the other ranks rest" "$(awk '$1 == "size" && $2 == "groups" { found = NR } found && NR == found + 2 { print $1, $2, $(NF - 4), $(NF - 3), $(NF - 1), $NF }' printed)" "2 1 host host0 host host1"
     is "hosts: good.txt and bad.txt name hosts" "$(cat out/good.txt out/bad.txt | grep -cvxE 'host[0-2]')" 0
 else
     echo "skip - members on different hosts: needs root"

@@ -65,10 +65,10 @@ proof() {
     check "$1" "$2" "$3"
 }
 
-proof 0 "it passes if isolate finds all that is planted" '^ +5 two +3 +3 +0 +0 +0 +[0-9.]+ +4.0$'
-is "it makes all runs" "$(sed 1d out/runs.csv | wc -l) $(grep -c , printed || true)" "42 0"
+proof 0 "the check passes if isolate finds all planted faults" '^ +5 two +3 +3 +0 +0 +0 +[0-9.]+ +4.0$'
+is "the check makes all runs" "$(sed 1d out/runs.csv | wc -l) $(grep -c , printed || true)" "42 0"
 is "the lab is up once for each number of nodes" "$(grep -cx up tree/done) $(tail -n 1 tree/done)" "2 down"
-is "two faults are of two nodes" "$(awk -F, '$2 == "two" && split($4, fault, " ") == 2 && substr(fault[1], index(fault[1], ":"), 2) != substr(fault[2], index(fault[2], ":"), 2)' \
+is "two faults are planted at two different nodes" "$(awk -F, '$2 == "two" && split($4, fault, " ") == 2 && substr(fault[1], index(fault[1], ":"), 2) != substr(fault[2], index(fault[2], ":"), 2)' \
     out/runs.csv | wc -l)" 6
 : >tree/done
 proof 0 "the same command continues" '^ +4 busy +3 +3 '
@@ -76,19 +76,19 @@ is "a complete series makes no run" "$(grep -cx run tree/done || true)" 0
 proof 2 "a series with other settings is refused" '--resolve: earlier starts in .* had "5%"' --resolve 1%
 rm -rf out
 : >tree/blind
-proof 1 "it fails if isolate finds nothing" '^ +5 pair +3 +0 +3 +0 '
-is "a fault that is missed is no false alarm" "$(grep -cE '^ +[45] (busy|delay|two|uplink) +3 +0 +3 +0 ' printed)" 8
-is "a healthy lab is not missed" "$(grep -cE '^ +[45] none +3 +3 +0 +0 ' printed)" 2
+proof 1 "the check fails if isolate finds nothing" '^ +5 pair +3 +0 +3 +0 '
+is "a missed fault is not counted as a false alarm" "$(grep -cE '^ +[45] (busy|delay|two|uplink) +3 +0 +3 +0 ' printed)" 8
+is "a run without a fault does not count as missed" "$(grep -cE '^ +[45] none +3 +3 +0 +0 ' printed)" 2
 rm -rf out tree/blind
 echo sends 4 >tree/extra
-proof 1 "it fails if isolate finds what is not planted" '^ +5 none +3 +0 +0 +3 '
+proof 1 "the check fails if isolate finds a fault that was not planted" '^ +5 none +3 +0 +0 +3 '
 rm -rf out tree/extra tree/done
 : >tree/hangs
 interrupt TERM tree/reached tree/tests/long/isolate_check.sh --nodes 4 --seeds 3 --kinds none --output out
-is "SIGTERM ends it, and removes its lab" "$status $(tail -n 1 tree/done)" "143 down"
-is "it prints a table when interrupted" "$(grep -c '^nodes fault ' printed)" 1
+is "SIGTERM ends the check, which removes its lab" "$status $(tail -n 1 tree/done)" "143 down"
+is "the interrupted check prints a table" "$(grep -c '^nodes fault ' printed)" 1
 rm tree/hangs
 : >tree/breaks
-proof 0 "it continues after a signal, and repeats a run that fails" 'none-1: isolate ended with status 1, try 1 of 2: ddpbench: no progress' --nodes 4 --kinds none
+proof 0 "the check continues after a signal, and repeats a run that fails" 'none-1: isolate ended with status 1, try 1 of 2: ddpbench: no progress' --nodes 4 --kinds none
 is "a repeated run counts once" "$(grep -cE '^ +4 none +3 +3 +0 +0 ' printed)" 1
 exit "$failed"

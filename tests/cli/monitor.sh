@@ -48,8 +48,8 @@ whole() {
 # column FILE NAME: prints the values of a column, one per line.
 column() { awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"; }
 
-# a_second FILE: tests that FILE has at least 3 lines, no more lines than seconds, and at least half of the lines 0.7 to 1.3 s
-# after the line before. A line may be late when the machine stalls.
+# a_second FILE: tests that FILE has at least 3 lines, no more lines than seconds, and at least half of the lines 0.7 to
+# 1.3 s after the previous line. A line may be late when the machine stalls.
 a_second() {
     column "$1" seconds | awk '{ t[NR] = $1 } END {
         for (i = 2; i < NR; i++) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# names.sh - names of 10 and of 100 or more characters of CPU, host, label and directory: results have them whole, and printed
-# sentences and reports have the same words; results are valid if names have bytes that are not UTF-8. Runs BUILD_DIR/ddpbench
-# with small sizes.
+# names.sh - CPU, host, label and directory with names of 10 and of 100 or more characters. Results have the whole
+# names, and printed sentences and reports have the same words. Results are valid even if names have bytes that are not
+# UTF-8. Runs BUILD_DIR/ddpbench with small sizes.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh

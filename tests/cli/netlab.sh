@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# netlab.sh - launch/netlab.sh: an emulated network (the lab) of two nodes, from up to down, which leaves no namespace, file or
-# process; and one of three nodes with faults.
+# netlab.sh - launch/netlab.sh: an emulated network (the lab) of two nodes, from up to down, and a lab of three nodes
+# with faults. After down, no namespace, file or process is left.
 
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
@@ -9,7 +9,7 @@ set -euo pipefail
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-netlab() { "$root/launch/netlab.sh" "$@" 8<&-; } # closes the lock of take_lab, which processes in the lab could hold after this script has ended
+netlab() { "$root/launch/netlab.sh" "$@" 8<&-; } # closes the lock of take_lab: processes in the lab could hold it after this script has ended
 skip() {
     echo "skip - the network lab: $*"
     exit 0
@@ -86,7 +86,7 @@ lab "down succeeds after a killed up" 0 '' down
 # figure PATTERN UNIT: prints the number before UNIT in the last line of output that matches.
 figure() { grep -E -- "$1" printed | sed -nE "s,.* ([0-9.]+) $2.*,\1,p" | tail -n 1 || true; }
 
-# A lab of three nodes, where a fault is measured with nodes that have none.
+# A lab of three nodes, so that a fault can be measured between a faulty node and a healthy one.
 lab "fault is refused if no lab is up" 1 'the lab is not up' fault --node 2 --rate 10mbit
 lab "heal is refused if no lab is up" 1 'the lab is not up' heal
 lab "up with three nodes succeeds" 0 'node 3 to 1: ' up --nodes 3 --rate 20mbit

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# paper.sh - launch/paper.sh with the real program at small sizes: runs have the settings that their names give, the report
-# has the figures of the runs and of the paper (launch/paper.tsv); an interrupted series continues, changed options are refused,
-# and failed runs are reported.
+# paper.sh - launch/paper.sh with the real program at small sizes. Runs have the settings that their names give. The
+# report has the figures of the runs and of the paper (launch/paper.tsv). An interrupted series continues, changed
+# options are refused, and failed runs are reported.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh

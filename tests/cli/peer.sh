@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# peer.sh - bench/peers/torch_ddp.py agrees with ddpbench: same model, batches and losses with every strategy and with
-# PyTorch's own, same collectives, result files that ddpbench compare and report accept, and errors in one line. Tests
-# bench/peers against BUILD_DIR/ddpbench with small sizes, on the CPU. PEER_PYTHON is a Python with PyTorch and NumPy;
-# without it all checks are skipped.
+# peer.sh - bench/peers/torch_ddp.py agrees with ddpbench: it has the same model, batches and losses with every strategy
+# and with PyTorch's own ones, the same collectives, result files for ddpbench compare and report, and one-line errors.
+# Tests bench/peers against BUILD_DIR/ddpbench with small sizes, on the CPU. PEER_PYTHON is a Python with PyTorch and
+# NumPy; without it all checks are skipped.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -42,7 +42,7 @@ theirs() {
     try "${start[@]}" "$peer" "${tiny[@]}" --output "${@:2}"
 }
 
-# agree ARGUMENT...: runs peer_agrees.py, whose output lines count as checks of this script; `sharding N` on N ranks.
+# agree ARGUMENT...: runs peer_agrees.py, whose output lines count as checks of this script. N in `sharding N`: ranks.
 agree() {
     local good=0 ranks=1
     [ "$1" != sharding ] || ranks=$2
@@ -69,8 +69,8 @@ assert not apart, apart
 END
 }
 
-# names OURS THEIRS: tests that the run OURS has each figure of THEIRS except those of PyTorch's own, with the same unit; and
-# each member of the metrics lines of THEIRS.
+# names OURS THEIRS: tests that the run OURS has each figure of THEIRS with the same unit, except figures of PyTorch's
+# own implementations, and each member of the metrics lines of THEIRS.
 names() {
     # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'

@@ -7,9 +7,9 @@ set -euo pipefail
 
 # ---- a run whose steps are known by hand ----
 
-# write_run DIRECTORY: writes a run of 6 rounds on 2 ranks, in which nothing varies. Forward takes 1 s; gradient 1 is final
-# after 2 s, gradient 0 after 3 s, each of 4 MB; update 0.5 s, rest 0.25 s. ddp_bucketed:3 reduces each gradient, in 0.6 s and in
-# 0.4 s, so that its step takes 4.15 s.
+# write_run DIRECTORY: writes a run of 6 rounds on 2 ranks, in which nothing varies. Forward takes 1 s. Gradients have 4
+# MB each; gradient 1 is final after 2 s, gradient 0 after 3 s. The update takes 0.5 s, the rest of the step 0.25 s.
+# ddp_bucketed:3 reduces the gradients in 0.6 s and 0.4 s, so that its step takes 4.15 s.
 write_run() {
     local rank round
     mkdir -p "$1"
@@ -44,22 +44,22 @@ is "the run's own steps are replayed" "$(row ddp_bucketed:3)" "ddp_bucketed:3 41
 succeeds "two buckets: the second all-reduce, from 3 s to 3.8 s, is exposed" grep -qE '^ddp_bucketed:3 2 2 4550[.]00 ' <(tr -s ' ' <printed)
 succeeds "one bucket: an all-reduce of 8 MB, from 3 s to 4.6 s, is exposed" grep -qE '^ddp_bucketed:8 2 1 5350[.]00 ' <(tr -s ' ' <printed)
 succeeds "the best bucket size is named, with its options" grep -qF -e '--implementations ddp_bucketed --bucket-size-mb 3`' <(unwrapped printed)
-# 75 %: a step of 5 s, so the second all-reduce may end 1.25 s after backward: 4 MB in 1.25 s, or 8 MB in 2.25 s, which is more.
+# 75 % computation: a step of 5 s. The second all-reduce may end 1.25 s after backward; 8 MB in 2.25 s need more than 4 MB in it.
 succeeds "the bandwidth that is needed follows from the step" grep -qE '^ddp_bucketed:3 2 82[.]4 [^ ]+ 3[.]56 ' <(tr -s ' ' <printed)
-# The run's own buckets are those that it recorded: an earlier version, by another rule, cut two of at most 4 MiB.
+# A run keeps its recorded buckets. An earlier version had another rule, by which it made two buckets of at most 4 MiB.
 write_run earlier
 sed -i 's/ddp_bucketed:3/ddp_bucketed:4/; s/"bucket_size": "3"/"bucket_size": "4"/' earlier/*.json*
 try "$program" predict earlier --link-model latency=0us,bandwidth=5MB/s --bucket-size-mb 4
 is "a run keeps the buckets that it recorded" "$(row ddp_bucketed:4)" "ddp_bucketed:4 4150.00 4150.00 0.00"
-succeeds "buckets of a size are cut by the present rule" grep -qE '^ddp_bucketed:4 2 1 5350[.]00 ' <(tr -s ' ' <printed)
+succeeds "buckets of a size follow the current rule" grep -qE '^ddp_bucketed:4 2 1 5350[.]00 ' <(tr -s ' ' <printed)
 try "$program" predict known --link-model latency=1ms,bandwidth=5MB/s --bucket-size-mb 3 --ranks 2,4,1024 --implementations ddp_bucketed,ddp_flat,ddp_sharded --csv -
 is "more ranks: every strategy and number is predicted" "$(cut -d, -f1,2 printed | sed 1d | paste -sd ' ')" \
     "ddp_bucketed:3,2 ddp_flat,2 ddp_sharded:3,2 ddp_bucketed:3,4 ddp_flat,4 ddp_sharded:3,4 ddp_bucketed:3,1024 ddp_flat,1024 ddp_sharded:3,1024"
-# 4 ranks: 2 x 2 stages of 1 ms and 8 MB x 2 x 3/4 over 5 MB/s = 2.404 s, after 3 s of backward.
+# On 4 ranks, 2 x 2 stages of 1 ms and 8 MB x 2 x 3/4 at 5 MB/s take 2.404 s, after 3 s of backward.
 is "more ranks: the all-reduce of the whole gradient has more stages and a larger volume" \
     "$(awk -F, '$1 == "ddp_flat" && $2 == 4 { printf "%.4f", $4 }' printed)" 6.1540
 
-is "the rows have the steps of perfect overlap and of none" \
+is "the rows have the steps with perfect overlap and without overlap" \
     "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $1 == "ddp_bucketed:3" && $2 == 2 { printf "%.4f %.4f", $c["attainable"], $c["sum"] }' printed)" "4.5520 5.3540"
 is "a rank of ddp_sharded updates its part of the weights" "$(awk -F, '$1 == "ddp_sharded:3" && $2 == 2 { printf "%.4f", $8 }' printed)" 3.5000
 
@@ -98,7 +98,7 @@ else
     echo "skip - the figures in the JSON file are the numbers of all predictions: there is no python3"
 fi
 is "a number of ranks that MPICH folds is marked" "$(cut -d, -f2,16 all.csv | sed 1d | sort -u | paste -sd ' ')" "2,extrapolated 3,folded 4,extrapolated"
-# 3 ranks: 3 x 4 MB over 5 MB/s and 4 stages of 1 ms are 2.404 s, twice, from 2 s on; then 0.75 s.
+# On 3 ranks, 3 x 4 MB at 5 MB/s and 4 stages of 1 ms take 2.404 s. Two all-reduces start at 2 s, then 0.75 s follow.
 is "between 3 ranks an all-reduce sends 3 bytes a byte" "$(awk -F, '$1 == "ddp_bucketed:3" && $2 == 3 { printf "%.4f", $4 }' all.csv)" 7.5580
 if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
     succeeds "Protocol Buffers decode the export, which follows the rules" \
@@ -113,9 +113,9 @@ exports() {
     if [ -n "$1" ]; then check 1 "refused: $2" "^ddpbench: $1"; else is "$2" "$status$(cat said)" 0; fi
 }
 exports '' "the files of an earlier call are replaced" --export-chakra chakra --json p.json --html p.html --csv p.csv
-exports '--json ./chakra: is not a regular file' "a form in the place of the directory" --export-chakra chakra --json ./chakra
-exports '--json and --export-chakra name the same file, made/' "a form in the place of a directory to be made" --json made --export-chakra made/
-exports '--html ./p.json: exists, and is not' "a form on a file of another form" --export-chakra chakra --html ./p.json
+exports '--json ./chakra: is not a regular file' "a file of the report in the place of the directory" --export-chakra chakra --json ./chakra
+exports '--json and --export-chakra name the same file, made/' "a file in the place of a directory to be made" --json made --export-chakra made/
+exports '--html ./p.json: exists, and is not' "an HTML file over a JSON file" --export-chakra chakra --html ./p.json
 rm chakra/ddp_bucketed_2.4_ranks.*
 for text in "" mine; do
     printf '%s' "$text" >chakra/ddp_bucketed_8.4_ranks.3.et
@@ -144,7 +144,7 @@ succeeds "predictions of 8 ranks are extrapolated" grep -qE '^ddp_sharded.* 8 .*
 is "a real run is replayed, without rows in bf16" "$(sed -n '/^Replay error/,/^Predicted/p' printed | grep -cE '^ddp.* -?[0-9.]+$')" 6
 
 try "$program" predict run --link "$links" --bucket-size-mb 0.02,block --implementations ddp_bucketed,ddp_sharded --csv -
-is "a bucket a transformer block: as many as the blocks, and one before and one after them" \
+is "buckets of a transformer block: one for each block, one before and one after the blocks" \
     "$(awk -F, '$1 ~ /:block$/ { print $1, $3 }' printed | paste -sd ' ')" "ddp_bucketed:block 4 ddp_sharded:block 4"
 
 try "$program" report run "$link"
@@ -235,7 +235,7 @@ refuses 1 "a run of ZeRO-2" 'zero2: ddp_sharded:3 ran with --shard gradients; ' 
 sed -i 's/"shard": "gradients"/"shard": "optimizer,gradients"/' zero2/run.json
 refuses 1 "a run of both" 'zero2: ddp_sharded:3 ran with --shard optimizer,gradients; ' zero2 --link-model latency=1us,bandwidth=1GB/s
 
-# 4 MB between 2 ranks take 0.4 s to reduce and scatter, and as long to gather, or half of that as bfloat16.
+# A reduce-scatter of 4 MB between 2 ranks takes 0.4 s. The all-gather also takes 0.4 s, or 0.2 s in bfloat16.
 for dtype in fp32 bf16; do
     write_run $dtype
     sed -i "s/\"world_size\": 2,/\"world_size\": 2, \"device\": \"cuda\", \"dtype\": \"$dtype\",/" $dtype/run.json
@@ -244,7 +244,7 @@ for dtype in fp32 bf16; do
         "$([ $dtype = fp32 ] && echo 5.1000 || echo 4.7000)"
 done
 
-# A sweep between 3 ranks, at 5 MB/s a message and 1 us a stage: 3.00 bytes a byte and 4 stages, so busbw, 4/3 bytes a byte, is 2.22 MB/s.
+# A sweep between 3 ranks, at 5 MB/s a message and 1 us a stage. Each byte sends 3.00 bytes in 4 stages; busbw counts 4/3: 2.22 MB/s.
 mkdir three
 sed 's/"mode": "benchmark"/"mode": "allreduce"/; s/"world_size": 2, "host_count": 2/"world_size": 3, "host_count": 3, "comm": "mpi"/' known/run.json >three/run.json
 awk 'BEGIN {
@@ -257,8 +257,8 @@ awk 'BEGIN {
 }' >three/summary.json
 try "$program" predict known --link three --ranks 3 --bucket-size-mb 3
 succeeds "the link has the busbw of the sweep" grep -qE 'Link: latency [0-9.]+ us, bandwidth 2[.]222 MB/s, fitted to all-reduces between 3 ranks' <(unwrapped printed)
-# 75 %: two buckets of 4 MB, 12 MB to send each, from 2 s on within 2.25 s: 10.67 MB/s a message, 4.74 MB/s of busbw.
-succeeds "the bandwidth that is needed is busbw, too" grep -qE '^ddp_bucketed:3 3 [^ ]+ [^ ]+ 4[.]74 ' <(tr -s ' ' <printed)
+# For 75 % two buckets of 4 MB, for which 12 MB each are sent, have 2.25 s from 2 s on: 10.67 MB/s a message, busbw 4.74.
+succeeds "the bandwidth that is needed is also busbw" grep -qE '^ddp_bucketed:3 3 [^ ]+ [^ ]+ 4[.]74 ' <(tr -s ' ' <printed)
 
 # ---- a later run ----
 
@@ -275,18 +275,18 @@ try "$program" predict "${calibrated[@]}"
 # All of `none` takes 1.1 times as long; the second all-reduce still takes 0.8 s after backward. ln(4.166 / 4.084) / (2 x 2.571) = 0.39 %.
 succeeds "a later step of none gives the machine's speed" \
     grep -qF 'Calibrated: a later step of none took 4125.00 ms, so all times of computation are 1.100 times those of the run.' <(unwrapped printed)
-succeeds "the steps have that speed, and its interval" \
+succeeds "the predicted steps have that speed, and its interval" \
     grep -qE '^ddp_bucketed:3 2 2 4925[.]00 [*] \[489[0-9][.][0-9]+, 495[0-9][.][0-9]+\] 4125[.]00 ' <(tr -s ' ' <printed)
 later ddp_flat 4.725 4.70 4.75
 try "$program" predict "${calibrated[@]}"
-# Its all-reduce of 8 MB takes 1.6 s, so that computation takes 3.125 s of 3.75 s.
-succeeds "without none, a later step of ddp_flat does" grep -qE '^ddp_bucketed:3 2 2 3925[.]00 ' <(tr -s ' ' <printed)
+# The all-reduce of 8 MB of ddp_flat takes 1.6 s, so computation takes 3.125 s in place of 3.75 s.
+succeeds "without none, a step of ddp_flat gives it" grep -qE '^ddp_bucketed:3 2 2 3925[.]00 ' <(tr -s ' ' <printed)
 later ddp_flat 1.5 1.49 1.51
 refuses 1 "a step that is shorter than its all-reduce" '--calibrate: a step of ddp_flat takes 1500.00 ms, less than its all-reduce on this link, 1600.00 ms; give the sweeps' \
     "${calibrated[@]}"
 later ddp 4.725 4.70 4.75
-refuses 1 "a later run without either" '--calibrate later: has neither .none. nor ddp_flat in fp32 with 6 rounds or more' "${calibrated[@]}"
-# Other settings are refused by name; the same model may have more padding with other strategies.
+refuses 1 "a later run without none and ddp_flat" '--calibrate later: has neither .none. nor ddp_flat in fp32 with 6 rounds or more' "${calibrated[@]}"
+# A later run with other settings is refused, and the setting named. Other strategies may pad the gradients of the model more.
 later none 4.125 4.084 4.166
 sed -i 's/"arena": 2000000/"arena": 2000032/' later/run.json
 try "$program" predict "${calibrated[@]}"
@@ -300,6 +300,6 @@ differs_by device 's/"world_size": 2,/"world_size": 2, "device": "cuda",/'
 differs_by parameters 's/"world_size": 2,/"world_size": 2, "parameters": 7,/'
 differs_by "tokens of a rank" 's/"world_size": 2,/"world_size": 2, "tokens_per_step": 7,/'
 differs_by forward-only 's/"configuration": {}/"configuration": {"forward-only": true}/'
-refuses 1 "a later run that is none" 'cannot read none: No such file or directory' known --link-model latency=0us,bandwidth=5MB/s --calibrate none
+refuses 1 "a later run that does not exist" 'cannot read none: No such file or directory' known --link-model latency=0us,bandwidth=5MB/s --calibrate none
 check_sentences
 exit $failed

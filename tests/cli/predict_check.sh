@@ -19,9 +19,9 @@ cd "$(dirname "$0")/.."
 echo "$*" >>done
 [ "$1" != run ] || { shift 4 && "$@"; }
 END
-# The fake ddpbench measures nothing; all runs have the steps in tree/summary.csv. Its predictions of a step of 100 ms are wrong by the
-# percent in the file `error`, but for the tenth, which is wrong by three times that and outside its interval unless there is a file
-# `covers`. ddp_flat is predicted to be the shortest. With a file `worse`, attainable steps are right after calibration.
+# The fake ddpbench measures nothing; all runs have the steps in tree/summary.csv. Its predictions of steps are wrong by the percentage
+# in the file `error`. The tenth prediction is wrong by three times this percentage, and outside its interval unless the file `covers`
+# exists. ddp_flat is predicted to be the shortest. If the file `worse` exists, attainable steps are right after calibration.
 cat >tree/build/ddpbench <<'END'
 #!/bin/bash
 [ "$1" = predict ] || {
@@ -54,27 +54,27 @@ proof() {
     cat printed >>said
     check "$1" "$2" "$3"
 }
-proof 0 "it passes if errors are small" '^same link +36 +2[.]44 +20[.]00 +40[.]00 +88[.]9 +4 +88[.]9 +1[.]00$' 2 1
+proof 0 "small errors pass the check" '^same link +36 +2[.]44 +20[.]00 +40[.]00 +88[.]9 +4 +88[.]9 +1[.]00$' 2 1
 is "each step is predicted with and without --calibrate" "$(grep -c calibrated, out/predictions.csv) $(grep -vc calibrated, out/predictions.csv)" "96 97"
-is "steps on another link are predicted in both directions, more ranks from the fewest" \
+is "steps on the other link are predicted in both directions, and more ranks from the fewest ranks" \
     "$(cut -d, -f1-3 out/predictions.csv | sed 1d | sort | uniq -c | tr -s ' ' | grep -vE 'same|calibrated' | paste -sd ';')" \
     " 10 more ranks,100mbit/2,100mbit/3; 10 more ranks,50mbit-1ms/2,50mbit-1ms/3; 10 other link,100mbit/2,50mbit-1ms/2; 10 other link,100mbit/3,50mbit-1ms/3; 10 other link,50mbit-1ms/2,100mbit/2; 10 other link,50mbit-1ms/3,100mbit/3"
 is "each link is up once for each number of ranks" "$(grep -c '^up --nodes [23] --rate ' tree/done) $(grep -c 'rate 50mbit --delay 1ms' tree/done) $(tail -n 1 tree/done)" "4 2 down"
 : >tree/done
 proof 0 "the same command continues" '^other link +40 ' 2 1
 is "a complete series measures nothing" "$(grep -c run tree/done || true)" 0
-proof 1 "it fails if an error is too large" '^same link +36 +4[.]89 ' 4 1
-proof 1 "it fails if the predicted choice is wrong" '^more ranks +20 .* 3[.]00$' 2 3
-is "the row that was learnt from is predicted on other links only" "$(grep -c '^same link.*,ddp_bucketed:0.5,' out/predictions.csv || true) $(grep -c '^other link,.*,ddp_bucketed:0.5,' out/predictions.csv || true)" "0 4"
+proof 1 "the check fails if an error is too large" '^same link +36 +4[.]89 ' 4 1
+proof 1 "the check fails if the predicted choice is wrong" '^more ranks +20 .* 3[.]00$' 2 3
+is "the row of --learn is predicted on other links only" "$(grep -c '^same link.*,ddp_bucketed:0.5,' out/predictions.csv || true) $(grep -c '^other link,.*,ddp_bucketed:0.5,' out/predictions.csv || true)" "0 4"
 : >tree/covers
-proof 1 "it fails if the intervals contain all steps" '^all +192 +100[.]0$' 2 1
+proof 1 "the check fails if the intervals contain all steps" '^all +192 +100[.]0$' 2 1
 rm tree/covers
 : >tree/worse
-proof 1 "it fails if calibrated predictions are no better than attainable steps" '^other link calibrated +40 +2[.]40 +0[.]00 ' 2 1
+proof 1 "it fails unless calibrated predictions are better than attainable steps" '^other link calibrated +40 +2[.]40 +0[.]00 ' 2 1
 rm tree/worse
 proof 2 "a series with other settings is refused" '--rounds: earlier starts in .* had "12"' 2 1 --rounds 7
-proof 2 "a link that is none is refused" "^predict_check.sh: --links 'fast': expected links such as 100mbit or 100mbit/1ms" 2 1 --links fast
-proof 2 "a bucket size that is none is refused" "^predict_check.sh: --sizes 'x': expected sizes in MiB" 2 1 --sizes 1,x
+proof 2 "an invalid link is refused" "^predict_check.sh: --links 'fast': expected links such as 100mbit or 100mbit/1ms" 2 1 --links fast
+proof 2 "an invalid bucket size is refused" "^predict_check.sh: --sizes 'x': expected sizes in MiB" 2 1 --sizes 1,x
 rm -rf out
 proof 0 "bucket sizes can be chosen" '^same link +36 ' 2 1 --sizes 0.5,1
 rm -rf out

@@ -12,7 +12,7 @@ set -euo pipefail
 # shellcheck source=tests/support/profile.sh
 . "$root/tests/support/profile.sh"
 
-# level IMPLEMENTATION: the level of a clear finding of the last profile: high, or a note where the machine was busy.
+# level IMPLEMENTATION: prints the level of a clear finding of the last profile: high, or note if the machine was busy.
 level() { if texts "$out/$1/summary.json" | grep -q '^Busy machine'; then echo note; else echo high; fi; }
 
 # ---- injected delays are found: at level high, or as a note if the machine is busy ----

@@ -61,7 +61,7 @@ latest "${tiny[@]}" "${slow[@]}" --rounds 90
 start_ranks filed 2 "$program" "${latest[@]}" --label a-label --prometheus filed.prom --output "$temporary/filed"
 wait_until grep -q ddpbench_result_step_seconds filed.prom || true
 cp filed.prom during
-succeeds "the file has a current run's progress" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \
+succeeds "during a run the file has the progress of the run" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \
     'BEGIN { exit !(done >= 1 && done < planned && planned == 90) }'
 end_ranks filed
 is "the benchmark with --prometheus succeeds" "$status" 0
@@ -138,13 +138,13 @@ if chattr +i immutable.prom 2>/dev/null; then
     chattr -i immutable.prom
     check 1 "an immutable file is refused" '^ddpbench: --prometheus immutable.prom: cannot be replaced: Operation not permitted; '
 else
-    echo "skip - an immutable file is refused: this user or file system makes none"
+    echo "skip - an immutable file is refused: this user or file system cannot make one"
 fi
 for name in ddp_summary.txt ddp_rank_0_trace.json.gz; do
     launch "${tiny[@]}" --profile --profile-output-dir refused --prometheus "$name"
     check 1 "a file that a profile writes is refused: $name" "^ddpbench: --prometheus $name: runs write files of that name"
 done
-# in_way PATH OPTION...: checks that --prometheus PATH is refused before a profile measures, since the profile makes a directory there.
+# in_way PATH OPTION...: checks that --prometheus PATH is refused before a profile measures if the profile makes a directory there.
 in_way() {
     rm -rf made && mkdir made
     launch "${tiny[@]}" --profile --profile-output-dir made --prometheus "$@"

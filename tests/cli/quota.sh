@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# quota.sh - a CPU quota of a control group: ranks count it as their cores, and results have it and what it stopped. Runs
-# BUILD_DIR/ddpbench on two ranks in a control group of this script, which needs root and the controller cpu.
+# quota.sh - a CPU quota of a control group: ranks count it as their cores, and results have the quota and how it stopped
+# ranks. Runs BUILD_DIR/ddpbench on two ranks in a control group of this script, which needs root and the controller cpu.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# give QUOTA: gives the control group $group that many us of every 100 ms.
+# give QUOTA: limits the control group $group to QUOTA us of CPU time in every 100 ms.
 give() {
     if [ -e "$group/cpu.max" ]; then echo "$1 100000" >"$group/cpu.max"; else echo "$1" >"$group/cpu.cfs_quota_us"; fi
 } 2>/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ranks_differ.sh - ranks that are started differently: what must be equal is refused before anything is measured, by name and
-# with both values; what may differ is measured, noted, and recorded for each rank. Runs BUILD_DIR/ddpbench.
-# Names with $ are words of the program:
+# ranks_differ.sh - ranks that are started differently. Values that must be equal but differ are refused by name, with
+# both values, before anything is measured. Values that may differ are noted, and recorded for each rank. Runs
+# BUILD_DIR/ddpbench. Names with $ are words of the program:
 # shellcheck disable=SC2016
 set -euo pipefail
 
@@ -90,13 +90,13 @@ refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' '5002 bytes wi
 rm b/text
 refused 'the file text' '5000 bytes with the digest [0-9a-f]{16}' 'unreadable \(No such file or directory\)' \
     "${in_directory[@]}" a "${benchmark[@]}" --data text --output ../out -- "${in_directory[@]}" b "${benchmark[@]}" --data text --output ../out
-# Some choose messages of MPI's collectives; those of a broadcast are left out, since MPICH 4.2 starts with one.
+# Some variables choose messages of MPI's collectives, none those of a broadcast, with which MPICH 4.2 starts.
 for variable in MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=512 MPICH_ALLREDUCE_INTRA_ALGORITHM=reduce_scatter_allgather \
     MPIR_CVAR_BARRIER_INTRA_ALGORITHM=nb MPIR_CVAR_DEVICE_COLLECTIVES=none MKL_CBWR=COMPATIBLE NVIDIA_TF32_OVERRIDE=0 NCCL_ALGO=Ring; do
     refused "[$]${variable%=*}" 'not given' "${variable#*=}" "${benchmark[@]}" --output out -- env "$variable" "${benchmark[@]}" --output out
 done
 
-# The launcher sets such a variable to the name of each rank's host.
+# Launchers set each of these variables to the name of the rank's host.
 launched=(MPIR_CVAR_CH3_INTERFACE_HOSTNAME MPICH_INTERFACE_HOSTNAME)
 try "${mpirun[@]}" -n 1 env "${launched[@]/%/=node1}" "${benchmark[@]}" --output out : -n 1 env "${launched[@]/%/=node2}" "${benchmark[@]}" --output out
 [[ $(<printed) != *'ranks differ'* ]] && good=$status || good=1
@@ -120,7 +120,7 @@ fi
 
 # ---- what may differ ----
 
-# noted NAME FIRST SECOND VARIABLE...: rank 1 has other variables; the run succeeds, and says which rank has which value.
+# noted NAME FIRST SECOND VARIABLE...: rank 1 has other variables; the run succeeds, and notes the value of each rank.
 noted() {
     local name=$1 first=$2 second=$3
     shift 3
@@ -144,7 +144,7 @@ fi
 noted '$OMP_SCHEDULE' 'not set' static OMP_SCHEDULE=static
 noted '$MALLOC_ARENA_MAX' 'not set' "'1 '" 'MALLOC_ARENA_MAX=1 '
 noted '$OMP_WAIT_POLICY' 'not set' active OMP_WAIT_POLICY=active
-# digests NAME: the run notes that its two ranks have files of that name with different contents.
+# digests NAME: checks that the run notes that its two ranks have different files with this name.
 digests() {
     tr '\n' ' ' <printed | grep -qE "Warning: ranks differ in $1: [0-9]+ bytes with the digest [0-9a-f]{16} on rank 0, [0-9]+ bytes with the digest [0-9a-f]{16} on rank 1[.]" &&
         good=$status || good=1

@@ -43,7 +43,7 @@ cp -r profile/ddp busier
 others_used 0.3 busy
 others_used 0.4 busier
 try "$program" report busy busier
-is "a busy machine is said once, before the summary" \
+is "the note on a busy machine is printed once, before the summary" \
     "$status $(sed '/^Summary/q' printed | grep -c '^Busy machine: other processes used 0[.]8 of 2 cores') $(grep -c '^Busy machine' printed)" "0 1 1"
 
 # again DIRECTORY MODE COMMAND SUMMARY: checks that the report contains date, command and output of the run. Output
@@ -100,7 +100,7 @@ result "$good" "a benchmark on one rank is made"
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none,ddp --output single >said 2>&1 && good=0 || good=1
 result "$good" "a benchmark of one strategy is made"
 try "$program" report single
-is "where nothing can be chosen, the report advises nothing" "$status $(grep -c 'What to use' printed)" "0 0"
+is "the report of a run that leaves no choice gives no advice" "$status $(grep -c 'What to use' printed)" "0 0"
 try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole
 is "--output writes all forms" "$status $(cd whole && echo *)" \
     "0 BOTTLENECK_ANALYSIS.md pictures report.csv report.html report.json"
@@ -111,7 +111,7 @@ rows = next(b["table"] for b in blocks if b.get("table", {}).get("key") == "bott
 assert len(rows) > 1 and rows[0]["level"] == "high", rows'
 is "the straggler is the first bottleneck, with a cost near its delay of 150 ms" \
     "$(sed -n 's/^ *straggler  *two, ddp  *profile //p' printed | awk '$2 > 75 && $2 < 300' | wc -l)" 1
-is "the main bottleneck names the straggler at the top" "$(unwrapped printed | grep -c 'Main bottleneck: straggler in two, ddp: .\{0,300\}rank 1 came last')" 1
+is "the main bottleneck, at the top, is the straggler" "$(unwrapped printed | grep -c 'Main bottleneck: straggler in two, ddp: .\{0,300\}rank 1 came last')" 1
 is "the report compares runs on one and on two ranks" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
 for rank in 0 1; do
     ms=$(sed -nE 's/.*"profiler_step": 1,.*"trace_start_ms": ([0-9.]+),.*/\1/p' late/profile/ddp/rank_${rank}_metrics.jsonl)
@@ -137,7 +137,7 @@ is "names with control characters are escaped on the terminal" \
 "$program" report "${nasty[0]}" >printed 2>said && good=0 || good=1
 printed=$(cat printed) && printed=${printed//"$(quote_words "$program")"/}
 is "the report of one run escapes control characters in its output" "$good $(LC_ALL=C tr -d '\n\t -~' <<<"$printed" | wc -c)" "0 0"
-with_python "names with special characters break no form" "$root/tests/consumers/recompute_report.py" nasty/report "${nasty[0]}" nasty/profile/ddp
+with_python "names with special characters do not break a form" "$root/tests/consumers/recompute_report.py" nasty/report "${nasty[0]}" nasty/profile/ddp
 name=$(printf 'n%.0s' {1..100})
 try "$program" report "$name=alone" right="a benchmark"
 is "a label of 100 characters is accepted" "$status $(grep -c "$name" printed | sed 's/^[1-9].*/some/')" "0 some"
@@ -227,7 +227,7 @@ is "a refused --output directory keeps report.csv and gets no file" "$(find take
 try flock taken "$program" report alone --output taken
 check 1 "two reports cannot share a directory" '^ddpbench: --output taken: another run or report writes there now; choose another directory$'
 
-# over: tests that report refuses to write each format over each file of a run, under several names and links.
+# over: tests that report refuses to write any format over any file of a run, whether a path or a link names the file.
 # shellcheck disable=SC2317 # called by succeeds
 over() {
     local file path form
@@ -331,7 +331,7 @@ is "none is not a candidate" "$(row none)" " none 9.967 [9.07, 10.95] 6 0.909 [0
 is "a row on more ranks has the scaling efficiency" "$(row best 2)" "* best 10.97 [10.07, 11.95] 6 1.000 1094 0.500"
 is "two repeats give no interval" "$(row two)" " two 10.95 2 1.000 1095"
 is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats; use 6 or more (--repeats)[.]' printed)" 1
-is "one candidate leaves nothing to choose" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two of the strategies reduce gradients."
+is "with one candidate there is no choice to make" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two of the strategies reduce gradients."
 is "tables are in order of ranks" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \
     "$(printf '%s ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;' 2 4 10)"
 is "the recommendation names the shortest, the tie and what is undecided" "$(grep -A 7 '^Shortest so far' printed | paste -sd ' ' | tr -s ' ')" \

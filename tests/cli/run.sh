@@ -30,7 +30,7 @@ machine() {
     chmod +x "$folder/lscpu" "$folder/taskset" "$folder/sed"
 }
 
-# quota FOLDER LINE FILE TEXT...: gives a machine of eight cores this line of /proc/self/cgroup, and these files of control groups.
+# quota FOLDER LINE FILE TEXT...: makes a machine of eight cores with this line in /proc/self/cgroup and these control group files.
 quota() {
     local folder=$1
     cp -r eight-cores "$folder" && echo "$2" >"$folder/cgroup"
@@ -101,7 +101,7 @@ OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
 quota group-above 0::/a/b ./cpu.max 'max 100000' a/cpu.max '250000 100000' a/b/cpu.max '600000 100000'
 plan group-above 2 none -n 1
 is "a CPU quota is named, with the cores that it leaves" "$(<said)" \
-    "run.sh: 1 rank on this machine, 2 threads each, not pinned: a CPU quota leaves 2 of 8 cores, but does not say which"
+    "run.sh: 1 rank on this machine, 2 threads each, not pinned: a CPU quota leaves 2 of 8 cores, but names no cores"
 plan group-above 4 none -n 1 --threads 4
 plan group-above 1 none -n 4
 quota container 3:cpu,cpuacct:/docker/1 cpu/cpu.cfs_quota_us 600000 cpu/cpu.cfs_period_us 200000
@@ -114,8 +114,8 @@ quota small 0::/ ./cpu.max '30000 100000'
 plan small 1 none -n 2
 quota whole 0::/ ./cpu.max '800000 100000'
 plan whole 8 0+1+2+3+4+5+6+7 -n 1 --comm-core no
-# Tests OMP_NUM_THREADS by the table with which tests/unit/kernels/test_omp_threads.c tests the program: lines "NUMBER [VALUE]",
-# -1: refused, 0: not set.
+# Tests OMP_NUM_THREADS with the table that tests/unit/kernels/test_omp_threads.c uses for the program. Its lines are
+# "NUMBER [VALUE]"; the NUMBER -1 means that the value is refused, 0 that it is not set.
 good='' differs=''
 while IFS= read -r line; do
     value=${line#*[}
@@ -124,7 +124,7 @@ while IFS= read -r line; do
     [ "$status" != 2 ] || ! grep -q '^run.sh: OMP_NUM_THREADS is ' said || got=-1
     [ "$got [$value" = "${line/#0 /7 }" ] && good+=. || differs+="$line: got '$got'; "
 done <"$root/tests/support/omp_num_threads.txt"
-is "values of OMP_NUM_THREADS are read or refused as by the program" "$((${#good} > 30)) $differs" "1 "
+is "run.sh reads or refuses values of OMP_NUM_THREADS as the program does" "$((${#good} > 30)) $differs" "1 "
 PATH=$temporary/two-cores:$PATH try "$run" -n 3 --dry-run -- "$program"
 check 0 "more ranks than cores are reported" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
 PATH=$temporary/eight-cores:$PATH try "$run" -n 2 --dry-run -- "$program"
@@ -146,7 +146,7 @@ esac
 shift 2
 exec "\${login_shell:-\$temporary/login}" -c "\$*"
 END
-# A fake login shell, which takes only what sh, csh and fish read alike: words, and one text in single quotes on one line.
+# A fake login shell, which takes only what sh, csh and fish all read: words, and one text in single quotes, on one line.
 cat >login <<'END'
 #!/bin/bash
 alike="^[a-z -]+'[^'\\!]*'\$"
@@ -174,7 +174,7 @@ on_hosts "fewer ranks than slots" 'large1 slots = 2\nlarge2 slots=8\nabsent slot
 on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
     'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
 on_hosts "a host with a CPU quota" 'large1\nquota1\n' 'large1:1,quota1:1 -n 2 -genv OMP_NUM_THREADS 2'
-succeeds "a CPU quota is named with its host" grep -q ' not pinned: a CPU quota leaves 2 of 8 cores of quota1, but does not say which$' said
+succeeds "a CPU quota is named with its host" grep -q ' not pinned: a CPU quota leaves 2 of 8 cores of quota1, but names no cores$' said
 for shell in tcsh fish; do
     if login_shell=$(command -v $shell); then
         export login_shell
@@ -366,7 +366,7 @@ else
     is "Ctrl-C on a terminal ends the run with status 130" "$status $(cat left)" "130 "
 fi
 
-# Uses an mpiexec that always returns 0, so run.sh has to check the results in --output, or new results in results/.
+# Uses an mpiexec that always returns 0. run.sh then has to check the results in --output, or new results in results/.
 mkdir -p results/old
 echo >results/old/run.json
 touch -d '1 hour ago' results/old/run.json

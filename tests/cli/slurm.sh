@@ -148,7 +148,7 @@ run=$(run_of "$where" 2node)
 echo mine >"$run/report/report.json"
 jobs analyze "$where"
 check 1 "analyze fails if one report cannot be written" "slurm.sh: the report in .*/2node/run_[0-9]+/report is missing or incomplete: .*/report[.]json: exists, and is not what ddpbench writes there"
-succeeds "and makes all others, the joint one last" test "$where"/run_*/report.json -nt "$run/report/report.json"
+succeeds "it writes the other reports, the joint one last" test "$where"/run_*/report.json -nt "$run/report/report.json"
 
 # A fake isolate, which finds the node of rank 1 slow.
 cat >isolates <<END
@@ -177,7 +177,7 @@ jobs submit few --nodes 4 --isolate --no-analyze --program "$PWD/isolates" -- "$
 jobs wait isolated
 run=$(run_of isolated 4node)
 slow_node=$(cat "$run/isolate/bad.txt")
-is "--isolate leaves a slow node out, and runs the other parts on the others" "$status $(noted "$run" isolate_status) $(noted "$run" left_out) \
+is "--isolate leaves a slow node out, and runs the other parts on the remaining nodes" "$status $(noted "$run" isolate_status) $(noted "$run" left_out) \
 $(find "$run/benchmark" -name 'rank_*_metrics.jsonl' | wc -l) $(find "$run"/{benchmark,allreduce} -name "cpu_monitor_$slow_node.csv" | wc -l) $(sed -n 's/^isolate_options=//p' isolated/run_*/4node.sbatch)" \
     "0 3 $slow_node 3 0 (--device cpu)"
 jobs wait few
@@ -209,7 +209,7 @@ is "when the program fails, the job ends, with the program's exit status" "$(gre
 $(find "$(run_of failing 1node)" -name allreduce | wc -l)" "1 2 0"
 cp "$where/slurm.conf" failing/slurm.conf
 unset -f module
-# A fake date that first returns the time of an existing submission.
+# A fake date, which first returns the time of an existing submission.
 mkdir clock failing/run_29991231-235959 && cat >clock/date <<'END'
 #!/bin/sh
 once=$(dirname "$0")/once
@@ -327,7 +327,7 @@ for name in limit signal; do
 done
 
 # ---- no accounting, no controller ----
-# Tests a Slurm without an accounting database and jobcomp, first with its controller, which has the job records, then without.
+# Tests a Slurm without accounting database and jobcomp: first with the controller, which has the job records, then without it.
 printf '%s\n' '#!/bin/sh' 'echo "Slurm accounting storage is disabled" >&2' 'exit 1' >tools/sacct && chmod +x tools/sacct
 summary=$(run_of traced cpu_1node)/sacct_summary.txt
 PATH=$PWD/tools:$PATH jobs collect traced
@@ -351,7 +351,7 @@ is "slurm_lab.sh down leaves no process and no file" "$(ours)$(ls -d "$SLURM_LAB
 wait_until [ -e "$SLURM_LAB/slurm.conf" ] || true
 kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
-env "DDPB_SLURM_LAB=$SLURM_LAB" sleep 100 >/dev/null 2>&1 8<&- & # like a daemon that up had just started
+env "DDPB_SLURM_LAB=$SLURM_LAB" sleep 100 >/dev/null 2>&1 8<&- & # like a daemon that `up` has just started
 begun=$! && disown
 succeeds "slurm_lab.sh down succeeds after a killed up" "$lab" down 8<&-
 is "slurm_lab.sh down after a killed up leaves no process and no file" "$(kill -0 $begun 2>/dev/null && echo "$begun")$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""

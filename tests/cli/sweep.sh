@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# sweep.sh - launch/sweep.sh with the real program at small sizes: every point of the grid is run, in rotated order, and is in
-# the report; an interrupted sweep continues, changed options are refused, and failed points are named. report.sh tests the
-# tables and verdicts of sweeps.
+# sweep.sh - launch/sweep.sh with the real program at small sizes. Every point of the grid is run, in an order that each
+# repeat rotates, and is in the report. An interrupted sweep continues, changed options are refused, and failed points
+# are named. report.sh tests the tables and verdicts of sweeps.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -75,7 +75,7 @@ check 2 "different options after -- are refused, with both values" '^sweep.sh: -
 try "$sweep" "${grid[@]}" --model "more:$sizes" --output out -- --steps-per-block 1 --threads 1
 check 2 "an additional model is refused" '^sweep.sh: --model more: earlier starts in out had "", this one has "--d-model 32'
 
-# Fake flocks: that of busybox, which knows no -w, and one on a file system without locks.
+# Two fake flocks: one like busybox's, which has no -w, and one that fails as on a file system without locks.
 mkdir busybox unable
 cat >busybox/flock <<END
 #!/bin/sh
@@ -88,7 +88,7 @@ again=("${grid[@]}" --output out -- --steps-per-block 1 --threads 1)
 try env PATH="$temporary/unable:$PATH" "$sweep" "${again[@]}"
 check 0 "a sweep goes on where nothing can be locked" '^sweep.sh: out cannot be locked .flock: 9: Function not implemented.; do not start another sweep.sh there'
 try env PATH="$temporary/busybox:$PATH" "$sweep" "${again[@]}"
-is "a directory is locked by the flock of busybox, without words" "$status $(grep -c locked said)" "0 0"
+is "busybox's flock locks a directory, and no warning is printed" "$status $(grep -c locked said)" "0 0"
 exec 7<out
 flock 7
 for tools in "$temporary/busybox:" ''; do
@@ -148,7 +148,7 @@ for place in report/report.html report; do
     echo mine >stopped-KILL/$place
     try "$sweep" "${stopped[@]}" --repeats 3 --output "$temporary/stopped-KILL"
     check 2 "a user's file, $place, is refused" '^sweep.sh: /.*/stopped-KILL/report cannot be replaced: .*; remove it, or choose'
-    is "it is refused before the first run, and kept" "$(find stopped-KILL -name 'repeat-3*') $(cat stopped-KILL/$place)" " mine"
+    is "a refused sweep makes no run, and keeps the file" "$(find stopped-KILL -name 'repeat-3*') $(cat stopped-KILL/$place)" " mine"
 done
 
 # Runs a copy of launch/, with run.sh of the copy as launcher, in a directory whose name contains a blank.
@@ -168,7 +168,7 @@ is "scripts leave POSIX mode completely" "$(bash --posix -c "$settings" 2>&1 | d
 
 # ---- what is in the way ----
 
-# in_way DIRECTORY COMMAND...: checks that a sweep is refused before it measures if the command has made a DIRECTORY of its runs.
+# in_way DIRECTORY COMMAND...: checks that a sweep is refused before it measures if COMMAND has made DIRECTORY in its place.
 in_way() {
     local at=way/ranks=1/model=tiny/ddp
     mkdir -p $at

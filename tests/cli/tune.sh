@@ -33,7 +33,7 @@ try "$program" report found
 succeeds "report repeats the recommended options" grep -qxF "$use" printed
 try "$program" report found --output drawn
 is "report draws the curve" "$status $(grep -c '<svg' drawn/pictures/bucket-sizes.svg)" "0 1"
-# On busy cores the best may be undecided; then nothing is marked as the best in the picture.
+# On busy cores the best size may be undecided. The picture then marks no size as the best.
 succeeds "report marks the best size in its table" grep -qE ' ddp_[a-z]+:0[.]354 +0[.]354 +[0-9.]+ [*] ' printed
 succeeds "report marks the best size in the picture, unless it is undecided" grep -qE '>best<|^Undecided' drawn/pictures/bucket-sizes.svg found/summary.txt
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """check_chakra.py - checks the Chakra execution traces PREFIX.RANK.et of a directory by the rules that simulators rely on.
 
-Decodes them with the code that protoc makes of SCHEMA, so it needs protoc and Python's protobuf. With --self-test it also
+Decodes them with code that protoc makes from SCHEMA, so it needs protoc and Python's protobuf. With --self-test it also
 breaks copies of the files, each in one way, and checks that every mistake is found. With --predictions it also replays the
-files as a simulator does, by their dependencies and durations alone, and compares them with the predicted steps.
+files as a simulator does, from their dependencies and durations alone, and compares them with the predicted steps.
 """
 import argparse
 import copy
@@ -17,7 +17,7 @@ import tempfile
 
 from google.protobuf.message import DecodeError
 
-# what the checked files use of the schema; any other field is a fault
+# the part of the schema that the files use; any other field is a fault
 SCHEMA = """
 syntax = "proto3";
 message Attribute {
@@ -53,7 +53,7 @@ def require(condition, words):
 
 
 def import_schema():
-    """Returns the module that protoc makes of SCHEMA."""
+    """Returns the module that protoc makes from SCHEMA."""
     with tempfile.TemporaryDirectory() as directory:
         with open(os.path.join(directory, "chakra_subset.proto"), "w", encoding="ascii") as file:
             file.write(SCHEMA)
@@ -121,7 +121,7 @@ def check_node(node):
 
 
 def check_graph(nodes):
-    """Checks ids and dependencies: a node can run as soon as all that it depends on have run, and in the end all have."""
+    """Checks ids and dependencies: if each node runs once all its dependencies have run, all nodes run in the end."""
     waiting = {node.id: {*node.ctrl_deps, *node.data_deps} for node in nodes}
     require(len(waiting) == len(nodes), "two nodes have the same id")
     for node, needed in waiting.items():
@@ -149,7 +149,7 @@ def collectives_of(nodes):
 
 
 def seconds_of(nodes):
-    """Returns how long the nodes last if each begins when all that it depends on have ended."""
+    """Returns how long the nodes take if each begins when all its dependencies have ended."""
     end = {}
     for node in nodes:
         end[node.id] = max([end[id] for id in (*node.ctrl_deps, *node.data_deps)], default=0) + value_of(node, "duration_ns")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """hta_differs.py - checks that TraceDiff of Holistic Trace Analysis compares all rows of two directories of traces.
 
-For each rank and name, TraceDiff must find as many rows, with the same total duration over all steps, as in the traces.
+For each rank and name, TraceDiff must find the number of rows and the total duration over all steps of the traces.
 Two kinds of rows are not compared: the empty step after the last step; and phases on a GPU, which end after the host's
 step, and which TraceDiff adds to the host's phases of the same name.
 """

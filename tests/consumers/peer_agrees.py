@@ -1,5 +1,5 @@
-"""peer_agrees.py - checks that model and losses of bench/peers equal those of ddpbench, and that optimizers that should be
-sharded are; prints a line per check.
+"""peer_agrees.py - checks that model and losses of bench/peers equal ddpbench's, and that optimizers are sharded where
+they should be; prints a line per check.
 
 Compares the model with tests/support/fixture/fixture.json, as tests/unit/ddp/test_model.c does for ddpbench: initial
 weights, losses of three steps of AdamW, gradients and their norm in the first step, and final weights.
@@ -72,7 +72,7 @@ def check_model(compiled):
 
 
 def check_sharding(ranks):
-    """Trains a step with each optimizer of PyTorch, and compares the moments that a rank has with those of the whole model."""
+    """Trains a step with each optimizer of PyTorch, and compares a rank's moments with the moments of the whole model."""
     job = Job()
     job.begin("gloo")
     model = peer_model.Model(64, 8, 16, 2, 2, 24)

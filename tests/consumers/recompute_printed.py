@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recompute_printed.py - recomputes what runs have printed from their lines, by the rules of the pages alone.
+"""recompute_printed.py - recomputes what runs have printed from their metrics lines, by the rules of the pages alone.
 
     tests/consumers/recompute_printed.py DIR...       # with run.json, of benchmark, tune or profile
 
@@ -33,7 +33,7 @@ def same(kind, words, found, wanted):
 
 
 def shows(kind, words, printed, value, scale=1, ends=(), printed_ends=""):
-    """Claims that the printed number is value * scale rounded to its last digit (N/A or nothing: there is none), and so its interval."""
+    """Claims that the printed number, and its interval, equal value * scale rounded to the last digit (no value: N/A or nothing)."""
     pairs = [(printed, value)] + list(zip(re.findall(NUMBER, printed_ends or "") or (None, None), ends or (None, None))) * (ends != ())
     for number, of in pairs:
         absent = number in (None, "N/A")
@@ -179,7 +179,7 @@ class Run:
 
 
 def attainable(run, name):
-    """The bound of every round on the slowest rank, by results/README.md, from the lines of --attainable."""
+    """Returns each round's bound on the slowest rank, by results/README.md, from the lines of --attainable."""
     rounds, parameters = collections.defaultdict(list), [c["parameters"] for c in run.implementations[name]["collectives"]]
     none = {(x["round"], x["rank"]): x for x in run.extra if x["implementation"] == "none"}
     for line in (x for x in run.extra if x["implementation"] == name and "alone_ms" in x):
@@ -200,7 +200,7 @@ def attainable(run, name):
 # ---- the verdict ----
 
 def check_verdict(run, ranked, medians, rounds=None, cost=True):
-    """rounds: those that count (of tune: the final's); cost: the best one's is printed. Returns the best."""
+    """rounds: those that count (tune: of the final); cost: whether the best row's cost is printed. Returns the best."""
     said, of, k, n = run.said, run.summary.get("verdict", {}), len(ranked), max(len(run.ratios(a, a, rounds)) for a in ranked)
     level = 0.05 / (k * (k - 1) / 2) if k > 1 else 0.05
     least = next(i for i in range(6, 99) if interval([1.0] * i, medians, level))
@@ -463,8 +463,8 @@ def check_controls(run):
 
 
 def check_findings(run, mean):
-    """Each number of a finding against the tables and lines; the significant ones first, notes last, the costliest first; on a busy machine
-    all are notes."""
+    """Checks each number of a finding against the tables and lines, and their order: significant findings first, notes last, the
+    costliest first. On a busy machine all are notes."""
     kind, findings, late, ranks = "findings", run.summary["findings"], {r["rank"]: r for r in run.tables.get("stragglers", {"rows": []})["rows"]}, range(run.ranks)
     steps, busy = [median(run.of_captured("step_ms", r)) for r in ranks], (run.summary["other_processes"]["share"] or 0) > 0.1
     exposed, compute = ([a / b for a, b in zip(mean[k], mean["step"])] for k in ("exposed", "compute"))

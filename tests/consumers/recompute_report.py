@@ -3,8 +3,8 @@
 
     tests/consumers/recompute_report.py REPORT [LABEL=]DIR...
 
-DIR holds a run.json. Every figure of report.json and report.csv must equal that of the run's summary.json; so must numbers in
-the tables of report.json that list figures of runs (tests/unit/report tests those that are computed from figures). Every cell
+DIR holds a run.json. Every figure of report.json and report.csv must equal the figure in the run's summary.json; so must
+numbers in the tables of report.json that list figures of runs (tests/unit/report tests computed numbers). Every cell
 of report.html and BOTTLENECK_ANALYSIS.md must be the number in report.json, formatted as its column demands. Prints
 the differences; exits with status 1 if there are any."""
 

@@ -1,4 +1,4 @@
-"""Runs the lines of Python in results/README.md on a run of the benchmark, and compares what they compute with the
+"""Runs the lines of Python in results/README.md on a run of the benchmark, and compares their results with the
 run's table.
 
 Usage: recompute_table.py README DIRECTORY; prints a line "ok - " or "not ok - " for each column."""
@@ -51,7 +51,7 @@ def main(readme, directory):
             if not math.isclose(shown, expected, rel_tol=1e-6, abs_tol=1e-9):
                 wrong.append(f"{name}: {shown} in the table, {expected} from the lines")
         if not compared and column not in ("parameter_gather", "data_loading", "other") \
-                and any(math.isfinite(compute(row["implementation"])) for row in rows):  # of too few rounds, no interval
+                and any(math.isfinite(compute(row["implementation"])) for row in rows):  # too few rounds: no interval
             wrong.append("no row has it")
         print(f"{'not ok' if wrong else 'ok'} - {column}, {'medians' if given[1] else 'means'}{': ' if wrong else ''}{'; '.join(wrong)}")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recompute_trace.py - computes a profile's figures again from its traces alone, and compares them with those of its summary.
+"""recompute_trace.py - recomputes a profile's figures from its traces alone, and compares them with its summary's figures.
 
 Shares no code with ddpbench: computes unions of intervals in whole nanoseconds, as any analyser could. Also checks the
 rules of every trace: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
@@ -151,7 +151,7 @@ def steps_of(rows):
 
 
 def in_group(row):
-    """Returns whether only some ranks take part in a collective: those of a host, or one on each host."""
+    """Returns whether only some ranks take part in a collective: the ranks of a host, or one rank on each host."""
     return row["args"]["Process Group Name"] != "0"
 
 
@@ -227,7 +227,7 @@ def find_waits(ranks, residual_ns, first=0):
     for seq, rows in by_seq.items():
         if len(rows) != size:
             raise Wrong(f"collective {seq} is on {len(rows)} of {size} ranks")
-        if any(map(in_group, rows.values())): # who waits for whom is not told
+        if any(map(in_group, rows.values())): # which rank waits for which is then unknown
             waits.update({(seq, r): None for r in rows})
             continue
         order = sorted(rows, key=lambda r: rows[r]["start"])
@@ -317,7 +317,7 @@ def compare(ranks, directory, summary):
             continue
         check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
         check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
-        if phase != "step" or not summary["done"]: # the controls, if any, measure the step's figure
+        if phase != "step" or not summary["done"]: # if there are controls, they measure the step
             shown = "mean" if phase == "checkpoint" else "median"
             check.same(f"{phase} figure", phases[phase][shown], figure(summary, phase), 1e-12)
         of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]
@@ -486,7 +486,7 @@ def compare_collectives(check, steps, summary):
         for name in ["queued", "wait", "transfer"]:
             known = [float(r["args"][f"{name}_us"]) for r in rows if f"{name}_us" in r["args"]]
             if name != "queued" and all_ranks and not summary["capture"]["impossible_collectives"]:
-                # a wait that is too short for the clocks counts as 0
+                # a wait within the clocks' residual counts as 0
                 known += [0 if name == "wait" else (r["end"] - r["start"]) * 1e-3 for r in rows if f"{name}_us" not in r["args"]]
             theirs = None if row[name] is None else 1e6 * row[name]
             check.same(f"{row['bytes']} bytes: {name}", statistics.median(known) if known else None, theirs, 0.01)
@@ -538,7 +538,7 @@ def read_blocks(directory, size):
 
 
 def last_share(directory, label):
-    """Returns the part of the weights that lies in the last bucket, and whether the others are updated in backward."""
+    """Returns the share of the weights in the last bucket, and whether the other weights are updated in backward."""
     with open(os.path.join(directory, "run.json"), encoding="ascii") as file:
         row = next(i for i in json.load(file)["implementations"] if i["name"] == label)
     sizes = [c["bytes"] for c in row["collectives"]]
@@ -578,7 +578,7 @@ def check_absent(check, summary, names):
 
 
 def step_of(ranks):
-    """Returns the step of a block: of the slowest rank."""
+    """Returns the step time of a block, on the slowest rank."""
     return max(rank["steps"][0]["block_ms"] / len(rank["steps"]) for rank in ranks)
 
 

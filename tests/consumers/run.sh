@@ -126,7 +126,7 @@ else
     skip "PyTorch's trace validator: $torch has none; name a Python that has a recent PyTorch with PEER_PYTHON"
 fi
 
-# /usr/bin/python3: Debian's package is for this Python, which need not be the first in the PATH
+# Debian's package is for /usr/bin/python3, which may not be the first Python in the PATH
 if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
     "$build/tests/unit/predict/test_export" "$temporary/chakra"
     compare "Chakra" /usr/bin/python3 check_chakra.py --self-test "$temporary/chakra"

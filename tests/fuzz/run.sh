@@ -3,10 +3,10 @@
 # "N passed, N failed, N skipped".
 #
 # Usage: [FUZZ_SECONDS=60] [FUZZ_ONLY=NAME] tests/fuzz/run.sh [--help] BUILD_DIR
-# Runs each program that is made from tests/fuzz/NAME.c, in BUILD_DIR/tests/fuzz, and each tests/fuzz/NAME.sh, for FUZZ_SECONDS,
-# from the inputs in tests/fuzz/corpus/NAME and those that earlier runs found (BUILD_DIR/corpus/NAME). An input that crashes,
-# leaks, takes longer than 1 s or more than 256 MB is a finding: run.sh prints the path of the input and ends with status 1.
-# A C program that was not built, because this machine's clang has no libFuzzer, is skipped.
+# Runs each program that is made from tests/fuzz/NAME.c, in BUILD_DIR/tests/fuzz, and each tests/fuzz/NAME.sh, for
+# FUZZ_SECONDS, from the inputs in tests/fuzz/corpus/NAME and from inputs that earlier runs found (BUILD_DIR/corpus/NAME).
+# An input that crashes, leaks, takes longer than 1 s or more than 256 MB is a finding: run.sh prints the path of the
+# input and ends with status 1. A C program that was not built, because this machine's clang has no libFuzzer, is skipped.
 set -euo pipefail
 
 # shellcheck source=tests/support/here.sh

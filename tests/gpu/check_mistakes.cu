@@ -60,7 +60,7 @@ template <int barrier> static int reverse()
     return 0;
 }
 
-/* In each iteration a lane takes the next lane's number through shared memory: needs two barriers, has `barriers`. */
+/* In each iteration a lane takes the next lane's number through shared memory. Without two barriers, it is wrong. */
 __global__ void rotate_kernel(float *x, int rounds, int barriers)
 {
     float *all = dynamic_shared<float>();

@@ -49,7 +49,7 @@ def check_lanes(spans):
 
 
 def check_gpus(trace, spans):
-    """Checks that the GPUs in the head have unique ids, and rows of GPUs one of these ids. Returns the number of GPUs."""
+    """Checks that the GPUs in the head have unique ids, and that rows of GPUs have such an id. Returns the number."""
     gpus = [gpu["id"] for gpu in trace["deviceProperties"]]
     need(len(set(gpus)) == len(gpus), "two GPUs have the same id")
     for row in spans:
@@ -105,7 +105,7 @@ def check_collectives(spans):
 
 
 def compute_us(spans):
-    """Returns for how many microseconds the GPU did work of operations: the length of the union of the work's rows."""
+    """Returns how many microseconds the GPU worked on operations: the length of the union of the rows of this work."""
     operations = {row["args"]["External id"] for row in spans if row["cat"] == "cpu_op"}
     work = sorted((ns(row["ts"]), ns(row["ts"]) + ns(row["dur"])) for row in spans
                   if row["cat"] in DEVICE[:3] and row["args"]["External id"] in operations)

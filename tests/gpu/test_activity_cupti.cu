@@ -244,7 +244,7 @@ TEST(kernels_without_times_are_counted)
               !find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1));
 }
 
-/* Two passes make equally many records, plus or minus one of a query. In the second pass CUPTI drops every fourth. */
+/* Two passes make equal numbers of records, but for one record of a query. In the second, CUPTI drops every fourth. */
 TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();

@@ -6,7 +6,7 @@
 #   --tries N     comparisons of equal sets over 100 Mbit/s (default 20); makes N + 1 sets of runs, about 6 s a run
 #   --runs N      runs of a set (default 5; at least 3, since fewer are never called regressed)
 #   --output DIR  results of all runs (default results/<time>-gate); the same command continues there
-# Exit status 1: of 20 comparisons of equal sets fewer than 16 are ok or more than 3 are regressed; or a slower set is not.
+# Exit status 1: of 20 comparisons of equal sets under 16 are ok or over 3 regressed, or a slower set is not regressed.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh

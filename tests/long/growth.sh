@@ -50,7 +50,7 @@ steady "100,000 steps in short blocks" "${small[@]}" --num-layers 1 --implementa
     --steps-per-block 4 --output "$temporary/out"
 steady "10,000 parameter tensors in buckets" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed --rounds 100 \
     --steps-per-block 2 --output "$temporary/out"
-# Uses one rank: MPI keeps memory for as many collectives as were ever in flight at once, a number that is random on more ranks.
+# Uses one rank: MPI keeps memory for the most collectives that were in flight at once, which is a random number on more ranks.
 ranks=1
 steady "10,000 parameter tensors, each reduced by itself" "${small[@]}" --num-layers 1112 --implementations ddp_individual \
     --rounds 100 --steps-per-block 2 --output "$temporary/out"

@@ -13,8 +13,8 @@
 #   --resolve P    passed to isolate (default 5%)
 #   --load N       N processes that keep cores busy meanwhile (default 0)
 #   --output DIR   results of all runs (default results/<time>-isolate); the same command continues there
-# What is found must be what was made slow. A node that receives late must be found slow in its round trips, and a busy one in
-# computing; as both effects slow all that the node does, it may be found slow in more. Prints a table, also when interrupted.
+# isolate must find exactly what was made slow: slow round trips of a node that receives late, slow computing of a busy
+# node. It may find more about such a node, since all that it does is slow. Prints a table, also when interrupted.
 # Exit status 1: for some fault and number of nodes fewer than 95 % of the runs found what was planted, or more than 5 % found
 # something else.
 set -euo pipefail
@@ -42,8 +42,8 @@ describe() { printf '%s\t%s\n' --program build/ddpbench --rate "$rate" --resolve
 # draw LEAST MOST: sets `drawn` to a whole number, from the seed.
 draw() { drawn=$(($1 + RANDOM % ($2 - $1 + 1))); }
 
-# plant KIND NODE [AVOID]: makes a node or its links slow, and adds "FAULT:NODE[:OTHER]" to `planted`. The pair does not have
-# the node AVOID.
+# plant KIND NODE [AVOID]: makes a node or its links slow, and adds "FAULT:NODE[:OTHER]" to `planted`. A pair never
+# includes the node AVOID.
 plant() {
     local k=$2 other share
     draw 50 90
@@ -155,7 +155,7 @@ check() {
         "$(sed -nE 's/^\t"done":\t([0-9]+),?$/\1/p' "$directory/summary.json")" >>"$output/runs.csv"
 }
 
-# print_table: prints a row for each fault and number of nodes, from runs.csv; fails if some row is not as it should be.
+# print_table: prints a row for each fault and number of nodes, from runs.csv; fails if a row misses its aim.
 print_table() {
     sed 1d "$output/runs.csv" | sort -t, -k1,1n -k2,2 -k9,9n | awk -F, '
         function row() {

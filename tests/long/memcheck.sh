@@ -8,7 +8,7 @@ set -euo pipefail
 . "$(dirname "$0")/../support/cli.sh"
 
 command -v valgrind >/dev/null || { echo "skip - memcheck: no valgrind here"; exit 0; }
-export OPENBLAS_CORETYPE=Haswell # kernels that valgrind supports, on any x86-64 CPU since 2013
+export OPENBLAS_CORETYPE=Haswell # valgrind supports these kernels; x86-64 CPUs since 2013 have them
 [ "$(uname -m)" = x86_64 ] || unset OPENBLAS_CORETYPE
 limit=600
 check=(valgrind --quiet --fair-sched=yes --leak-check=full "--errors-for-leak-kinds=definite,possible" --num-callers=30 --error-exitcode=9

@@ -9,16 +9,16 @@
 #   --learn ROW     the implementation from which each prediction learns, beside none (default ddp_bucketed:0.5)
 #   --rounds N      rounds of each run (default 12)
 #   --output DIR    results of all runs (default results/<time>-predict); the same command continues there
-# On each link and number of ranks it measures all-reduces, reduce-scatters, all-gathers, a run of `none` and ROW, and then, as a run of
-# its own, steps of a small model with each strategy and bucket size. Each of these steps is predicted with the sweeps of its link from
-# `none` and ROW:
-#   same link    of the run before, but not ROW
-#   other link   of the run on another link
-#   more ranks   of the run on the first number of ranks, with the sweeps there
-# and once more with --calibrate and the run whose steps are predicted, of which only `none` is then known.
-# Prints a table of errors, beside those of attainable steps (perfect overlap) and of sums (no overlap), of the coverage of the 90 %
-# intervals, with the number of pairs of runs and the least of a pair, whose errors have a part in common, and of the regret: how much
-# longer the step predicted to be the shortest takes than the step measured as the shortest.
+# Measures on each link and number of ranks: all-reduces, reduce-scatters, all-gathers, a run of `none` and ROW, and then, in a
+# second run, steps of a small model with each strategy and bucket size. Predicts each of these steps with the sweeps of its link.
+# A prediction uses `none` and ROW from one of these runs:
+#   same link    the first run on this link; ROW itself is not predicted
+#   other link   the run on another link
+#   more ranks   the run on the first number of ranks, with the sweeps of that number
+# Predicts each step once more with --calibrate and the run that has the step. Only `none` of that run is then known.
+# Prints a table: errors of predictions, of attainable steps (perfect overlap) and of sums (no overlap); coverage of the
+# 90 % intervals, the number of pairs of runs, and the least coverage of a pair, whose errors have a part in common; and
+# the regret: how much longer the step predicted to be the shortest takes than the step measured as the shortest.
 # Exit status 1: an error is above 4 % (same link), 6 % (other link) or 8 % (more ranks), or with --calibrate not below that of attainable
 # steps, the coverage of all is not from 80 to 97 %, or the mean regret is above 2 %.
 set -euo pipefail
@@ -92,7 +92,7 @@ predict() {
     done
 }
 
-# print_table: prints a row for each kind of prediction, from predictions.csv; fails if some row is not as it should be.
+# print_table: prints a row for each kind of prediction, from predictions.csv; fails if a row misses its aim.
 print_table() {
     awk -F, '
         function error(name) { return (e = $column[name] / measured - 1) < 0 ? -e : e }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# series.sh - on an idle machine: `compare` of two series of runs that are made in turn is seldom regressed if nothing
-# changed, also if busy loops run only during the candidates, and finds a delay of 5 % of a step. Prints a line
-# for each comparison, and at the end "ok - " or "not ok - " for each kind; exits with status 1 if one is not ok. About
-# 40 minutes. `make tests` builds the program that this script runs.
+# series.sh - on an idle machine: `compare` of two series of runs made in turn is seldom regressed if nothing changed,
+# even if busy loops run only during the candidates, and finds a delay of 5 % of a step. Prints a line for each
+# comparison, and at the end "ok - " or "not ok - " for each kind; exits with status 1 if one is not ok. Takes about 40
+# minutes. `make tests` builds the program that this script runs.
 #   --only KIND  quiet: nothing changed; busy: 4 busy loops during each candidate; slower: the delay (default: all)
-#   --pairs N    comparisons of the kind slower; the others have half as many (default 20)
+#   --pairs N    comparisons of the kind slower; each other kind has half this number (default 20)
 #   --runs N     runs of a series (default 15)
 #   --percent P  the delay in percent of a step (default 5)
 set -euo pipefail
@@ -31,7 +31,7 @@ candidate() {
     quiet) measure "$2" ;;
     busy)
         while [ ${#loops[@]} -lt 4 ]; do
-            sh -c 'while :; do :; done' "$temporary" & # whose name ends it if this script fails
+            sh -c 'while :; do :; done' "$temporary" & # clean_up finds the loop by this argument if the script fails
             loops+=($!)
         done
         measure "$2"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # stops.sh - stopping a rank at any moment, from the first millisecond of its process to the last, ends the job in time,
-# with an error that names the rank. Makes STOPS runs (default 40) with 2 ranks, and as many with 3, with --timeout 3; sends SIGSTOP
-# to a random rank of each run at a random moment. The job must end within 8 s, with a status other than 0 and a line that names the
-# rank, or, if its other ranks have ended, with the launcher's line that names the process. Runs that end before the
-# stop do not count. Takes about 6 s per run.
+# with an error that names the rank. Makes STOPS runs (default 40) with 2 ranks and STOPS runs with 3 ranks, with
+# --timeout 3. Sends SIGSTOP to a random rank of each run at a random moment. The job must end within 8 s, with a status
+# other than 0 and a line that names the rank. If the other ranks have ended, the launcher's line that names the process
+# is enough. Runs that end before the stop do not count. Takes about 6 s per run.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -32,7 +32,7 @@ is_stopped() { grep -q '^State:.*stopped' "/proc/$1/status" 2>/dev/null; }
 # shellcheck disable=SC2317 # called by wait_until
 is_settled() { is_stopped "$1" || ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; }
 
-# stop_once RANKS: starts a run and stops a random rank in its first $lasts ms. Prints moment and errors, nothing if the run had ended.
+# stop_once RANKS: starts a run and stops a random rank in its first $lasts ms. Prints moment and errors, if the run had not ended.
 stop_once() {
     local rank=$((RANDOM % $1)) moment=$((RANDOM % lasts)) begin took wrong='' pause process left stopped=no
     start "$1"

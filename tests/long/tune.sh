@@ -19,7 +19,7 @@ lab_is_ours=
 trap '[ -z "$lab_is_ours" ] || "$root/launch/netlab.sh" down >&2; clean_up' EXIT
 "$root/launch/corpus.sh" corpus.txt
 
-# The model is that of launch/overlap.sh with a smaller batch, so that there are many rounds.
+# The model is the one of tests/long/overlap.sh. The batch is smaller, so that there are many rounds.
 # measure NAME COMMAND...: runs ddpbench over the link, with results in directory NAME.
 measure() {
     local name=$1

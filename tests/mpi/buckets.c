@@ -21,8 +21,8 @@ static void range(int64_t start, int64_t from_us, int64_t to_us)
     made_up_operation(&timeline, OPERATION_ZERO, n, start + from_us * US, start + to_us * US);
 }
 
-/* From 0 to 40 us and from 60 to 65 us of a step, operations run. The collectives of buckets 0 and 1 start at 25 and 50
- * us. Tensor 0 is final 1 us later on each further rank. In the last step the collective of bucket 0 ends last. */
+/* Operations run from 0 to 40 us and from 60 to 65 us of a step. The collectives of buckets 0 and 1 start at 25 and 50
+ * us. On each further rank, tensor 0 is final 1 us later. In the last step the collective of bucket 0 ends last. */
 static void record_step(int step, int64_t start)
 {
     int64_t late = step < FIRST ? 7000 : 0;

@@ -64,7 +64,7 @@ static void check_collectives(const struct collectives *r)
         ck_assert_double_eq_tol(s->late, last ? 50e-6 : first ? 30e-6 : 0, 1e-15); /* median of 50, 70 and 20 us */
         ck_assert_double_eq_tol(s->most, last ? 70e-6 : first ? 30e-6 : 0, 1e-15);
         ck_assert_double_eq(s->share, last ? 0.75 : first ? 0.25 : 0);
-        /* the last rank exposes 50 of 50, 10 of 70, 0 of 20 us (gradient_sync begins later), rank 0 exposes 20 of 30 */
+        /* the last rank exposes 50 of 50, 10 of 70 and 0 of 20 us (gradient_sync begins later), rank 0 20 of 30 us */
         ck_assert_double_eq_tol(s->cost, (last ? 60e-6 : first ? 20e-6 : 0) / 3, 1e-15);
         /* the last rank is later than the others by 50, 70 and -10 us: t = 1.5254 with 2 degrees of freedom */
         ck_assert(last ? fabs(s->p - 0.13334) < 1e-5 : s->p > 0.5);
@@ -87,7 +87,7 @@ TEST(stragglers_are_found)
     timeline_destroy(&timeline);
 }
 
-/* Time in which a rank waits in two collectives at once counts once; ranks that reduce nothing cost nothing. */
+/* If a rank waits in two collectives at once, the time counts once. Ranks that reduce nothing cost nothing. */
 TEST(simultaneous_waits_count_once)
 {
     struct timeline timeline;
@@ -115,8 +115,8 @@ TEST(simultaneous_waits_count_once)
 }
 
 /* Every rank but 0 has a clock offset that is wrong by 300 ns, within its residual. Ranks 1 and 3 read the same clock.
- * Rank 1 was last once, by 40 ns, and rank 0 once, by 90 ns. Each collective ends 30 ns after its last post. As no
- * rank can post later than that, the clocks' offsets are bounded; the wrong offsets move to the bound. */
+ * Rank 1 was last once, by 40 ns, and rank 0 once, by 90 ns. Each collective ends 30 ns after its last post. No rank
+ * can post after the end of a collective. This bounds the clocks' offsets, and the wrong offsets move to the bound. */
 TEST(collectives_bound_the_clocks)
 {
     static const int clock[] = {0, 1, 2, 1};

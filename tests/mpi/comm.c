@@ -55,7 +55,7 @@ static void find_ways(void)
         way[ways++] = (struct way){cuda, COMM_NCCL, progresses[0]};
 }
 
-/* Creates a comm; groups 1: with groups, for the ranks of `on`. */
+/* Creates a comm. If groups is 1, the comm has groups, for the ranks of `on`. */
 static struct comm *create_on(const struct job *on, int groups, const struct way *w, struct timeline *timeline)
 {
     struct comm_options options = {.library = w->library, .progress = w->progress, .groups = groups};
@@ -197,7 +197,7 @@ TEST_EACH(a_large_collective_goes_in_pieces, 2)
     comm->destroy(comm);
 }
 
-/* MOST collectives, as many as a comm is created for, may be in flight at once, and as many again after a join. */
+/* MOST collectives, the number for which a comm is created, may be in flight at once, and MOST more after a join. */
 TEST_EACH(many_may_be_in_flight, ways)
 {
     size_t count[MOST];
@@ -243,7 +243,7 @@ TEST_EACH(collectives_keep_their_order_with_the_device, ways)
     comm->destroy(comm);
 }
 
-/* Each rank sends messages, of 0, some and many bytes, to the next rank, and receives those of the previous one. */
+/* Each rank sends messages, of 0, some and many bytes, to the next rank, and receives the previous rank's messages. */
 TEST_EACH(a_message_goes_from_rank_to_rank, ways)
 {
     static const size_t sizes[] = {0, 8, 100003};
@@ -287,7 +287,7 @@ TEST_EACH(links_are_timed, ways)
     comm->destroy(comm);
 }
 
-/* Every host gets a rate of sending and of receiving, and the rank of its own that comes first. */
+/* Every host gets a send rate, a receive rate, and the number of its first rank. */
 TEST_EACH(hosts_get_rates, PLACINGS)
 {
     struct job on = on_hosts(&job, _i);
@@ -390,7 +390,7 @@ TEST(losses_are_compared)
     losses_add(&l, &job, mine, 0); /* losses of `none` may differ */
     ck_assert_double_eq(l.difference, 0);
     mine[1] = 2;
-    mine[3] = 1.5; /* late steps may differ, as rounding accumulates */
+    mine[3] = 1.5; /* late steps may differ, since rounding errors accumulate */
     losses_add(&l, &job, mine, 1);
     ck_assert_double_eq(l.difference, 0.5);
     ck_assert(l.wrong <= 1e-3);
@@ -412,7 +412,7 @@ TEST(losses_are_compared)
     losses_destroy(&l);
 }
 
-/* Checks one collective, by start and join, or if blocking, by the library's blocking call. */
+/* Checks one collective: if blocking, by the library's blocking call, otherwise by start and join. */
 static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
 {
     const int rank[COMM_GROUPS] = {placed.rank, placed.local_rank, placed.host};
@@ -496,8 +496,8 @@ TEST_EACH(every_collective_of_a_group_is_exact, ways *PLACINGS)
     placed = job;
 }
 
-/* Sums over all ranks in three stages each, started without waiting, are exact; each stage reads the result of the one
- * before. The memory is used again at once. */
+/* Sums over all ranks in three stages are exact even if the stages are started without waiting. Each stage reads the
+ * result of the stage before. The memory is reused at once. */
 TEST_EACH(stages_in_groups_follow_each_other, ways *PLACINGS)
 {
     enum { BUCKETS = 7, COUNT = 1001, ROUNDS = 5 };

@@ -78,7 +78,7 @@ TEST(blocks_of_none_give_the_bound)
 }
 
 /* State of the fake collectives, whose recorded times last rank + 1 ms. On a device, a collective begins when the
- * previous one has ended and the host, which needs launch_ns for it, has launched it; its times are stamps. */
+ * previous collective has ended and the host has launched this one. A launch takes launch_ns. The times are stamps. */
 static int collectives, out_of_order;
 static int64_t host_now, device_now, launch_ns;
 
@@ -97,7 +97,7 @@ static void slow(struct comm *comm, const struct collective *collective)
     put_on_device(collective->index, (job.rank + 1) * (int64_t)MS);
 }
 
-/* Starts a collective before those that are measured; this one is not measured. */
+/* Starts a collective before the measured ones. Its time is not measured. */
 static long lead(struct comm *comm, const struct collective *collective)
 {
     (void)comm;

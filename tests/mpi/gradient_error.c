@@ -50,7 +50,7 @@ static void shard(void)
     }
 }
 
-/* Rounding up in each quarter changes the share of numbers that count by up to 1e-5. */
+/* The numbers that count are rounded up in each quarter, which changes their share by up to 1e-5. */
 static void expect(double error)
 {
     double found = gradient_error(&reducer, &job, local);
@@ -64,7 +64,7 @@ TEST(an_exact_sum_has_no_error)
     expect(0);
 }
 
-/* The sum of all ranks but the last differs by (ranks) x from (total) x. */
+/* The sum without the last rank differs by (ranks) x from the whole sum, (total) x. */
 TEST(a_forgotten_rank_shows)
 {
     for (int i = 0; i < ARENA; i++)
@@ -83,7 +83,7 @@ TEST(a_wrong_scale_shows)
     expect(0x1p-10);
 }
 
-/* If a single rank has a wrong gradient, the mean over the ranks of the squares is 1 / ranks of its own. */
+/* If a single rank has a wrong gradient, the mean squared error over the ranks is 1 / ranks of that rank's. */
 TEST(one_wrong_rank_shows)
 {
     for (int i = 0; i < ARENA && job.rank == job.size - 1; i++)
@@ -91,7 +91,7 @@ TEST(one_wrong_rank_shows)
     expect(0x1p-10 / sqrt(job.size));
 }
 
-/* Of a tensor with a tenth of the numbers, a tenth of those that count are wrong. */
+/* If a tensor with a tenth of all numbers is wrong, a tenth of the numbers that count is wrong. */
 TEST(tensors_count_in_proportion)
 {
     for (int i = 0; i < ARENA; i++) {
@@ -101,7 +101,7 @@ TEST(tensors_count_in_proportion)
     expect(0x1p-10 * sqrt(0.1));
 }
 
-/* Numbers outside the owned ranges do not count: here, those of the other ranks' shards. */
+/* Numbers outside the owned ranges, here numbers in the other ranks' shards, do not count. */
 TEST(only_owned_ranges_count)
 {
     shard();

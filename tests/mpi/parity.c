@@ -133,8 +133,8 @@ static float *reduced_gradient(const struct one_rank *one)
     return whole;
 }
 
-/* Returns the largest difference, on any rank, between the reduced gradients of any tensor, relative to the tensor's
- * largest element in b, which has the whole gradient. */
+/* Returns the largest difference, on any rank and in any tensor, between the reduced gradients of a and b, relative to
+ * the tensor's largest element in b. b has the whole gradient. */
 static double gradient_error(const struct one_rank *a, const struct one_rank *b)
 {
     double worst = 0;
@@ -152,7 +152,7 @@ static double gradient_error(const struct one_rank *a, const struct one_rank *b)
     return job_max(&job, worst);
 }
 
-/* Returns the Euclidean distance between a's and b's weights, relative to that between b's and the initial weights. */
+/* Returns the Euclidean distance of a's weights from b's, divided by the distance of b's from the initial weights. */
 static double weight_error(const struct one_rank *a, const struct one_rank *b)
 {
     double apart = 0, way = 0;
@@ -177,8 +177,8 @@ struct tried {
 static struct tried tried[64];
 static int n_tried;
 
-/* Lists every strategy of the program that reduces the sum of all gradients, and one that the program does not have;
- * strategies with buckets with four plans of buckets. */
+/* Lists every strategy of the program that reduces the sum of all gradients, with four plans of buckets if it has
+ * buckets; and own_strategy, which the program does not have. */
 static void list_tried(void)
 {
     static const struct bucket_caps caps[] = {
@@ -290,7 +290,7 @@ static void create_on_hosts(struct one_rank *many, int placing)
 
 static const struct bucket_caps of_hosts[] = {{.cap = {1}}, {.cap = {2000}}, {.cap = {1 << 30}}};
 
-/* On one host, or with one rank on each, the strategy does the same as ddp_bucketed. */
+/* On one host, or with one rank on each host, ddp_hierarchical does the same as ddp_bucketed. */
 START_TEST(hosts_equal_one_process)
 {
     struct one_rank one, many;
@@ -394,7 +394,7 @@ END_TEST
 
 /* ---- early updates ---- */
 
-/* Returns the weights that layers read and the moments, in host memory; the caller frees them. */
+/* Returns the moments, and the weights that layers read, in host memory; the caller frees them. */
 static char *state_of(const struct one_rank *one, size_t *bytes)
 {
     const struct model *model = &one->model;
@@ -433,7 +433,7 @@ enum mistake {
     MISSES_LAST,  /* a collective's last element is left out */
     RUNS_TWICE,
     SHIFTS_SHARD,   /* a reduce-scatter takes its input one element too late, and one element less */
-    FORGETS_GATHER, /* the weights of the first bucket, those of the output, are never gathered */
+    FORGETS_GATHER, /* the weights of the first bucket, which has the output, are never gathered */
     SENDS_STALE,    /* rank 1 sends the weights with which training started */
     FORGETS_STAGE,  /* stage 0 of the first bucket in ddp_hierarchical; with + 1 to + 3, stages 1 to 3 */
     FORGETS_LAST_STAGE = FORGETS_STAGE + 3,
@@ -476,7 +476,7 @@ static long faulty_start(struct comm *comm, const struct collective *collective)
         c.in = (const float *)c.in + 1, c.count--;
     if (f->mistake == SENDS_STALE && gathers && job.rank == 1)
         make_stale(f, &c);
-    if (f->mistake == FORGETS_GATHER && gathers && c.index == 0) { /* a collective all the same, which has a ticket */
+    if (f->mistake == FORGETS_GATHER && gathers && c.index == 0) { /* starts another collective, to have a ticket */
         c = (struct collective){.kind = COMM_ALL_GATHER, .buffer = f->one->reducer.norm, .count = 1, .index = 0};
     }
     int gathers_sums = c.kind == COMM_ALL_GATHER, stage = c.group == COMM_HOST ? 3 * gathers_sums : 1 + gathers_sums;
@@ -501,7 +501,7 @@ static void faulty_run(struct comm *comm, const struct collective *collective)
     faulty_join(comm, faulty_start(comm, collective));
 }
 
-/* Trains with a mistake; returns the error of the gradient after one step, or that of the weights after several. */
+/* Trains with a mistake. Returns the error of the gradient after one step, or of the weights after several steps. */
 static double error_with(struct one_rank *many, const struct one_rank *one, const struct tried *v, enum mistake mistake,
                          int steps)
 {
@@ -529,7 +529,7 @@ static double error_with(struct one_rank *many, const struct one_rank *one, cons
     return error;
 }
 
-/* Mistakes in the reduction show in the gradient; a reduce-scatter that runs twice has the same result. */
+/* Mistakes in the reduction show in the gradient. A reduce-scatter may run twice, since its result is the same. */
 START_TEST(the_check_fails_on_mistakes)
 {
     if (job.size == 1)
@@ -608,8 +608,8 @@ static void train_resumed(struct one_rank *one, int i, int steps)
     train_with(one, resumed[i].strategy, resumed[i].variant, &resumed[i].caps, 0, steps);
 }
 
-/* On two ranks, whose sums do not depend on the order, weights after some steps are those of one all-reduce bit for
- * bit; if gradients are released, with one micro-batch only, since the ranks sum each micro-batch. */
+/* On two ranks, sums do not depend on the order, so weights after some steps equal those of one all-reduce bit for bit.
+ * With released gradients, this holds for one micro-batch only, since the ranks sum each micro-batch. */
 START_TEST(shards_equal_one_all_reduce)
 {
     if (job.size > 2)
@@ -627,7 +627,7 @@ START_TEST(shards_equal_one_all_reduce)
 }
 END_TEST
 
-/* A step that is for its gradient only leaves the gradient of a whole step, and weights and moments as they were. */
+/* A step with gradient_only has the gradient of a whole step, and does not change weights and moments. */
 START_TEST(a_step_can_end_with_the_gradient)
 {
     struct one_rank one;
@@ -654,8 +654,8 @@ START_TEST(a_step_can_end_with_the_gradient)
 }
 END_TEST
 
-/* The ranks' owned ranges have equal lengths, and cover each bucket without overlap; so moments are 1 / ranks of all.
- */
+/* The ranks' owned ranges have equal lengths, and cover each bucket without overlap. So each rank has 1 / ranks of the
+ * moments. */
 START_TEST(shards_cover_the_arena)
 {
     struct one_rank one;
@@ -674,7 +674,7 @@ START_TEST(shards_cover_the_arena)
 }
 END_TEST
 
-/* A checkpoint that one strategy writes is read under another, and is equal to what that one would write. */
+/* A checkpoint that one strategy wrote can be read under another strategy, and equals the other's checkpoint. */
 START_TEST(checkpoints_do_not_depend_on_the_strategy)
 {
     int64_t pid = getpid(), *all = allocate((size_t)job.size, sizeof *all);
@@ -705,7 +705,7 @@ END_TEST
 
 /* ---- other arithmetic ---- */
 
-/* Checks that all ranks have the same n floats; or, with `equal` 0, that no two ranks do. */
+/* Checks that all ranks have equal arrays of n floats; or, with `equal` 0, that no array equals the one of rank 0. */
 static void check_ranks(const float *mine, size_t n, int equal)
 {
     float *all = allocate((size_t)job.size * n, sizeof *all);
@@ -727,7 +727,7 @@ static void reduce(struct one_rank *one, float *x)
     model->device->download(x, model->gradient, model->arena * sizeof *x);
 }
 
-enum { RANK = 2, OF_LOW_RANK = 3 }; /* a rank of approximations, and the number of steps with them */
+enum { RANK = 2, OF_LOW_RANK = 3 }; /* the rank of approximations; the number of steps with them */
 
 /* Returns number i of the gradient of a rank in a step: irregular, within 1. */
 static float made_up(int rank, int step, size_t i)
@@ -735,8 +735,8 @@ static float made_up(int rank, int step, size_t i)
     return (float)sin(1.0 + (double)(i * i % 7919) * (3 + 5 * rank + 7 * step));
 }
 
-/* A step of PowerSGD in double, as simple as possible, of a matrix g [ranks, O, I] of every rank, with error memory
- * e [ranks, O, I], and q [RANK, I]; stores the sum in sum[O, I]. */
+/* Does a step of PowerSGD in double, as simple as possible, on a matrix of each rank, g[ranks, O, I], with error memory
+ * e[ranks, O, I], and q[RANK, I]. Stores the sum in sum[O, I]. */
 static void reference_low_rank(double *sum, double *e, double *q, const double *g, size_t I, size_t O)
 {
     size_t ranks = (size_t)job.size, n = O * I;
@@ -772,8 +772,8 @@ static double largest_error(const float *got, const double *want, size_t n)
     return job_max(&job, apart / largest);
 }
 
-/* Three steps of PowerSGD, whose errors are added to later steps, are those of the reference for every tensor, with any
- * buckets; vectors are summed exactly. */
+/* Three steps of PowerSGD, each of which adds earlier errors, equal the reference for every tensor, with any buckets.
+ * Vectors are summed exactly. */
 START_TEST(low_rank_steps_equal_the_reference)
 {
     struct one_rank many;
@@ -824,8 +824,8 @@ START_TEST(low_rank_steps_equal_the_reference)
 }
 END_TEST
 
-/* If the sum of the gradients has a rank of at most R, here as many as there are ranks, nothing is left out. With fewer
- * than R, some of the factors' rows depend on others. */
+/* PowerSGD of rank R is exact if the sum of the gradients has at most rank R. Here its rank is the number of ranks. If
+ * its rank is below R, some rows of the factors depend on other rows. */
 START_TEST(matrices_of_low_rank_are_exact)
 {
     enum { MORE = 4 };
@@ -853,7 +853,7 @@ START_TEST(matrices_of_low_rank_are_exact)
 }
 END_TEST
 
-/* Moves the anchor by the mean of the ranks' ways with Nesterov's momentum, in double; all are [arena]. */
+/* Moves the anchor by the mean of the ranks' changes with Nesterov's momentum, in double. All arrays are [arena]. */
 static void reference_average(double *anchor, double *momentum, const float *weight, size_t arena)
 {
     float *all = allocate((size_t)job.size * arena, sizeof *all);
@@ -868,7 +868,7 @@ static void reference_average(double *anchor, double *momentum, const float *wei
     free(all);
 }
 
-/* Returns the norm of AdamW's first moment, to which a factor of all gradients is a factor. */
+/* Returns the norm of AdamW's first moment. If all gradients are multiplied by a factor, so is this norm. */
 static double moment_norm(const struct one_rank *one)
 {
     double sum = 0;
@@ -879,8 +879,8 @@ static double moment_norm(const struct one_rank *one)
     return sqrt(sum);
 }
 
-/* With local training, the weights are those of ranks that train alone, each on its part of the batch, and whose
- * weights the test averages every _i steps. */
+/* Local training gives the weights of ranks that train alone, each on its part of the batch, and whose weights the test
+ * averages every _i steps. */
 START_TEST(local_training_equals_the_reference)
 {
     struct one_rank one;
@@ -892,7 +892,7 @@ START_TEST(local_training_equals_the_reference)
     for (size_t i = 0; i < arena; i++)
         anchor[i] = (double)start[i];
     train(&one, &strategy_none, NULL, 0);
-    one.trainer.ranks = 1; /* gradients are those of the rank's own part */
+    one.trainer.ranks = 1; /* gradients are of the rank's own part only */
     for (int step = 0; step < STEPS; step++) {
         step_run(&one.trainer, step);
         norm[step] = moment_norm(&one);
@@ -916,7 +916,7 @@ START_TEST(local_training_equals_the_reference)
             way += pow((double)want[step][i] - (double)start[i], 2);
         }
         ck_assert_double_le(job_max(&job, sqrt(apart / way)), weight_tolerance);
-        /* AdamW's update hides a factor of all gradients, its first moment does not */
+        /* AdamW's update hides a factor of all gradients, but its first moment shows it */
         double ratio = moment_norm(&one) / norm[step];
         ck_assert_double_le(job_max(&job, fabs(ratio - 1)), weight_tolerance);
         check_ranks(weight, arena, (step + 1) % _i == 0);
@@ -930,7 +930,7 @@ START_TEST(local_training_equals_the_reference)
 }
 END_TEST
 
-/* What a strategy keeps from step to step is forgotten when training starts again. */
+/* When training starts again, a strategy forgets what it keeps from step to step. */
 START_TEST(training_can_start_again)
 {
     static const struct strategy *const keeping[] = {&strategy_ddp_powersgd, &strategy_ddp_local};
@@ -951,8 +951,8 @@ END_TEST
 
 /* ---- spans ---- */
 
-/* Each step has a span for every collective of every bucket, named after the kind of collective; if gradients are
- * released, a reduction of every micro-batch, and the wait for each buffer that is taken again. */
+/* Each step has a span for every collective of every bucket, named after the kind of collective. If gradients are
+ * released, it has a reduction for every micro-batch, and a wait for each buffer that is reused. */
 START_TEST(spans_distinguish_collectives_of_a_bucket)
 {
     enum { MICRO_BATCHES = 2 };

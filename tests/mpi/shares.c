@@ -105,7 +105,7 @@ static void check_figures(const struct profile_figures *f)
         is_part("without a core", r->core_wait, r->step);
         longest = fmax(longest, r->step);
     }
-    for (int r = 0; r < f->ranks; r++) /* a rank saves what the slowest one works longer */
+    for (int r = 0; r < f->ranks; r++) /* faster work of a rank cannot save more than the longest step */
         is_part("saves", f->rank[r].saves, longest);
 }
 
@@ -139,7 +139,7 @@ static void check_finding(const struct finding *f, const struct profile_figures 
                       has(f->text, "%.1f %% of", 100 * f->share),
                   "a loss of %g ms, %.1f %%: %s", 1e3 * f->loss.value, 100 * f->share, f->text);
     const char *of = strstr(f->text, "exposed communication takes ");
-    if (of && sscanf(of, "exposed communication takes %lf ms on rank %d", &ms, &of_rank) == 2) /* as in its own row */
+    if (of && sscanf(of, "exposed communication takes %lf ms on rank %d", &ms, &of_rank) == 2) /* as in its row */
         ck_assert_double_eq_tol(ms, 1e3 * figures->rank[of_rank].mean.exposed, 0.0051);
 }
 

@@ -14,7 +14,7 @@ static struct job job;
 enum { N = 100 };
 
 /* Returns the factor by which a rank's times are multiplied: 2 for rank 0, 3 for rank 1, and so on, but 1 for the last
- * rank. (Iterations take 1 and 3 ms in turn, and those of the first tenth a hundred times as long.) */
+ * rank. (Iterations take 1 and 3 ms in turn; iterations of the first tenth take a hundred times as long.) */
 static double factor_of(int rank)
 {
     return (rank + 1) % job.size + 1;

@@ -37,7 +37,7 @@ text_of() {
     echo "${text:0:$1 - 1}x"
 }
 
-# make_up_names N: the program finds a name of N characters of the CPU, and of this host, for which Linux allows 64; sets host.
+# make_up_names N: lets the program find made-up names of N characters for CPU and this host (Linux: at most 64); sets host.
 host=$(</proc/sys/kernel/hostname)
 make_up_names() {
     export MADE_UP_CPU MADE_UP_HOST MADE_UP_HOST_OF=${MADE_UP_HOST_OF:-$host} LD_PRELOAD=made_up_names.so${LD_PRELOAD:+:$LD_PRELOAD}
@@ -47,8 +47,8 @@ make_up_names() {
     host=$MADE_UP_HOST
 }
 
-# TEST_NAMES=N: these names and the path of the temporary directory have N characters, from 10 on, so that tests show that
-# nothing depends on the names of this machine.
+# TEST_NAMES=N, at least 10: gives these names and the path of the temporary directory N characters, so that tests show
+# that nothing depends on the names of this machine.
 temporary=${TMPDIR:-/tmp}/$(basename "$0" .sh).
 if [ -n "${TEST_NAMES:-}" ]; then
     make_up_names "$TEST_NAMES"
@@ -112,7 +112,7 @@ try() {
     took=$((SECONDS - took))
 }
 
-# ended_by_itself: tests if the command of the last `try` ended before the limit, by its duration: launchers may also return 137.
+# ended_by_itself: tests if the last `try` ended before the limit, by its duration, since launchers also return status 137.
 ended_by_itself() { [ "$took" -lt "$limit" ]; }
 
 # check STATUS WORDS PATTERN: checks the status of the last try, and that its stderr matches an extended regular expression.
@@ -141,8 +141,8 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# latest WORD...: sets the array `latest` to the words, without options (and their values) that come again later: the program
-# takes an option once, and tests give options after their defaults. --inject-delay may be repeated.
+# latest WORD...: sets the array `latest` to the words, but keeps only the last one of repeated options (and its value).
+# The program accepts an option once, and tests give options after their defaults. --inject-delay may be repeated.
 latest() {
     local i option
     local -A newest=()

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the float with bits b; for infinity 2^128, the next power of two, so that distances to it are finite. */
+/* Returns the float with bits b. Infinity becomes 2^128, the next power of two, so that distances to it are finite. */
 static double magnitude(uint32_t b)
 {
     float x;

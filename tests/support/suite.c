@@ -11,9 +11,9 @@ static struct test {
 } test[MOST_TESTS];
 static size_t tests;
 
-/* Check calls _mark_point after each assertion that holds, and writes its line to a pipe, for the report of a crash.
- * That took most of the time of assertions in loops. The linker (--wrap) replaces it by this function, which leaves out
- * a line that was marked a short time ago. */
+/* After each assertion that holds, Check calls _mark_point, which writes the line to a pipe for the report of a crash.
+ * These writes took most of the time of assertions in loops. The linker (--wrap) puts this function in the place of
+ * _mark_point. It skips a line that was marked a short time ago. */
 void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line)

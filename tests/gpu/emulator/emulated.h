@@ -45,7 +45,7 @@ void work_off(Lock &lock);
 enum Kind { PAGEABLE, PINNED, DEVICE };
 /* Returns the kind of memory at an address, which may be one past the end. The caller holds the lock. */
 Kind kind_of(const void *address);
-/* true: opens the GPU's memory to host code, which queued work is here; false: closes it. The caller holds the lock. */
+/* true: opens the GPU's memory to host code, such as queued work; false: closes it. The caller holds the lock. */
 void open_memory(bool open);
 
 /* ---- block.cc ---- */

@@ -117,7 +117,7 @@ cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emu
     });
 }
 
-/* Copies. The host waits if `to` is pageable, and if blocking, except from pageable or GPU memory to GPU memory. */
+/* Copies. The host waits if `to` is pageable. If blocking, it also waits for a copy from or to pinned memory. */
 cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream, bool blocking)
 {
     Lock lock(machine);

@@ -80,7 +80,7 @@ ncclResult_t ncclAllGather(const void *in, void *out, size_t count_of_rank, nccl
                            cudaStream_t stream);
 ncclResult_t ncclBroadcast(const void *in, void *out, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                            cudaStream_t stream);
-/* Of the messages between the start and the end of a group, only those of an all-to-all are emulated. */
+/* Between the start and the end of a group, only the messages of an all-to-all are emulated. */
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
 ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int to_rank, ncclComm_t comm,

@@ -1,5 +1,5 @@
-/* nvtx.cc - with EMULATED_NVTX=1 or 2, a profiler that records NVTX ranges, and between which of them the program
- * starts and stops it; with 2, it prints them at the end. */
+/* nvtx.cc - with EMULATED_NVTX=1 or 2, a profiler that records NVTX ranges, and at which places between ranges the
+ * program starts and stops the profiler. With 2, prints the record at the end. */
 #include "cuda_runtime_api.h"
 #include "emulated.h"
 #include "nvtx3/nvToolsExt.h"

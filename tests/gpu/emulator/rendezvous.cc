@@ -135,7 +135,7 @@ static void reduce_any(const Rendezvous &ranks, const Call &call, size_t first, 
 
 /* ---- a piece: n elements from index `from` on, of a buffer or, if it has a part for each rank, of each part ---- */
 
-/* Returns how many ranks get a part of their own of each rank's input. */
+/* Returns how many ranks get their own part of each rank's input. */
 static size_t parts_of(const Call &call, int ranks)
 {
     return call.kind == REDUCE_SCATTER || call.kind == ALL_TO_ALL ? static_cast<size_t>(ranks) : 1;

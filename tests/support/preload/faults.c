@@ -14,8 +14,8 @@
  * FAULT_STOP: where the rank stops (SIGSTOP): finalize, before MPI_Finalize; finalized, after MPI_Finalize; exit, at
  * the end of the program.
  *
- * FAULT_HANG: if all, MPI_Finalize returns on no rank; if rank, not on FAULT_RANK. A rank that calls _exit then
- * appends its status to the file FAULT_EXITS; FAULT_RANK does so a second later than the others. */
+ * FAULT_HANG: if all, MPI_Finalize does not return on any rank; if rank, it does not return on FAULT_RANK. A rank that
+ * calls _exit then appends its status to the file FAULT_EXITS; FAULT_RANK does so a second later than the others. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

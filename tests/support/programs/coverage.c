@@ -1,8 +1,8 @@
-/* coverage.c - simulates made-up rounds through the real ranking, stopping included, and counts how often the printed
- * intervals hold, and how often a row is called slower that is not. The program judges nothing: its exit status is 0.
+/* coverage.c - simulates rounds, ranks them as the program does, stopping included, and counts how often the printed
+ * intervals hold, and how often a row is wrongly called slower. It judges nothing: its exit status is 0.
  *
- * Rows are `none` and k equal strategies that take equally long, or of which one is ahead, or each of which takes
- * longer than the one before it. A sample is base x level of the round x exp(own noise), with these noises: */
+ * Rows are `none` and k strategies. All k take equally long, or one is ahead, or each takes longer than the strategy
+ * before it. A sample is base x level of the round x exp(own noise), with these noises: */
 #include "benchmark/ranking.h"
 #include "kernels/error.h"
 #include "kernels/random.h"
@@ -61,13 +61,13 @@ static const struct {
 };
 enum { NOISES = sizeof noises / sizeof *noises };
 
-/* By how much the logarithm of row i's true step exceeds that of the shortest. */
+/* Returns the logarithm of the ratio of row i's true step to the shortest one. */
 static double above(int truth, int i)
 {
     return truth == 0 ? 0 : truth == 1 ? (i ? 0.02 : 0) : 0.01 * i;
 }
 
-/* What came of a number of runs. */
+/* Counts over a number of runs. */
 struct tally {
     size_t runs, tables, covered, slower, costs, costs_covered, outside, warned, rounds;
 };
@@ -115,7 +115,7 @@ static void make_up(const struct measurements *m, int noise, int truth, uint64_t
     }
 }
 
-/* Adds a run: of `rounds` rounds; or if rounds is 0, with --resolve, of as many as it needs, at most MOST_ROUNDS. */
+/* Adds a run of `rounds` rounds. If rounds is 0, it has --resolve and stops by itself, after at most MOST_ROUNDS. */
 static void run(struct tally *t, struct measurements *m, const struct implementation *row, size_t rounds, int truth)
 {
     struct ranking c;
@@ -136,7 +136,7 @@ static double percent(size_t part, size_t whole)
     return whole ? 100 * (double)part / (double)whole : NAN;
 }
 
-/* Simulates a line of the table: `runs` runs of each truth. Returns the number of tables whose estimates are outside.
+/* Simulates a line of the table: `runs` runs of each truth. Returns how many estimates are not inside their interval.
  */
 static size_t add_line(int noise, int k, size_t rounds, int runs, size_t *tables)
 {

@@ -1,5 +1,5 @@
 /* delayed_benchmark.c - the benchmark with its last implementation slowed down: after each backward every rank spins
- * for some microseconds, so the step takes that much longer. Used by tests/long/resolve.sh, on the CPU. */
+ * for some microseconds, by which the step is longer. Used by tests/long/resolve.sh, on the CPU. */
 #include "benchmark/benchmark.h"
 #include "ddp/job.h"
 #include "kernels/clock.h"

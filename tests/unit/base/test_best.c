@@ -22,7 +22,7 @@ static int judge(int k, size_t n, int anytime)
 
 /* ---- known answers ---- */
 
-/* Two series need no correction for several pairs: the interval is that of Student's t, from stats_paired. */
+/* Two series need no correction for several pairs: the interval equals Student's t interval, from stats_paired. */
 TEST(two_series_give_one_pair)
 {
     static const double a[] = {1.30, 1.33, 1.32, 1.31, 1.34, 1.30}, b[] = {1.30, 1.29, 1.31, 1.32, 1.30, 1.31};
@@ -67,8 +67,8 @@ static double critical(int i, int best)
     return log(out[i].paired.ci_high / pair.ratio) / log(pair.ci_high / pair.ratio) * t;
 }
 
-/* All intervals are at the level that all pairs share, however clearly some series are slower; also that of a series
- * that is compared alone, as one of that many. */
+/* All intervals have the level that all pairs share, even if some series are clearly slower. The interval of a series
+ * that is compared alone has the same level if it is told the number of series. */
 TEST(one_level)
 {
     ladder(5, 1);
@@ -97,12 +97,11 @@ TEST(any_time_by_signs)
     ck_assert(out[1].slower);
     judge(2, 7, 1);
     ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
-    ck_assert(
-        isnan(best_compare(sample[1], sample[0], 8, 4, 1).paired.ci_low)); /* one of four, though compared alone */
+    ck_assert(isnan(best_compare(sample[1], sample[0], 8, 4, 1).paired.ci_low)); /* counts as one of four series */
 }
 
-/* No other series has a ratio below 1 to the best: neither a mean of ratios nor, at any time, a median of ratios, which
- * need not be the ratio of the medians. */
+/* No other series has a ratio below 1 to the best, neither as a mean of ratios nor, for decisions at any time, as a
+ * median of ratios, which may differ from the ratio of the medians. */
 TEST(no_ratio_is_below_1)
 {
     for (int t = 0; t < 13; t++) {
@@ -123,7 +122,7 @@ TEST(no_ratio_is_below_1)
 }
 
 /* Medians of ratios can form a circle: in two of three rounds each series is longer than the next. The best is then the
- * one whose least ratio to it is greatest. */
+ * series to which the least ratio of the others is greatest. */
 TEST(medians_in_a_circle)
 {
     static const double step[3][3] = {{1, 2, 3.3}, {1.1, 3, 2}, {1.32, 1, 2.4}};
@@ -135,7 +134,7 @@ TEST(medians_in_a_circle)
     ck_assert_double_eq_tol(out[2].paired.ratio, 1.2, 1e-12);
 }
 
-/* Series that follow a random walk of their own depend on their neighbours, independent ones do not. */
+/* Rounds of a series with its own random walk depend on neighbouring rounds, independent rounds do not. */
 TEST(neighbouring_rounds)
 {
     double own = 0;
@@ -152,7 +151,8 @@ TEST(neighbouring_rounds)
     ck_assert(stats_neighbours(sample[1], sample[0], 9, 0.01) == 0);      /* too few rounds to tell */
     ck_assert(stats_neighbours(sample[1], sample[1], ROUNDS, 0.01) == 0); /* all ratios are equal */
     for (int t = 0; t < ROUNDS; t++)
-        sample[3][t] = t < ROUNDS / 2 ? 1 : 2, sample[4][t] = 1 + t % 2; /* two values: a step, and in turn */
+        sample[3][t] = t < ROUNDS / 2 ? 1 : 2,
+        sample[4][t] = 1 + t % 2; /* two values: first half and second half; in turn */
     double *ones = sample[5];
     for (int t = 0; t < ROUNDS; t++)
         ones[t] = 1;
@@ -176,7 +176,7 @@ TEST(too_little_to_compare)
         sample[1][t] = 1;
         sample[2][t] = 1;
     }
-    ck_assert_int_eq(judge(3, 1, 0), 1); /* of two equal series, the first is the best */
+    ck_assert_int_eq(judge(3, 1, 0), 1); /* the first of two equal series is the best */
     ck_assert(out[0].paired.ratio == 2 && isnan(out[0].paired.ci_low) && !out[0].slower && !out[2].slower);
     ck_assert_int_eq(judge(1, 6, 0), 0);
     ck_assert(out[0].paired.ratio == 1 && isnan(out[0].paired.ci_high) && !out[0].slower);
@@ -264,8 +264,8 @@ static int all_covered(const struct situation *of, int k, size_t n, int best)
     return covered;
 }
 
-/* In 95 % of runs all intervals hold together, and in at most 5 % a series is called slower that is not. Of series that
- * are 4 errors or more above the best, most are found from 10 rounds on. */
+/* In 95 % of runs all intervals hold together, and in at most 5 % a series is wrongly called slower. From 10 rounds on,
+ * at least 30 % of the series that are 4 errors above the best are found. */
 TEST_EACH(coverage, 6)
 {
     static const struct situation situations[] = {{"equal", equal, even},
@@ -300,8 +300,8 @@ TEST_EACH(coverage, 6)
     }
 }
 
-/* An interval that is above 1 or within the margin needs no more rounds; one twice as wide as allowed, four times as
- * many; one around a ratio at the edge of the margin, more than any number. */
+/* An interval above 1 or within the margin needs no more rounds. An interval twice as wide as allowed needs four times
+ * the rounds. Without an interval, the number is infinite. */
 TEST(rounds_needed_known)
 {
     const struct against_best slower = {{1.1, 1.05, 1.15, 0.01, 10}, 1, 0};

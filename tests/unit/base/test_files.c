@@ -260,8 +260,8 @@ TEST(a_named_path_is_replaced)
     ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
 
-/* An existing file is replaced only if it begins with the mark of this program. Other files are
- * kept, whatever their names, also if they are empty, or if the path is a hard or symbolic link. */
+/* An existing file is replaced only if it begins with the mark of this program. Other files are kept, whatever their
+ * names, even if they are empty, or if the path is a hard or symbolic link. */
 TEST(a_named_path_of_somebody_else)
 {
     snprintf(text, 64, "Mine\n%s, copied\n", mark); /* a mark on another line does not count */
@@ -304,8 +304,8 @@ TEST(a_named_path_that_is_no_file)
     ck_assert_int_eq(names(), 2);
 }
 
-/* Two spellings of a file that exists (marked, here) or not, in a directory with other names. A file to read or a
- * directory is compared, too. */
+/* Two spellings of a path, which exists (with the mark of this program) or not, in a directory with other names. Files
+ * to read and directories are compared, too. */
 static const struct pair {
     const char *path, *other;
     int same; /* 1: one file; 2: the other would be below the file */

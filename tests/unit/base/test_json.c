@@ -69,7 +69,7 @@ TEST(mistakes_are_named)
     }
 }
 
-/* A byte that is not UTF-8 becomes ? wherever it is: in a text, in a name, and in what cJSON alone has added. */
+/* A byte that is not UTF-8 becomes ? wherever it is: in a text, in a name, and in texts added by cJSON directly. */
 TEST(printed_json_is_utf8)
 {
     cJSON *json = cJSON_CreateObject();

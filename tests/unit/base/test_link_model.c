@@ -172,7 +172,7 @@ static double at_most(double probability)
     return (probability + noise_three_errors(probability, fits)) * fits;
 }
 
-/* At most 5 % of fits have a wrong number of regimes: one line is cut in two, or a second line is missed. */
+/* At most 5 % of fits have a wrong number of regimes: one line is cut in two, or the second line is missed. */
 TEST(regimes_are_those_of_the_link)
 {
     static const double noise[] = {0.01, 0.03, 0.1};
@@ -195,8 +195,8 @@ TEST(regimes_are_those_of_the_link)
     }
 }
 
-/* At most 5 % of lines are cut in two by uneven noise: a single time is 30 % too long, or small messages are ten times
- * noisier than large ones. An F test alone would cut half of them. */
+/* Uneven noise cuts at most 5 % of lines in two: a single time is 30 % too long, or small messages are ten times
+ * noisier than large ones. An F test alone would cut half of the lines. */
 TEST(uneven_noise_seldom_cuts)
 {
     int late = 0, uneven = 0;

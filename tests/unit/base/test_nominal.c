@@ -55,7 +55,7 @@ TEST(other_words_are_not_rates)
         refused(bits_or_bytes[i], bits_or_bytes[i], "b is ambiguous");
 }
 
-/* If the nominal rate is that of a link over which no ranks communicate, there is a message. */
+/* If no ranks communicate over the link of the nominal rate, there is a message. */
 TEST(a_link_that_is_not_used_is_reported)
 {
     static const struct {

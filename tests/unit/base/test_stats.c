@@ -149,7 +149,7 @@ TEST(paired_edges)
     ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 5);
 }
 
-/* By hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8; the 95 % interval holds all 8, as 9 / 2^8 < 0.05 < p. */
+/* By hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8. The 95 % interval holds all 8, as 9 / 2^8 < 0.05 < p. */
 TEST(paired_anytime_known)
 {
     const double a[] = {1.10, 1.30, 0.90, 1.25, 1.40, 1.05, 1.20, 1.15, 1, 1}, b[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -161,7 +161,7 @@ TEST(paired_anytime_known)
     s = stats_paired_anytime(b, a, 8, 0.7);
     ck_assert_double_eq_tol(s.ci_high * narrow.ci_low, 1, 1e-15);
     ck_assert_double_eq_tol(s.p, narrow.p, 1e-15);
-    /* ratios of 1 count for the smaller side: one ratio below 1 and two equal to 1 make three of ten */
+    /* ratios of 1 count for the smaller side: one ratio below 1 and two ratios of 1 make three of ten */
     s = stats_paired_anytime(a, b, 10, 0.95);
     ck_assert_double_eq_tol(s.p, fmin(1, 11.0 * 120 / 1024), 1e-13);
     s = stats_paired_anytime(b, b, 9, 0.95);
@@ -239,7 +239,7 @@ TEST(unpaired_known)
     struct unpaired r = stats_unpaired(b, 2, a, 3, 0);
     ck_assert_double_eq_tol(r.difference, -s.difference, 1e-14);
     ck_assert_double_eq_tol(r.error, s.error, 1e-14);
-    /* if one side is a single sample, the error is that of predicting it from the other n: s sqrt(1 + 1 / n) */
+    /* if one side is a single sample, the error is the prediction error from the other n: s sqrt(1 + 1 / n) */
     s = stats_unpaired(one, 1, a, 3, 0);
     ck_assert_double_eq_tol(s.difference, log(2), 1e-14);
     ck_assert_double_eq_tol(s.error, 2 * log(2) * sqrt(1 + 1.0 / 3), 1e-14);
@@ -331,7 +331,7 @@ TEST(paired_interval_covers)
     }
 }
 
-/* In 90 % of growing series, every anytime interval holds the true ratio; with intervals for fixed n, in under 70 %. */
+/* In 90 % of growing series, every anytime interval holds the true ratio. Intervals for fixed n do in under 70 %. */
 TEST(paired_anytime_covers_always)
 {
     enum { MOST = 300 };
@@ -368,7 +368,7 @@ TEST(paired_interval_is_narrow)
     ck_assert_double_lt(x.p, 0.01);
 }
 
-/* The t statistic of two equal groups exceeds its 5 % point in 5 % of cases, also if one group is a single sample. */
+/* The t statistic of two equal groups exceeds its 5 % point in 5 % of cases, even if a group is a single sample. */
 TEST(unpaired_error)
 {
     int repetitions = noise_repetitions(20000);

@@ -114,7 +114,7 @@ TEST(values_are_kept_in_their_unit)
     cJSON_Delete(json);
 }
 
-/* All columns, also those that are not printed as text, in the unit of the structures; without rows only the keys. */
+/* JSON has all columns, even columns that the text lacks, in the unit of the structures. Without rows it has keys. */
 TEST(csv_has_all_columns)
 {
     struct table two = table;
@@ -194,7 +194,7 @@ TEST(a_table_grows_row_by_row)
     cJSON_Delete(json);
 }
 
-/* An error has an exponent, since it may be tiny; exact ones are 0. */
+/* An error is printed with an exponent, since it may be tiny. An exact result has the error 0. */
 TEST(errors_have_an_exponent)
 {
     static const double error[] = {2.7123e-8, 0, NAN, 0.25};

@@ -57,7 +57,7 @@ TEST(values_have_a_prefix_of_their_size)
     }
 }
 
-/* A value is printed in the unit that suits the value next to which it is shown. */
+/* A value is printed in the unit that suits the value beside it. */
 TEST(values_beside_each_other_share_a_unit)
 {
     ck_assert_str_eq(text_value_like(room.text, 0.000999, "s", 0.001), "0.999 ms");

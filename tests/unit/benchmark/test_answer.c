@@ -92,7 +92,7 @@ static double figure(const char *subject, const char *name)
     return found->value;
 }
 
-/* Figures are of a row's own rounds, without any correction: those of the final, or all, if it was dropped. */
+/* Figures come from a row's rounds in the final, or from all its rounds if it was dropped, without any correction. */
 TEST(figures_are_of_the_rounds)
 {
     make(SEARCH_TIME);
@@ -100,7 +100,7 @@ TEST(figures_are_of_the_rounds)
     ck_assert_double_eq_tol(figure("ddp_bucketed:4", "step"), 0.020, 1e-9);
     ck_assert_double_eq_tol(figure("ddp", "sync_cost"), 0.012, 1e-9);
     ck_assert_double_eq_tol(figure("best", "step"), 0.024, 1e-9);
-    for (size_t i = 0; i < figures.n; i++) /* judged: `best` alone, since another search may lack any other row */
+    for (size_t i = 0; i < figures.n; i++) /* only `best` is judged: another search may lack other rows */
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].subject, "best"));
 }
 
@@ -137,7 +137,7 @@ TEST(without_a_size_the_best_size_is_named)
            "Options: --implementations ddp\nBucket size with the shortest step: 0.01 MiB.\n");
 }
 
-/* The sentence on buckets of several sizes compares the best row with the shortest of the other kind. */
+/* The sentence on buckets of several sizes compares the best row with the shortest row of the other kind. */
 TEST_EACH(plans_gain_or_not, 4)
 {
     static const char *const words[] = {
@@ -147,7 +147,7 @@ TEST_EACH(plans_gain_or_not, 4)
         "ddp_bucketed:0.01.\n",
         "Buckets of several sizes gain: with ddp_bucketed:2 a step is +0.8 % [+0.1, +3.0] longer than with "
         "ddp_bucketed:0.01.\n"};
-    search.row[1].is_plan = _i == 3; /* of another strategy */
+    search.row[1].is_plan = _i == 3; /* a plan of another strategy */
     search.row[3].is_plan = _i < 2;
     search.row[2].is_plan = _i == 2;
     if (_i == 1 || _i == 2) {
@@ -161,7 +161,7 @@ TEST_EACH(plans_gain_or_not, 4)
         ck_assert_ptr_null(strstr(answers(), "Buckets of several sizes"));
 }
 
-/* Of two rows of the other kind, the shorter one is that with the lower ratio to the best in the same rounds. */
+/* The shorter one of two rows of the other kind has the lower ratio to the best in the same rounds. */
 TEST(plans_are_compared_in_the_same_rounds)
 {
     search.row[3].is_plan = search.row[4].is_plan = 1;
@@ -180,7 +180,7 @@ TEST(within_two_percent_is_a_tie)
     ck_assert_int_eq(verdict_kind_of(cJSON_GetObjectItem(summary, "verdict"), "ddp_bucketed:2"), VERDICT_TIE);
 }
 
-/* Ties decide, so the best is to be used; but not what was found on a busy machine, where more rounds would not help.
+/* If the others tie, the advice is to use the best. On a busy machine there is no advice, and more rounds do not help.
  */
 TEST_EACH(a_busy_machine_gives_no_advice, 2)
 {
@@ -196,8 +196,8 @@ TEST_EACH(a_busy_machine_gives_no_advice, 2)
     ck_assert_ptr_null(strstr(answers(), "would decide"));
 }
 
-/* Before the first comparison of the final there are figures of it, but no verdict from the rounds that selected its
- * rows. */
+/* Before the first comparison of the final there are figures of the final. There is no verdict from the rounds that
+ * selected its rows. */
 TEST(the_final_begins_without_a_verdict)
 {
     for (int i = 0; i < ROWS; i++)

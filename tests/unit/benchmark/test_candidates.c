@@ -14,7 +14,7 @@ static const struct gradient {
     size_t size[3];
     const char *last;                              /* largest bucket size, MiB */
 } gradients[] = {{50, {1024, 1024, 1024}, "0.25"}, /* 0.195 MiB in all */
-                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB in all; 0.177 is not tried, as it is no power of two */
+                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB in all; 0.177, not a power of two, is not tried */
                  {30, {16, 65536, 512}, "4"}};
 
 static struct tensor tensor[64];
@@ -26,7 +26,7 @@ static const struct strategy *strategy;
 static int all, without, first, rows; /* all: rows of all strategies; without: of those without buckets, which come
                                          first; rows [first, rows) are the sizes of `strategy` */
 
-/* Makes the rows of a gradient, and finds those of a strategy. */
+/* Makes the rows of a gradient, and finds the rows of a strategy. */
 static void make(const struct gradient *gradient, const struct strategy *of)
 {
     size_t offset = 0;
@@ -87,8 +87,8 @@ static int same_plan(const struct plan *a, const struct plan *b)
     return same;
 }
 
-/* Each size gives other buckets than the previous size; the first gives those of the smallest cap that joins tensors.
- */
+/* Each size gives other buckets than the previous size. The first size gives the buckets of the smallest cap that joins
+ * tensors. */
 TEST_EACH(each_plan_once, CASES)
 {
     const struct gradient *gradient = &gradients[_i % GRADIENTS];
@@ -110,7 +110,7 @@ TEST_EACH(each_plan_once, CASES)
     plan_destroy(&last);
 }
 
-/* Of the sizes with the same buckets, the greatest power of two. */
+/* The greatest power of two stands for all sizes with the same buckets. */
 TEST_EACH(powers_of_two_are_in_the_first_round, CASES)
 {
     const struct gradient *gradient = &gradients[_i % GRADIENTS];
@@ -130,7 +130,7 @@ TEST_EACH(powers_of_two_are_in_the_first_round, CASES)
     ck_assert_int_gt(sum, 0);
 }
 
-/* The plans around 0.25 MiB, for 50 tensors of which 64 fit into 0.25 MiB; those with the same buckets are marked. */
+/* The plans around 0.25 MiB, for 50 tensors of which 64 fit into 0.25 MiB. Plans with the same buckets are not new. */
 TEST_EACH(plans_are_around_a_size, 2)
 {
     static const struct {

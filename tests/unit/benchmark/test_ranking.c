@@ -54,8 +54,8 @@ TEST(ratios_are_by_round)
 
 /* ---- the cost of synchronising ---- */
 
-/* All figures of a row are geometric means, so they agree: here steps are 1.1 and 2.2 times those of `none` in each
- * round, which differ far more between rounds. */
+/* All figures of a row are geometric means, so they agree. Here steps take 1.1 and 2.2 times as long as steps of `none`
+ * in each round, and differ far more between rounds. */
 TEST(figures_agree)
 {
     double step[3][12] = {{10, 200, 30, 40, 50, 60, 70}};
@@ -126,7 +126,7 @@ TEST(fastest_is_one_that_reduces)
     ck_assert_int_eq(c.compared, 0);
 }
 
-/* Rows with other arithmetic have times and costs, but are never the fastest nor a tie, and do not count. */
+/* Rows with other arithmetic have times and costs, but are never the fastest nor tied, and do not count as compared. */
 TEST(other_arithmetic_is_not_compared)
 {
     double step[5][12] = {{2, 2.01, 2, 2.01, 2, 2.01},
@@ -153,7 +153,7 @@ TEST(other_arithmetic_is_not_compared)
     cJSON_Delete(summary);
 }
 
-/* The fastest implementation has the least geometric mean: a few slow rounds count. */
+/* The fastest implementation has the least geometric mean, so that a few slow rounds count. */
 TEST(fastest_is_by_the_mean)
 {
     double step[2][12] = {{1, 1, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1, 1.1, 1.1},
@@ -166,7 +166,7 @@ TEST(fastest_is_by_the_mean)
     ck_assert_double_ge(c.row[0].to_fastest.paired.ratio, 1);
 }
 
-/* Of three implementations, ddp is clearly slower, ddp_bucketed is a tie, and ddp_flat is the fastest. */
+/* Three implementations: ddp is clearly slower, ddp_bucketed is a tie, and ddp_flat is the fastest. */
 TEST(slower_than_the_fastest)
 {
     double step[4][12] = {{0.5, 0.5, 0.5, 0.5, 0.5, 0.5},
@@ -279,7 +279,7 @@ static void make_run(int n, double slow)
     }
 }
 
-/* In 5 % of runs at most (+ 3 standard errors), one of n equal rows is called slower; in 90 %, a row 20 % slower is. */
+/* At most 5 % of runs (+ 3 standard errors) call one of n equal rows slower. 90 % find a row that is 20 % slower. */
 TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 {
     enum { ROUNDS = 12 };
@@ -316,10 +316,10 @@ static void is_possible(const struct estimate *e, double least)
         ck_assert(least < e->ci_low && e->ci_low < e->median && e->median < e->ci_high);
 }
 
-/* However few and noisy the rounds are, each estimate lies inside its interval, no interval of a time, rate or ratio
- * reaches 0, no cost is below minus the step of `none`, tokens are rate times step, and of means, no row is shorter
- * than the fastest by the ratio that judges it, ratios are ratios of the steps, and the phases leave a rest of the step
- * that is not below 0. */
+/* With any number of rounds and any noise, each estimate lies inside its interval, no interval of a time, rate or ratio
+ * reaches 0, no cost is below minus the step of `none`, and tokens are rate times step. For means, no row's ratio to
+ * the fastest is below 1, ratios are ratios of the steps, costs are differences of steps, and phases are not longer
+ * than the step. */
 TEST_EACH(no_figure_is_impossible, 2)
 {
     enum { N = 4, MOST = 14 };
@@ -365,8 +365,8 @@ TEST_EACH(no_figure_is_impossible, 2)
     measurements_destroy(&measurements);
 }
 
-/* With --resolve all figures are medians of what the lines give, without any correction: here rounds differ by factors,
- * and the median of the ratios is far from the ratio of the medians. */
+/* With --resolve all figures are medians over the rounds, without any correction. Here rounds differ by factors, and
+ * the median of the ratios is far from the ratio of the medians. */
 TEST(medians_are_of_the_rounds)
 {
     double step[3][12] = {{1, 2, 4, 8, 16, 32, 64, 128, 256}, {0}, {0}};
@@ -389,7 +389,7 @@ TEST(medians_are_of_the_rounds)
     ck_assert_double_eq_tol(c.row[2].to_fastest.paired.ci_low, 2 / 1.5, 1e-12);
 }
 
-/* A row that runs the operations of another has times and costs, but is not ranked. */
+/* A row that runs the same operations as another row has times and costs, but is not ranked. */
 TEST(twins_are_not_ranked)
 {
     double step[3][12] = {{2, 2.01, 2, 2.01, 2, 2.01}, {3, 3.01, 3, 3.01, 3, 3.01}, {2.9, 2.91, 2.9, 2.91, 2.9, 2.91}};
@@ -409,8 +409,8 @@ TEST(twins_are_not_ranked)
     ck_assert_ptr_null(rows[2].twin_of);
 }
 
-/* Makes samples of an idle machine that drifts also within a round, with rounds in alternating order, 1 % of noise per
- * block, and 3 % of blocks 10 % longer on average. Steps of implementation 1 take `slow` times as long. */
+/* Makes samples of an idle machine that drifts even within a round. Rounds alternate in order, noise is 1 % per block,
+ * and 3 % of blocks are 10 % longer on average. Steps of implementation 1 take `slow` times as long. */
 static void make_sequence(int n, size_t rounds, double slow)
 {
     double drift = 0;
@@ -424,8 +424,8 @@ static void make_sequence(int n, size_t rounds, double slow)
         }
 }
 
-/* Tells whether a row is called slower: with resolve 0 by the rule for a number of rounds fixed beforehand, else by the
- * rule that holds at every number of rounds. Sets *second to whether row 1 is called slower. */
+/* Returns whether any row is called slower: if resolve is 0, by the rule for a number of rounds fixed beforehand, else
+ * by the rule that holds at every number of rounds. Sets *second to whether row 1 is called slower. */
 static int differ(const struct implementation *rows, double resolve, int *second)
 {
     struct ranking c;
@@ -453,7 +453,7 @@ static int ends(const struct implementation *rows, size_t most, int *naive)
 }
 
 /* With --resolve, at most 5 % of runs call equal rows different, although a run decides after every few rounds. The
- * rule for a fixed number of rounds, used as often, calls two equal rows different in at least 10 % of runs. Nearly all
+ * rule for a fixed number of rounds, if used at each of these decisions, does so in at least 10 % of runs. Nearly all
  * runs with equal rows end within 1000 rounds, a few minutes. A row that is 2 % slower is nearly always found. */
 TEST_RANGE(resolve_is_right_however_often_it_looks, 0, 1, 3)
 {

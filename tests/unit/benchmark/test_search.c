@@ -31,7 +31,7 @@ static void release(void)
 }
 
 /* Makes a search with a control, whose step takes 1 s, `strategies` rows without a bucket size, and `sizes` rows with a
- * bucket size, every second of which is in reserve, to run only in the final, if at all. */
+ * bucket size. Every second one of these is in reserve, and runs only in the final, if at all. */
 static void create(int strategies, int sizes, double noise)
 {
     struct search *s = &machine.search;
@@ -141,8 +141,8 @@ TEST(neighbours_have_the_same_strategy)
     ck_assert_int_eq(s->row[8].state, SEARCH_RESERVE);
 }
 
-/* Plans enter the final with the best size of their strategy if there is time for 20 rounds, and are not its
- * neighbours. */
+/* Plans enter the final with the best size of their strategy if there is time for 20 rounds. They do not count as
+ * neighbours of this size. */
 TEST_EACH(plans_enter_the_final, 3)
 {
     static const double limit[] = {6000, 6000, 1000};
@@ -169,7 +169,7 @@ TEST_EACH(plans_enter_the_final, 3)
     ck_assert_int_eq(s->best, _i == 0 ? 13 : 11);
 }
 
-/* Rounds that are 10 times as long as others, for all rows alike, change nothing: rows are compared round by round. */
+/* Rounds that are 10 times as long for all rows change nothing, since rows are compared round by round. */
 TEST(drift_changes_nothing)
 {
     struct search *s = &machine.search;
@@ -221,7 +221,7 @@ TEST(time_is_kept)
 
 /* Returns how much longer a step takes with the chosen bucket size than with the best size, relative to the best. The
  * sync cost, relative to a step without it, is 20 % at size number `bottom` and up to 100 % at the ends, as on a link
- * where sending takes as long as backward. Blocks have 2 % of noise, rounds `drift`; a search lasts `limit` seconds. */
+ * where sending takes as long as backward. Blocks have 2 % of noise, rounds have `drift`. A search takes `limit` s. */
 static double excess(double limit, double drift, double bottom)
 {
     double least = INFINITY;

@@ -112,7 +112,7 @@ TEST(words_agree_with_the_figures)
     free(text);
 }
 
-/* Data loading and what no column has get a column each if it takes more than 5 % of a step; a row adds up. */
+/* Data loading, and the rest without a column, each get a column if above 5 % of a step. A row adds up. */
 TEST(what_a_step_has_beyond_the_columns)
 {
     static const struct {
@@ -137,7 +137,7 @@ TEST(what_a_step_has_beyond_the_columns)
     }
 }
 
-/* The options that select the best include that of its variant. */
+/* The options that select the best strategy include the option of its variant. */
 TEST_EACH(options_select_the_variant_of_a_strategy, 3)
 {
     static const struct {
@@ -187,7 +187,7 @@ TEST_EACH(pytorch_has_an_argument_for_some_sizes, 4)
     ck_assert_int_eq(found, 1);
 }
 
-/* Ties are listed by step time, as in the table, not by name; without `none` no sync cost is printed. The noises of the
+/* Ties are listed by step time, as in the table, not by name. Without `none` no sync cost is printed. The noises of the
  * three rows are orthogonal over the rounds. */
 TEST(the_list_is_in_the_order_of_steps)
 {
@@ -256,7 +256,7 @@ TEST_EACH(resolution_is_reported, 4)
     free(text);
 }
 
-/* With five rounds there is no verdict, also with --resolve, and no number is missing in the text. */
+/* With five rounds there is no verdict, even with --resolve, and the text has no nan or inf. */
 TEST(a_missing_interval_is_reported)
 {
     measurements.rounds = 5;

@@ -198,7 +198,7 @@ TEST(spans_are_drawn)
 
 /* ---- matrices ---- */
 
-/* The colour is that of the ratio, whose number is drawn if there is room; other cells are not drawn. */
+/* A cell has the colour of its ratio, and the ratio as a number if there is room. Other cells are not drawn. */
 TEST(cells_have_their_colour)
 {
     const char *const name[] = {"host n1", "host n2", "a <name>"};
@@ -212,7 +212,7 @@ TEST(cells_have_their_colour)
     static const char *const drawn[] = {"dp-area dp-c100", "dp-area dp-c101", "dp-area dp-c102", "dp-area dp-c106"};
     for (int i = 0; i < 4; i++)
         ck_assert_uint_eq(count(drawn[i]), 1);
-    ck_assert_uint_eq(count("dp-area dp-c107"), 1); /* all that is not measured */
+    ck_assert_uint_eq(count("dp-area dp-c107"), 1); /* one area for all cells that are not measured */
     ck_assert_uint_eq(count("dp-area dp-grid dp-c10"), 8);
     ck_assert_uint_eq(count(">a &lt;name&gt;<"), 2);
     ck_assert_uint_eq(count(">sender<") + count(">receiver<"), 2);
@@ -234,7 +234,7 @@ TEST(a_large_matrix_fits)
                     &(struct chart_heat){name, "sender", "receiver", cell, CHART_HEAT, sizeof cell / sizeof *cell}));
     ck_assert_uint_eq(count("dp-area dp-c10"), CHART_HEAT * CHART_HEAT + 1);
     ck_assert_uint_eq(count(">1.00<"), 0);
-    ck_assert_uint_eq(count("host node63."), 1); /* of a row; of the columns, some have no name */
+    ck_assert_uint_eq(count("host node63."), 1); /* the name of a row; some columns have no name */
     ck_assert_uint_eq(count("host node0."), 2);
 }
 

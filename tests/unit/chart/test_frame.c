@@ -78,7 +78,7 @@ TEST(a_linear_axis_begins_at_zero_or_is_cut)
     ck_assert_double_eq(axis_place(&axis, -1), 100);
 }
 
-/* Every value that an axis takes has a place on it, also if the range is invalid, a single value, or the widest. */
+/* Every value on an axis has a place, even if the range is invalid, a single value, or as wide as possible. */
 TEST(every_value_has_a_place)
 {
     static const double value[] = {0,        1,      -1,   5e-324,   DBL_MIN,   DBL_MAX,

@@ -181,7 +181,7 @@ static void check_distances(int first, int n, double least)
         }
 }
 
-/* Levels of heat are a scale, and most have a number beside their colour: neighbours may be closer. */
+/* Colours of heat may be closer to their neighbours: they form a scale, and most have a number beside them. */
 TEST(colours_differ_for_everyone)
 {
     end_text();
@@ -233,7 +233,7 @@ TEST(paragraphs_are_wrapped)
     ck_assert_double_eq(end, 62);
 }
 
-/* Lines of a paragraph fit the width for any words, only spaces are dropped, and no character is cut. */
+/* For any words, lines of a paragraph fit the width, only spaces are dropped, and no character is cut. */
 TEST(no_line_is_too_wide)
 {
     static const char *const hostile[] = {"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww",

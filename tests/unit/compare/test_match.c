@@ -99,7 +99,7 @@ TEST(figures_of_runs_are_matched)
     ck_assert_uint_eq(n, 4);
 }
 
-/* Sizes that are not finite, which no saved run has, must not lead to access outside of the list. */
+/* Sizes that are not finite must not lead to accesses outside of the list. No saved run has such sizes. */
 TEST(sizes_that_are_not_finite_are_safe)
 {
     static const double bytes[] = {NAN, INFINITY, 8, -INFINITY, NAN, 64};
@@ -112,7 +112,7 @@ TEST(sizes_that_are_not_finite_are_safe)
         ck_assert_ptr_eq(lines.item[i].candidate, lines.item[i].baseline + 2);
 }
 
-/* All figures are matched even if there are thousands, as when `allreduce` has measured many sizes. */
+/* All figures are matched even if there are thousands, as after `allreduce` of many sizes. */
 TEST(many_sizes_are_matched)
 {
     enum { SIZES = 8000 };

@@ -71,8 +71,8 @@ TEST(an_interval_has_known_ends)
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
 }
 
-/* On a machine that was busy during the candidate runs what is worse is ambiguous, and on one that was busy during the
- * baseline runs what is better or equal is unseen, unless runs in turn had about the same load; wrong elements are
+/* If the machine was busy during the candidate runs, a worse figure is ambiguous. If it was busy during the baseline
+ * runs, a better or equal figure is unseen. Runs in turn with about equal loads are exempt. Wrong elements are always
  * regressed. */
 TEST(other_processes_may_explain_a_difference)
 {
@@ -110,7 +110,7 @@ TEST(other_processes_may_explain_a_difference)
     }
 }
 
-/* A figure is ok as long as the upper end of its interval is at most 1.05, and unseen above. */
+/* A figure is ok if the upper end of its interval is at most 1.05, and unseen if it is above. */
 TEST(unseen_is_what_the_interval_does_not_rule_out)
 {
     double reach = 1.8595480375 * VERDICT_LEAST_SD * sqrt(2.0 / 5);
@@ -131,8 +131,8 @@ TEST(unseen_is_what_the_interval_does_not_rule_out)
     ck_assert(row.ratio < 1.05 && row.verdict == VERDICT_UNSEEN && row.more_runs > 20);
 }
 
-/* So many more runs do, and one less does not, if the spread stays: the runs are repeated until they do. The repeated
- * runs have a standard deviation that is smaller by sqrt((n - 2) / (n - 2 / repeats)), which the factor undoes. */
+/* more_runs more runs on each side are enough for ok, and one run less is not, if the spread stays. The added runs
+ * repeat the first runs, and are scaled so that the standard deviation stays. */
 TEST(more_runs_of_each_side_would_do)
 {
     enum { BLOCK = 5, MOST = 400 };
@@ -230,7 +230,7 @@ TEST(late_runs_alone_prove_nothing)
     struct figure_verdict_row row = judged(RUNS_OF(clean), RUNS_OF(late));
     ck_assert(row.ratio > 1.08 && row.ratio < 1.10 && row.low < 1.05);
     ck_assert_int_eq(row.verdict, VERDICT_UNSEEN);
-    ck_assert(isnan(row.more_runs)); /* a change of 9 % is no 5 %, however many runs show it */
+    ck_assert(isnan(row.more_runs)); /* more runs cannot make a change of 9 % ok */
     row = judged(RUNS_OF(clean), RUNS_OF(often));
     ck_assert(row.ratio < 1.15 && row.low < 1.05);
     ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
@@ -239,7 +239,7 @@ TEST(late_runs_alone_prove_nothing)
     ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
 }
 
-/* With under 5 baselines, a regression needs a best candidate above 1.05 x 1.1 = 1.155 times the worst baseline. */
+/* With fewer than 5 baselines, regressed needs a best candidate above 1.05 x 1.1 = 1.155 times the worst baseline. */
 TEST(few_runs_are_judged_by_their_extremes)
 {
     const double four[] = {100, 104, 96, 100};
@@ -258,7 +258,7 @@ TEST(few_runs_are_judged_by_their_extremes)
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_UNSEEN);
 }
 
-/* With so few runs that by chance one side is above the other in over 5 % of cases, no change is ever significant. */
+/* If runs are so few that one side is above the other by chance in over 5 % of cases, no change is significant. */
 TEST(too_few_runs_decide_nothing)
 {
     static const struct {
@@ -329,7 +329,7 @@ TEST(wrong_elements_are_a_regression)
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
 }
 
-/* A group of sizes has one more row, the mean over those sizes that all runs have; a group of one size has none. */
+/* A group of sizes has one more row, the mean over the sizes that all runs have. One size has no such row. */
 TEST(size_groups)
 {
     const double hole[] = {100, 101, 99, NAN, 99.5}, twice[] = {200, 202, 198, 201, 199}, alone[] = {3, 3, 3, 3, 3};
@@ -346,7 +346,7 @@ TEST(size_groups)
     ck_assert(!verdicts.row[0].summary && !verdicts.row[3].summary && verdicts.row[2].summary && row.summary);
     ck_assert(verdicts.summary[VERDICT_OK] == 1 && verdicts.summary[VERDICT_REGRESSED] == 1);
     ck_assert_double_eq_tol(row.level, 0.04,
-                            1e-12); /* a mean's part; three single figures are judged, one is missing */
+                            1e-12); /* the mean's part of the level; three single figures are judged, one is missing */
     ck_assert_double_eq_tol(verdicts.row[3].level, 0.01 / 3, 1e-12);
     verdicts_destroy(&verdicts);
     verdicts_create(&verdicts, &rules, group, 0, 5, 5);
@@ -417,8 +417,8 @@ TEST(false_regressed)
             }
 }
 
-/* If all figures are slower by just more than the tolerance, few comparisons call any of them ok; if none is, most call
- * the means and nearly all sizes ok. */
+/* If all figures are slower by just more than the tolerance, few comparisons call any figure ok. If no figure is
+ * slower, most comparisons call the means ok. */
 TEST(false_ok)
 {
     int n = noise_repetitions(2000), seen = 0;
@@ -435,9 +435,9 @@ TEST(false_ok)
     ck_assert_msg(seen >= 0.95 * n, "quiet runs are ok in %d of %d comparisons", seen, n);
 }
 
-/* Returns the share of comparisons in which any of two unchanged figures is regressed, if a night multiplies each by a
- * factor whose logarithm has this standard deviation, and a run by one of 1 %. in_turn 0: 5 runs of the first night are
- * the baseline of 30 other nights, in turn 1: 8 pairs of one night. */
+/* Returns the share of comparisons in which any of two unchanged figures is regressed. Each night multiplies each
+ * figure by a factor whose logarithm has this standard deviation, and each run by a factor of 1 %. If in_turn is 0, 5
+ * runs of a first night are the baseline of 30 other nights; if 1, each night has 8 pairs. */
 static double false_share(double between_nights, int in_turn, int users)
 {
     enum { PAIRS = 8, NIGHTS = 30, TWO = 2 };
@@ -463,8 +463,8 @@ static double false_share(double between_nights, int in_turn, int users)
     return (double)wrong / (users * NIGHTS);
 }
 
-/* Nights differ, so runs of different nights are not independent, and 5 % do not hold for a baseline that was measured
- * once; they do for pairs of one night. The page of compare has these numbers. */
+/* Nights differ, so runs of different nights are not independent. The level of 5 % does not hold for a baseline that
+ * was measured once, but holds for pairs of one night. The page of compare has these numbers. */
 TEST(a_baseline_of_another_night_raises_false_alarms)
 {
     static const struct {

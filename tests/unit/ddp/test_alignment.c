@@ -69,7 +69,7 @@ TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
                   (long long)a.residual_ns);
 }
 
-/* The offset moves just far enough to meet the bounds; if bounds and samples contradict each other, to their middle. */
+/* The offset moves just far enough to meet the bounds, or, if bounds and samples contradict, to their middle. */
 static const struct {
     const char *what;
     int64_t least, most, offset, residual; /* bounds of the change; result expected from offset 500, residual 100 */

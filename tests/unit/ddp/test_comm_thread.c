@@ -193,7 +193,7 @@ TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *pro
     finish(comm, &m, &timeline);
 }
 
-/* The training thread can ask whether collectives are complete, and does not wait for the answer. */
+/* The training thread can ask without waiting whether collectives are complete. */
 TEST_EACH(completion_is_known_without_join, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
@@ -211,8 +211,8 @@ TEST_EACH(completion_is_known_without_join, sizeof progresses / sizeof *progress
     finish(comm, &m, &timeline);
 }
 
-/* The stages of a bucket are posted one after another, each when the one before is complete; the first stages of later
- * buckets do not wait for the later stages of earlier buckets; and every queue keeps its order. */
+/* Each stage of a bucket is posted when the stage before is complete. The first stages of later buckets do not wait for
+ * the later stages of earlier buckets. Every queue keeps its order. */
 TEST_EACH(stages_of_several_buckets_are_in_flight, sizeof progresses / sizeof *progresses)
 {
     enum { BUCKETS = 6, STAGES = 3 };

@@ -147,7 +147,7 @@ TEST(shards_of_every_kind)
     }
 }
 
-/* All synthetic tokens occur about equally often (chi-square with 40 degrees of freedom is below its 1e-6 point),
+/* All synthetic tokens are about equally frequent (chi-square with 40 degrees of freedom is below its 1e-6 point),
  * another seed gives other tokens, and no two sequences are equal. */
 TEST(synthetic_tokens)
 {
@@ -294,7 +294,7 @@ TEST_EACH(seek_goes_to_the_start_of_a_step, WAYS)
         for (int created_anew = 0; created_anew < 2; created_anew++) {
             struct data *data = open_data(&options);
             for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-                data_seek(data, 11); /* of two seeks, the last one counts */
+                data_seek(data, 11); /* only the last seek counts */
                 data_seek(data, targets[i]);
                 for (size_t j = 0; j < i; j++) /* reads i micro-batches, so that seeks come at any place in a step */
                     check_served(data, all, PART, targets[i] * MICRO + j);
@@ -413,7 +413,7 @@ TEST(wrong_shards)
     REFUSED(options, "-1", "100");
     write_file(bin_path, &magic, sizeof magic);
     REFUSED(options, "header", "4 bytes");
-    write_shard(50, 50, 0, MAGIC_32, 1, 100); /* as many tokens as there would be with 16 bits */
+    write_shard(50, 50, 0, MAGIC_32, 1, 100); /* the number of tokens that 16-bit tokens would give */
     REFUSED(options, "100 tokens of 32 bits", "200 bytes");
     static const int unknown[] = {20240326, 20240000, 20249999}; /* 20240326: a checkpoint of llm.c */
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
@@ -427,7 +427,7 @@ TEST(wrong_shards)
     data_destroy(open_data(&options));
 }
 
-/* Tokens beyond the vocabulary are named, also those beyond what 16 or 31 bits hold. */
+/* Tokens beyond the vocabulary are named, even if they exceed 16 or 31 bits. */
 TEST(tokens_beyond_the_vocabulary)
 {
     static const struct {

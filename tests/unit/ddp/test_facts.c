@@ -77,7 +77,7 @@ TEST(the_order_of_words_is_compared)
     differs(UNNAMED);
 }
 
-/* Of values of 400 characters, 150 are shown: the first, or 60 before the first that differs and those after it. */
+/* 150 of 400 characters of a value are shown: the first ones, or from 60 before the first difference on. */
 TEST(long_values)
 {
     static const struct {
@@ -107,7 +107,7 @@ TEST(long_values)
     }
 }
 
-/* A value that would take much of the text is named all the same. */
+/* A very long value is described by its length and digest. */
 TEST(very_long_values_are_named)
 {
     static char value[120001];

@@ -131,7 +131,7 @@ static double expected_loss(int step)
 }
 
 /* Returns the largest difference between tensor t in an arena and its values `name` in the fixture, relative to the
- * largest of these values or, if minus is not NULL, to the largest difference between these and its values `minus`. */
+ * largest value or, if minus is not NULL, to the largest difference between the values `name` and `minus`. */
 static double worst(const float *arena, const struct tensor *t, const cJSON *parameter, const char *name,
                     const char *minus)
 {
@@ -165,8 +165,8 @@ TEST(gradients_equal_pytorchs)
     model_destroy(&model);
 }
 
-/* Gradients of two micro-batches add up. Matrix products that add to their output may use another kernel and another
- * order of summation. As terms may cancel in a sum, the error is relative to the largest term. */
+/* Gradients of two micro-batches add up. Matrix products that add to their output may use another kernel and sum in
+ * another order. The error is relative to the largest term, since terms may cancel in a sum. */
 TEST(gradients_of_micro_batches_add_up)
 {
     struct model model;

@@ -112,7 +112,7 @@ static void check_tiles(const struct recorder *r, const char *base, size_t eleme
     free(sent);
 }
 
-/* Checks that a strategy that sends from a buffer of its own sends all buckets in turn, and no number twice. */
+/* Checks that a strategy that sends from its own buffer sends all buckets in turn, and no number twice. */
 static void check_own_buffer(const struct recorder *r, const struct reducer *reducer)
 {
     size_t sent = 0, elements = 0;
@@ -128,8 +128,8 @@ static void check_own_buffer(const struct recorder *r, const struct reducer *red
     ck_assert_uint_eq(sent, elements);
 }
 
-/* Checks that all buckets are exchanged in turn, each whole, and that their sums are gathered a bucket later; a
- * strategy that shards gathers none. */
+/* Checks that all buckets are exchanged in turn, each whole, and that each sum is gathered a bucket later. A strategy
+ * that shards gathers no sums. */
 static void check_exchange(const struct recorder *r, const struct reducer *reducer)
 {
     int n = reducer->plan.n, gathered = 0, exchanged = 0;
@@ -144,8 +144,8 @@ static void check_exchange(const struct recorder *r, const struct reducer *reduc
     ck_assert_int_eq(gathered, reducer->traits->shards ? 0 : n);
 }
 
-/* Checks that each element of the messages of ddp_powersgd was sent once, P of the buckets in turn, and the Q of each,
- * if it is not empty, a bucket later. */
+/* Checks that each element of the messages of ddp_powersgd was sent once: the P of the buckets in turn, and the Q of a
+ * bucket, if it is not empty, a bucket later. */
 static void check_low_rank(const struct recorder *r, const struct reducer *reducer)
 {
     const struct low_rank *low = reducer->state;
@@ -175,7 +175,7 @@ TEST(every_strategy_sends_each_element_once)
         {.cap = {1}},     {.cap = {1000}},      {.cap = {4096}, .last = 2000},   {.cap = {1000, 4096}},
         {.cap = {10000}}, {.cap = {1UL << 30}}, {.cap = {SIZE_MAX}, .blocks = 1}};
     static const enum variant tried[] = {VARIANT_PLAIN, VARIANT_BF16};
-    for (int i = 0; i == 0 || strategies[i - 1]; i++) { /* and one that the program does not have */
+    for (int i = 0; i == 0 || strategies[i - 1]; i++) { /* and own_strategy, which the program does not have */
         const struct strategy *strategy = strategies[i] ? strategies[i] : &own_strategy;
         for (size_t b = 0; b < sizeof caps / sizeof *caps; b++)
             for (int d = 0; d < 2; d++) {
@@ -205,7 +205,7 @@ TEST(every_strategy_sends_each_element_once)
     }
 }
 
-/* Checks that no collective that has not been waited for reads [from, from + floats). */
+/* Checks that no collective in flight reads [from, from + floats). */
 static void check_free(const struct recorder *r, const float *from, size_t floats)
 {
     for (int i = (int)r->joined; i < r->n; i++) {
@@ -214,8 +214,8 @@ static void check_free(const struct recorder *r, const float *from, size_t float
     }
 }
 
-/* Places a matrix, and checks the place: it lies in the ring, no collective reads it, and it has the number everywhere.
- */
+/* Places a matrix. Checks that the place lies in the ring, that no collective reads it, and that all its floats equal
+ * `number`. */
 static float *placed(const struct recorder *r, struct reducer *reducer, int t, float number)
 {
     size_t floats = tensor_matrix_rows(&model.tensor[t]) * model.tensor[t].columns;
@@ -228,8 +228,8 @@ static float *placed(const struct recorder *r, struct reducer *reducer, int t, f
     return place;
 }
 
-/* Backward gets places for the matrices of every micro-batch, a few at a time, in buffers that no collective reads; a
- * buffer has zeros, and this rank's part the sum so far. All is sent. */
+/* Backward gets places for the matrices of every micro-batch, a few at a time, in buffers that no collective reads. A
+ * buffer has zeros, but the sum so far in this rank's part. All is sent. */
 TEST(buffers_of_released_gradients_are_free_when_they_are_written)
 {
     static const struct bucket_caps caps[] = {
@@ -357,9 +357,9 @@ static void place_tensors(struct tensor *tensor, const size_t *floats, int tenso
     }
 }
 
-/* What PyTorch's DDP 2.15 logged of a transformer on 2 ranks (gloo): sizes of the tensors, in elements, in the order in
- * which their gradients were ready, and for each bucket_cap_mb the bytes of the buckets. 1+25: bucket_cap_mb was not
- * given. */
+/* What PyTorch's DDP 2.15 logged for a transformer on 2 ranks (gloo): the sizes of the tensors, in elements, in the
+ * order in which their gradients were ready, and the bytes of the buckets for each bucket_cap_mb. 1+25: bucket_cap_mb
+ * was not given. */
 static const size_t logged[] = {
     2000, 512000, 256, 262144, 1024, 262144, 256, 256, 256, 65536,  768,  196608, 256, 256, 256,   262144, 1024, 262144,
     256,  256,    256, 65536,  768,  196608, 256, 256, 256, 262144, 1024, 262144, 256, 256, 256,   65536,  768,  196608,
@@ -391,7 +391,7 @@ TEST_EACH(buckets_are_those_of_pytorch, (int)(sizeof of_pytorch / sizeof *of_pyt
     plan_destroy(&plan);
 }
 
-/* A transformer block is a bucket; so are the tensors before the blocks, and those after them. */
+/* A transformer block is a bucket. The tensors before the blocks are a bucket, and the tensors after them. */
 TEST(a_block_is_a_bucket)
 {
     void (*const plans[])(struct plan *, const struct tensor *, int, const struct bucket_caps *) = {plan_create,
@@ -438,7 +438,7 @@ static const struct {
     {{.cap = {4, 8, 16}}, {1, 2, 4, 1}, {1, 2, 4, 1}},
     {{.cap = {12}, .last = 18}, {3, 2, 1, 2}, {3, 2, 1, 2}},   /* the bucket before the last has what is left */
     {{.cap = {12}, .last = 17}, {3, 2, 2, 1}, {3, 2, 2, 1}},   /* whole tensors only, at most `last` together */
-    {{.cap = {12}, .last = 1}, {3, 2, 2, 1}, {3, 2, 2, 1}},    /* tensor 0 is larger, and alone */
+    {{.cap = {12}, .last = 1}, {3, 2, 2, 1}, {3, 2, 2, 1}},    /* tensor 0 is larger than `last`, and alone */
     {{.cap = {4}, .last = 24}, {1, 1, 1, 1, 4}, {1, 2, 1, 4}}, /* last may be above the caps */
     {{.cap = {64}, .last = 20}, {5, 3}, {5, 3}},
     {{.cap = {4}, .last = 44}, {8}, {8}}, /* all fits into the last bucket */
@@ -476,7 +476,7 @@ TEST_EACH(buckets_have_their_own_caps, (int)(sizeof cuts / sizeof *cuts))
     }
 }
 
-/* The ranks of a strategy that shards own each element once, in equal parts of buckets that never cut a matrix. */
+/* With sharding, exactly one rank owns each element, in equal parts of buckets, which never cut a matrix. */
 TEST(parts_of_three_ranks_tile_the_arena)
 {
     enum { RANKS = 3 };

@@ -25,7 +25,7 @@ struct way {
     size_t layers, micro_batches;
     long warmup_steps; /* number of warm-up steps, which clip gradients */
     int traced, after_backward;
-    int lag; /* collectives are complete when so many later ones have started, or when they are joined; -1: at once */
+    int lag; /* a collective is complete when `lag` later ones have started, or when it is joined; -1: at once */
 };
 
 static const struct job alone = {.size = 1};
@@ -132,8 +132,8 @@ static void one_rank_destroy(struct one_rank *one)
     timeline_destroy(&one->timeline);
 }
 
-/* Counts the spans of the last step on each lane, and checks that both steps record equally many spans, except that
- * only the last step of a strategy that shards waits for weights. */
+/* Counts the spans of the last step on each lane, and checks that both steps record equal numbers of spans. With
+ * sharding, the host's lane may differ, since only the last step waits for weights. */
 static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
 {
     for (int l = 0; l < TIMELINE_LANES; l++) {
@@ -169,7 +169,7 @@ TEST_EACH(every_strategy_fits, 9)
             for (int l = 0; l < TIMELINE_LANES; l++) {
                 ck_assert_uint_le(n[l], one.spans[l]);
                 if (traits->messages > 1)
-                    continue; /* it has fewer buckets than tensors */
+                    continue; /* the strategy has fewer buckets than tensors */
                 most[l] = n[l] > most[l] ? n[l] : most[l];
                 spans[l] = one.spans[l] > spans[l] ? one.spans[l] : spans[l];
             }
@@ -224,8 +224,8 @@ static int updates_within(const struct one_rank *one, enum step_phase within)
     return n;
 }
 
-/* An early update waits for the sum of its bucket, and for backward to end with its weights. So weights and moments are
- * those of updates after backward bit for bit, whenever sums are complete. */
+/* An early update waits for the sum of its bucket, and until backward no longer uses the weights. So weights and
+ * moments equal those of updates after backward bit for bit, whenever sums become complete. */
 TEST_EACH(early_updates_change_nothing_but_the_time, 12)
 {
     struct way way = {.strategy = &strategy_ddp_bucketed, .layers = 2, .micro_batches = 2};

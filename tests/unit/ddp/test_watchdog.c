@@ -124,7 +124,7 @@ static void break_down(void)
     int64_t since = clock_now_ns();
     for (int r = 0; r < LOCAL; r++)
         watchdog_started(watchdog[r]);
-    watchdog_wait(watchdog[1], "a barrier", 1, 0); /* this wait has no limit, but is printed when rank 0 ends the job */
+    watchdog_wait(watchdog[1], "a barrier", 1, 0); /* this wait has no limit; it is printed when rank 0 ends the job */
     breaks = 1;
     watchdog_look(watchdog[0], look, &since);
     pause();

@@ -28,7 +28,7 @@ static void tear_down(void)
     fault = NULL;
 }
 
-/* Makes n members with up to 2 planted faults; one of ratio 0 is none. */
+/* Makes n members with up to 2 planted faults; ratio 0 means no fault. */
 static struct members make_members(int n, double noise, struct fault first, struct fault second)
 {
     struct members members = {.n = n, .noise = noise, .message = MEMBERS_MESSAGE, .planted = {first, second}};
@@ -60,13 +60,13 @@ static void assert_found(const struct members *members)
                   fault_name[members->planted[0].kind], members->planted[0].member, words);
 }
 
-/* A fault's ratio by which it is slow without doubt, and messages are not slow beside a delay. */
+/* Returns a ratio for which a fault is clearly slow, and for which a delay does not make messages slow. */
 static double clear_ratio(enum fault_kind kind)
 {
     return kind == FAULT_ROUND_TRIP || kind == FAULT_PAIR_ROUND_TRIP ? 3 : 1.2;
 }
 
-/* Kind _i, of every member, without noise: found with its ratio, and nothing else. */
+/* Without noise, a fault of kind _i is found with its ratio at every member, and nothing else is found. */
 TEST_EACH(every_kind_is_found_at_every_member, FAULT_GROUP)
 {
     enum fault_kind kind = (enum fault_kind)_i;
@@ -97,8 +97,8 @@ TEST(healthy_members_have_no_faults)
     }
 }
 
-/* Around a member that receives slowly both neighbours send a slow message, and neither is at fault; neighbours of
- * which one sends and the other receives slowly are told apart by far partners. */
+/* Both neighbours of a member that receives slowly send a slow message, but are not at fault. If one of two neighbours
+ * sends slowly and the other receives slowly, far partners tell the two apart. */
 TEST(two_faults_of_neighbours_are_told_apart)
 {
     for (int n = 6; n <= 12; n++) {
@@ -107,15 +107,15 @@ TEST(two_faults_of_neighbours_are_told_apart)
         search(&members, 0.05);
         assert_found(&members);
         ck_assert_double_eq_tol(fault[0].ratio, 1.2, 1e-3);
-        ck_assert_double_eq_tol(fault[0].high, 1.2, 1e-3); /* without the messages between them */
+        ck_assert_double_eq_tol(fault[0].high, 1.2, 1e-3); /* not affected by the messages between the two */
         ck_assert_double_eq_tol(fault[1].ratio, 1.3, 1e-3);
         ck_assert_double_eq_tol(fault[1].high, 1.3, 1e-3);
         ck_assert_int_gt(diagnosis_progress(diagnosis).pairings, diagnosis_progress(diagnosis).ring);
     }
 }
 
-/* A delay of 150 us adds 15 % to short messages, which is no fault of its own; a slow sender whose round trips are
- * slow, too, has two. */
+/* A delay of 150 us makes short messages 15 % longer, which does not count as another fault. A slow sender that also
+ * has slow round trips has two faults. */
 TEST(delay_is_not_a_slow_sender)
 {
     for (int n = PAIRING_LEAST; n <= 9; n++) {
@@ -139,7 +139,7 @@ TEST(two_slow_pairs_of_a_member_are_not_a_slow_member)
     }
 }
 
-/* Searches among 8 members, of which member 2 does not measure its messages to members other than these two. */
+/* Searches among 8 members. Member 2 measures its messages only to members `first` and `second`. */
 static void search_without_far_messages(struct members *members, int first, int second)
 {
     struct member_times times[8];
@@ -155,7 +155,7 @@ static void search_without_far_messages(struct members *members, int first, int 
     fault = diagnosis_faults(diagnosis, &faults);
 }
 
-/* All known messages of member 2 are slow, but those to the slow receivers on both sides are explained by them. */
+/* All known messages of member 2 are slow, but the slow receivers on both sides explain these messages. */
 TEST(member_with_most_slow_messages_is_taken_first)
 {
     struct members members =
@@ -178,7 +178,7 @@ TEST(round_trips_may_differ_by_the_way)
     ck_assert_uint_eq(faults, 0);
 }
 
-/* Three suspects, the slow member and its neighbours, meet two new partners each: 3 series for each pair. */
+/* The three suspects (the slow member and its neighbours) each meet two new partners. Each pair has 3 series. */
 TEST(only_pairs_with_a_suspect_are_judged_after_the_ring)
 {
     struct members members = make_members(16, 0, planted(FAULT_SENDS, 2, -1, 1.2), (struct fault){0});
@@ -187,8 +187,8 @@ TEST(only_pairs_with_a_suspect_are_judged_after_the_ring)
     ck_assert_uint_eq(diagnosis_progress(diagnosis).series, 5 * 16 + 2 * 3 * 3);
 }
 
-/* Pairs of the second round have a longer way, as between hosts of which every two share a switch; and member 3 is
- * disturbed whenever it times round trips, which its partners time, too. */
+/* Pairs of the second round have a longer way, as if hosts shared switches in pairs. Member 3 is disturbed whenever it
+ * times round trips, but its partners time the same round trips without this. */
 TEST(rounds_may_differ)
 {
     struct member_times times[8];
@@ -237,8 +237,7 @@ TEST(typical_times_of_a_member)
     ck_assert_double_eq_tol(diagnosis_typical(diagnosis, FAULT_COPIES, 2, -1).seconds, MEMBERS_COPY, 1e-6);
 }
 
-/* A repetition is too few to decide anything. When time is short, suspects are paired although the ring is undecided.
- */
+/* One repetition is too few to decide anything. When time is short, suspects are paired before the ring is decided. */
 TEST(few_rounds_leave_members_undecided)
 {
     struct member_times times[8];
@@ -272,7 +271,7 @@ TEST(suspects_are_paired_when_time_is_short)
     ck_assert_int_eq(diagnosis_partner(diagnosis, 2, diagnosis_partner(diagnosis, 2, 3)), 3);
 }
 
-/* A series of suspects that is never decided does not keep the ring from being decided. */
+/* The ring is decided even if a series of suspects is never decided. */
 TEST(ring_takes_turns_with_suspects)
 {
     struct member_times times[8];
@@ -292,8 +291,8 @@ TEST(ring_takes_turns_with_suspects)
     ck_assert_int_eq(diagnosis_member(diagnosis, NULL, 0, 6), MEMBER_HEALTHY);
 }
 
-/* Member 3's messages to member 2 are slow; those to others vary for 200 rounds, in which nothing tells whether 3 is,
- * unless (_i 1) those to 4 are healthy. */
+/* Member 3's messages to member 2 are slow. Its messages to others vary for 200 rounds, so that it is open whether
+ * member 3 itself is slow. If _i is 1, its messages to member 4 are healthy, so that it is not slow. */
 TEST_EACH(slow_message_is_open_while_others_are_undecided, 2)
 {
     struct member_times times[8];
@@ -321,7 +320,7 @@ TEST_EACH(slow_message_is_open_while_others_are_undecided, 2)
 
 /* ---- noise ---- */
 
-/* Searches with the faults of a scenario at random members; returns whether what was planted was found. */
+/* Searches with the faults of a scenario at random members. Returns whether the planted faults were found. */
 static int finds(int scenario, int n, uint64_t seed, double noise)
 {
     struct members members = make_members(n, noise, (struct fault){0}, (struct fault){0});
@@ -335,8 +334,8 @@ static int finds(int scenario, int n, uint64_t seed, double noise)
 
 static const int sizes[] = {4, 8, 16};
 
-/* Scenario _i: at a noise of 5 %, drift that all share, and outliers, faults of 11 % are found in at least 95 % of the
- * searches; without a fault, at most 5 % raise a false alarm. */
+/* Scenario _i has 5 % of noise, drift that all share, and outliers. At least 95 % of searches find faults of 11 %, and
+ * at most 5 % raise a false alarm if there is no fault. */
 TEST_EACH(faults_are_found_in_noise, MEMBERS_SCENARIOS)
 {
     int repetitions = noise_repetitions(20), right = 0, runs = 0;

@@ -31,12 +31,12 @@ static const struct {
     {{FAULT(PAIR, 3, 4), FAULT(PAIR, 3, 5)}, 2, 1, "00010000"},
     {{FAULT(PAIR, 2, 3), FAULT(PAIR, 3, 4)}, 2, 1, "00010000"},
     {{FAULT(PAIR, 3, 4), FAULT(PAIR, 4, 5)}, 2, 1, "00001000"},
-    /* a host that is left out anyway is enough, also if its fault comes last */
+    /* a host that is left out anyway is enough, even if its fault comes last */
     {{FAULT(PAIR, 3, 4), FAULT(COMPUTES, 3, -1)}, 2, 1, "00010000"},
     {{FAULT(PAIR, 3, 4), FAULT(COMPUTES, 4, -1)}, 2, 1, "00001000"},
     /* pairs without a common host */
     {{FAULT(PAIR, 0, 1), FAULT(PAIR_ROUND_TRIP, 5, 6)}, 2, 1, "01000010"},
-    /* an open fault leaves out neither */
+    /* an open fault leaves out no host */
     {{{FAULT_PAIR, 3, 4, .open = 1, .ratio = 2}}, 1, 1, "00000000"},
     /* a pair within a host */
     {{FAULT(PAIR, 2, 3)}, 1, 2, "0100"},
@@ -59,7 +59,7 @@ static struct diagnosis *make(struct outcome *o, struct member member[N], size_t
 
 TEST_EACH(hosts_are_left_out, sizeof known / sizeof *known)
 {
-    for (size_t most = 1; most <= 1000; most += 999) { /* after a round all members are undecided, equally */
+    for (size_t most = 1; most <= 1000; most += 999) { /* after one round all members are equally undecided */
         struct outcome o;
         struct member member[N];
         struct diagnosis *diagnosis = make(&o, member, (size_t)_i, most);
@@ -73,7 +73,7 @@ TEST_EACH(hosts_are_left_out, sizeof known / sizeof *known)
     }
 }
 
-/* Host 0 has members 0 to 2, every other host one: of two hosts the one with more undecided members is left out. */
+/* Host 0 has members 0 to 2, every other host has one. The host of a pair with more undecided members is left out. */
 TEST(undecided_members_count)
 {
     for (size_t most = 1; most <= 1000; most += 999) {

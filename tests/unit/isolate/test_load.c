@@ -71,7 +71,7 @@ TEST(expected_time_is_that_of_messages)
     ck_assert_double_nan(load_expected(4, MESSAGE, NAN));
 }
 
-/* The slowest neighbours inside a group count, those across its border do not; what is unknown makes it unknown. */
+/* The slowest neighbours inside a group count, not neighbours across its border. With an unknown time, x is unknown. */
 TEST(slowest_neighbours_of_a_group_are_expected)
 {
     const double message[] = {1, 9, 2, 8, 3, 1, 4}, round_trip[] = {0.5, 0.1, 0.1, 0.1, 0.1, NAN, 0.1};
@@ -92,7 +92,7 @@ TEST(slowest_neighbours_of_a_group_are_expected)
 
 /* ---- groups ---- */
 
-/* Every group of a level has `size` consecutive members; those that fill no group rest. */
+/* Every group of a level has `size` consecutive members. Members that do not fill a group rest. */
 static void assert_is_level(const struct load_level *level, int members)
 {
     for (int m = 0; m < members; m++)
@@ -160,7 +160,7 @@ TEST(slow_group_is_explained_by_a_member)
     load.healthy[9] = 0;
     ck_assert_int_eq(faults(), 0);
     load.healthy[9] = 1;
-    load.healthy[12] = 0; /* of the next group */
+    load.healthy[12] = 0; /* a member of the next group */
     ck_assert(load_is_fault(&load, 1, 2));
 }
 
@@ -175,7 +175,7 @@ TEST_EACH(slow_group_is_explained_by_a_part, 3)
     ck_assert_int_eq(faults(), part[_i] < 6 ? 1 : 2);
 }
 
-/* What is slow in one visit of a level and not in the next is no fault. */
+/* A group that is slow in one visit of a level, but not in the next, is not a fault. */
 TEST(disturbance_that_passes_is_no_fault)
 {
     plant_slow_group();
@@ -188,7 +188,7 @@ TEST(disturbance_that_passes_is_no_fault)
 static struct figure_list figures;
 static cJSON *summary;
 
-/* Writes what was found, and returns text i of a list of the summary (answers or notes). */
+/* Writes the result, and returns text i of a list of the summary (answers or notes). */
 static const char *stated(const char *list, int i)
 {
     if (!summary) {

@@ -12,8 +12,8 @@ enum { N = 4, BYTES = 1 << 20 };
 static struct figure_list figures;
 static cJSON *summary;
 
-/* Searches among members of `per_host` ranks a host, of which all but one pair in `slow` take 10 ms for a message, and
- * adds the share of a rate. */
+/* Searches among members with `per_host` ranks a host, and adds the share of a rate. A message takes 10 ms, except
+ * between the pair in `slow`. */
 static void judge(const char *rate, int per_host, size_t most, struct fault slow)
 {
     static const struct option option = {.name = "nominal"};
@@ -78,7 +78,7 @@ TEST(a_slow_pair_is_not_the_median)
     ck_assert_double_eq_tol(share(), BYTES / MEMBERS_MESSAGE / 112.5e6, 1e-4);
 }
 
-/* Ranks 0 and 1, and 2 and 3, share a host, so a network joins 1 and 2, and 3 and 0. NVLink may join any. */
+/* Ranks 0 and 1 share a host, and ranks 2 and 3, so a network joins 1 and 2, and 3 and 0. NVLink may join any ranks. */
 TEST(a_network_joins_hosts)
 {
     judge("900mbit", 2, 1000, none);

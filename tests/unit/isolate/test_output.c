@@ -150,7 +150,7 @@ TEST(host_to_leave_out_may_be_the_first_of_a_pair)
     ck_assert_ptr_nonnull(strstr(answer(1), "; it is enough to leave out n3 (bad.txt)."));
 }
 
-/* A healthy member's figures are those of its peers, a slow one's are higher; a rate is bytes / seconds. */
+/* A healthy member's figures equal its peers' figures, a slow member's are higher. A rate is bytes / seconds. */
 TEST(figures_are_of_members)
 {
     name_members(0);
@@ -169,7 +169,7 @@ TEST(figures_are_of_members)
     ck_assert_double_eq(figures_find(&figures, "all", "healthy_members", 0)->value, N - 1);
 }
 
-/* What a healthy member receives is not slow because one of its two partners sends slowly. */
+/* A healthy member does not count as a slow receiver if one of its two partners sends slowly. */
 TEST(figures_are_those_with_the_best_partner)
 {
     name_members(0);
@@ -213,7 +213,7 @@ TEST(states_are_figures)
     ck_assert_double_eq(figures_find(&figures, "host n2", "member_state", 0)->value, 1);
 }
 
-/* The summary has the matrix, of which nothing is printed. */
+/* The summary has the matrix, but the matrix is not printed. */
 TEST(summary_has_the_matrix)
 {
     name_members(0);
@@ -230,7 +230,7 @@ TEST(summary_has_the_matrix)
         ck_assert_double_eq_tol(json_number(row, "bytes_per_second"), BYTES / (ratio * MEMBERS_MESSAGE), 1e4);
         ck_assert_double_eq_tol(json_number(row, "round_trip_ratio"), 1, 1e-3);
     }
-    ck_assert_uint_eq(slow, 4); /* two partners in the ring, and two others */
+    ck_assert_uint_eq(slow, 4); /* to two partners in the ring, and to two others */
 }
 
 TEST(healthy_members_are_stated)
@@ -247,8 +247,8 @@ TEST(healthy_members_are_stated)
     ck_assert_uint_eq(count(content(directory, "matrix.csv"), "\n"), 1 + 2 * N);
 }
 
-/* A group that is slow under load makes the verdict slow, and is one more fault and failed test case, though all
- * members are healthy. */
+/* A group that is slow under load makes the verdict slow, and adds a fault and a failed test case, even if all members
+ * are healthy. */
 TEST(slow_group_of_healthy_members_is_a_fault)
 {
     const char *directory = scratch_make();
@@ -279,7 +279,7 @@ TEST(slow_group_of_healthy_members_is_a_fault)
     load_destroy(&load);
 }
 
-/* After too few rounds, the members and what would decide are named; their hosts are in no file. */
+/* After too few rounds, the answer names the members, and what would decide. Their hosts are in no file. */
 TEST(undecided_members_are_stated)
 {
     const char *directory = scratch_make();
@@ -312,7 +312,7 @@ TEST(advice_for_undecided_members)
                                             "core. A longer --max-minutes may decide, or "));
 }
 
-/* With a member for each rank, files name each host once: slow if one of its ranks is. */
+/* With a member for each rank, files name each host once. A host is slow if one of its ranks is. */
 TEST(files_name_hosts_of_ranks)
 {
     const char *directory = scratch_make();

@@ -53,8 +53,8 @@ TEST(columns_not_measured_are_not_judged)
     ck_assert_int_eq(ratios.state[3], SERIES_HEALTHY);
 }
 
-/* Returns the state of a column that is not healthy yet, as stats_paired_anytime's interval asks for, and updates the n
- * from which on the column has been slow. */
+/* Returns the state of a column that is not healthy yet, according to the interval of stats_paired_anytime. Updates the
+ * n from which on the column has been slow. */
 static int expected_state(size_t column, const double *ratio, double alpha, size_t *slow_from)
 {
     struct paired p = stats_paired_anytime(ratio, NULL, ratios.n, 1 - alpha);
@@ -66,7 +66,7 @@ static int expected_state(size_t column, const double *ratio, double alpha, size
     return p.ci_high < healthy * 1.1 ? SERIES_HEALTHY : SERIES_UNDECIDED;
 }
 
-/* Decisions are those of the interval; that a series is healthy is final. */
+/* Decisions follow the interval. The decision that a series is healthy is final. */
 TEST(decisions_agree_with_the_interval)
 {
     enum { COLUMNS = 9, N = 200 };
@@ -97,7 +97,7 @@ TEST(decisions_agree_with_the_interval)
     ck_assert_int_gt(decided[SERIES_HEALTHY], 10);
 }
 
-/* One column is disturbed in the first 15 repetitions, the first of which suffice to make it slow at first. */
+/* One column is disturbed in the first 15 repetitions. Fewer than these make it look slow at first. */
 TEST(disturbance_that_passes_is_no_fault)
 {
     create(5, 0);
@@ -112,7 +112,7 @@ TEST(disturbance_that_passes_is_no_fault)
     ck_assert_int_eq(ratios.state[2], SERIES_HEALTHY);
 }
 
-/* A column that was slow, and then no more, is not reported as slow for ever. */
+/* A column that was slow at first is not reported as slow for ever. */
 TEST(slow_column_may_recover)
 {
     create(5, 0x100000);
@@ -125,7 +125,7 @@ TEST(slow_column_may_recover)
     ck_assert_int_eq(ratios.state[2], SERIES_HEALTHY);
 }
 
-/* Of 4 columns the lower median is low by chance, here by 3 % at a noise of 10 %: that makes no healthy column slow. */
+/* The lower median of 4 columns is low by chance, here by 3 % at 10 % noise. Healthy columns are not called slow. */
 TEST(few_columns_are_compared_with_a_healthy_one)
 {
     create(4, 0);
@@ -157,7 +157,7 @@ TEST(rows_are_joined_when_memory_is_full)
     for (size_t i = 0; i < ratios.n; i++)
         ck_assert_float_eq_tol(ratios.row[i][2], 4, 1e-4f); /* the geometric mean of 2 and 8 */
     ck_assert_int_eq(ratios.state[2], SERIES_SLOW);
-    ck_assert_uint_ge(ratios.slow_from[2], 1); /* from the first 10 repetitions or so on, which are one row now */
+    ck_assert_uint_ge(ratios.slow_from[2], 1); /* from about the first 10 repetitions on, now one row */
     ck_assert_uint_le(ratios.slow_from[2], 2);
     double pooled[64];
     ratios_pool(&ratios, (size_t[]){0, 2}, 2, pooled);

@@ -75,7 +75,7 @@ TEST(records_without_room_are_counted)
     ck_assert_uint_eq(all.of[3].correlation, 99);
 }
 
-/* A wait is for the last recording of its event before the wait, in whatever order the tracer's records arrive. */
+/* A wait is for the last recording of its event before the wait. The tracer's records may arrive in another order. */
 TEST(a_wait_is_for_the_last_record_before_it)
 {
     static const uint32_t recorded[] = {50, 10, 30}, waits[] = {9, 11, 29, 31, 60},

@@ -284,8 +284,8 @@ static void test_unpack_bf16(void)
 
 static const size_t row_counts[] = {1, 3, 17, 130};
 
-/* Tells whether a shape has both many and long rows. Tests skip these shapes: kernels treat rows one by one, so they
- * would find no further errors, but an emulated GPU would spend most of its time on them. */
+/* Returns whether a shape has both many and long rows. Tests skip such shapes, on which an emulated GPU would spend
+ * most of its time. They would find no further errors, since kernels treat rows one by one. */
 static int both_are_large(size_t rows, size_t width)
 {
     return rows * width > 20000;
@@ -335,15 +335,15 @@ static void test_embedding_backward(void)
         }
 }
 
-/* Tolerance for a sum of K products of numbers up to 1: each of K roundings errs by u times a partial sum of about
- * sqrt(K) / 3, and the errors add up like a random walk, to about K u / 3. The tolerance is twelve times that. */
+/* Tolerance for a sum of K products of numbers up to 1. Each of K roundings errs by u times a partial sum of about
+ * sqrt(K) / 3. The errors add up like a random walk, to about K u / 3. The tolerance is twelve times this error. */
 static double product_error(size_t K)
 {
     return 4.0 * (double)(K + 1) * UNIT;
 }
 
-/* Tolerance for a matrix product of numbers up to 1, whose inputs may be rounded to TF32: K errors of random sign, each
- * at most twice the unit of TF32, are added to those of product_error. */
+/* Tolerance for a matrix product of numbers up to 1, whose inputs may be rounded to TF32. Adds K errors of random sign,
+ * each at most twice the unit of TF32, to product_error. */
 static double matmul_error(size_t K)
 {
     double rounding = device->precision == PRECISION_TF32 ? 0x1p-11 : 0;
@@ -691,7 +691,7 @@ static void cross_entropy_case(size_t N, size_t V, size_t stride, float size)
         want[i] = wide[i / V * stride + i % V];
     reference_cross_entropy(want_loss, want, array_before(target), N, V, (double)loss_scale, (double)grad_scale);
     /* Differences from the maximum, up to 2 size, are rounded before their exponential is taken. Only differences up to
-     * 88 matter to the relative error, since the exponential of larger ones is 0. */
+     * 88 matter to the relative error, since the exponential of larger differences is 0. */
     double relative = ((double)fminf(2.0f * size, 88.0f) + 8.0) * UNIT;
     array_near_columns(logits, stride, 0, V, want, relative, 2.0 * UNIT * (double)grad_scale);
     array_near_columns(logits, stride, V, stride - V, array_doubles(N * (stride - V)), 0.0, 0.0);
@@ -807,7 +807,7 @@ static void test_independent_rows(void)
         size_t R = ranks_of[l][0], I = ranks_of[l][1], O = ranks_of[l][2];
         struct array *q = array_floats(R * I, -1.0f, 1.0f), *p = array_floats(R * O, 0.5f, 1.0f);
         struct array *e = array_floats(O * I, -1.0f, 1.0f);
-        for (size_t i = 0; i < O; i++) /* rows that are far from parallel to one another */
+        for (size_t i = 0; i < O; i++) /* rows that are far from parallel */
             for (size_t r = 0; r < R; r++)
                 array_set(p, r * O + i, (double)((float *)array_before(p))[r * O + i] * (i % R == r ? 1 : 0.1));
         RUN(low_rank_right, array_device(q), array_device(p), array_device(e), R, I, O);
@@ -820,8 +820,8 @@ static void test_independent_rows(void)
     }
 }
 
-/* Of rows that depend on one another, what is left is rounding error, whose direction is arbitrary; but the rows are
- * orthonormal or 0. Row 0 is x, row 1 is 0, row 2 is a multiple of x, row 3 is x and a little of y. */
+/* If rows are linearly dependent, some become rounding error in an arbitrary direction. The results are orthonormal or
+ * 0 even then. Row 0 is x, row 1 is 0, row 2 is a multiple of x, row 3 is x and a little of y. */
 static void test_dependent_rows(void)
 {
     enum { R = 4, O = 130 };

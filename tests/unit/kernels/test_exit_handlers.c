@@ -50,7 +50,7 @@ TEST_EACH(signals_end_the_process_with_one_line, sizeof ends / sizeof *ends)
     size_t n = 0;
     for (ssize_t more = 1; more > 0 && n + 1 < sizeof line; n += (size_t)more)
         more = read(said[0], line + n, sizeof line - 1 - n);
-    close(said[0]); /* ends a process that goes on printing */
+    close(said[0]); /* a process that still prints then ends */
     waitpid(child, &status, 0);
     line[n] = 0;
     ck_assert_str_eq(line, ends[_i].line);

@@ -1,4 +1,4 @@
-/* test_launcher.c - rank and size read from the environment of launchers, also of one launcher inside another. */
+/* test_launcher.c - rank and size read from the environment of launchers, even of one launcher inside another. */
 #include "kernels/launcher.h"
 #include "tests/support/suite.h"
 

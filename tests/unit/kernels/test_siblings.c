@@ -105,7 +105,7 @@ TEST(only_the_program_is_killed)
     ck_assert_ptr_nonnull(killed);
 }
 
-/* Tells by the name of its thread whether a process has reached siblings_show. */
+/* Returns, from the name of its thread, whether a process has reached siblings_show. */
 static int has_shown_its_waits(pid_t process)
 {
     char path[64], name[32] = "";

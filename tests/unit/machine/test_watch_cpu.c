@@ -168,7 +168,7 @@ TEST(samples_are_differences_of_counters)
     SAME(sample.thermal_throttles, 0);
     SAME(sample.quota_ms, 30);
     SAME(sample.now.mhz, 2000);
-    sample = cpu_sample_between(&a, &b, 0.5); /* a clock that is read apart does not make more cores than there are */
+    sample = cpu_sample_between(&a, &b, 0.5); /* a wrong length of the sample does not give more cores than there are */
     SAME(sample.job_cores + sample.other_processes_cores, 2);
     b.job_seconds = 13; /* more than the machine's CPUs can give */
     b.iowait = 0.9;     /* smaller than before */

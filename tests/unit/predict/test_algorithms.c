@@ -1,4 +1,4 @@
-/* test_algorithms.c - stages and volumes of collectives: by hand, and against what was measured. */
+/* test_algorithms.c - stages and volumes of collectives, compared with values by hand and with measurements. */
 #include "predict/algorithms.h"
 
 #include "tests/support/suite.h"
@@ -11,7 +11,7 @@ static void is(struct algorithm a, double stages, double volume)
                   a.stages, a.volume, stages, volume);
 }
 
-/* With MPICH both algorithms are the same. */
+/* With MPICH both algorithms are equal. */
 static void mpich(enum comm_kind kind, size_t ranks, double bytes, double stages, double volume)
 {
     struct algorithm a[2];
@@ -33,8 +33,8 @@ TEST(mpich_at_powers_of_two)
     mpich(COMM_REDUCE_SCATTER, 2, 1e6, 1, 0.5);
 }
 
-/* Measured in an emulated network: an all-reduce of 2 MiB between 3 ranks sends 3.00 bytes a byte, a reduce-scatter up
- * to 524,288 floats 2.0 between 3 ranks and 2.17 between 6, and above a third of 2.0 between 3. */
+/* Measured in an emulated network, per byte: an all-reduce of 2 MiB between 3 ranks sends 3.00 bytes. A reduce-scatter
+ * up to 524,288 floats sends 2.0 between 3 ranks and 2.17 between 6, and above this size a third of 2.0 between 3. */
 TEST(mpich_folds_other_numbers)
 {
     mpich(COMM_ALL_REDUCE, 3, 1024, 3, 3);

@@ -231,7 +231,7 @@ TEST(reductions_after_backward_need_all_of_it)
                  "7 COMP_NODE rest (6; ) 7\n");
 }
 
-/* A bucket is updated during backward, between the parts of two buckets, if its sum is there by then. */
+/* A bucket is updated during backward, between the parts of two buckets, if its sum is complete by then. */
 TEST(early_updates_need_their_bucket)
 {
     export_kind(2, 0);
@@ -246,8 +246,8 @@ TEST(early_updates_need_their_bucket)
                  "8 COMP_NODE rest (7; ) 7\n");
 }
 
-/* From the update of the step before, in which a rank updates its half of each bucket and puts it into an all-gather;
- * each part of the forward waits for the weights of its bucket. */
+/* The export begins with the update of the step before. A rank updates its half of each bucket, which is then gathered.
+ * Each part of the forward waits for the weights of its bucket. */
 TEST(sharded_weights_are_gathered_before_their_use)
 {
     export_kind(3, 0);
@@ -266,7 +266,7 @@ TEST(sharded_weights_are_gathered_before_their_use)
                  "12 COMP_NODE backward (10; ) 10\n");
 }
 
-/* Weights that are gathered as bfloat16 have half the bytes; the times are those of the buckets. */
+/* Weights that are gathered as bfloat16 have half the bytes. Times stay the times of the buckets. */
 TEST(gathers_have_the_bytes_of_their_type)
 {
     struct replay_plan plan = kinds[3].plan;
@@ -321,7 +321,7 @@ TEST(sums_are_exact)
     ck_assert_uint_eq(us[1], 300 * BUCKETS / 1000);
 }
 
-/* Replayed by dependencies and durations alone, a file lasts as long as the replayed step, also if computation and
+/* Replayed from dependencies and durations alone, a file lasts as long as the replayed step, even if computation and
  * communication slow each other down. */
 TEST_EACH(a_file_lasts_as_long_as_the_step, sizeof kinds / sizeof *kinds)
 {
@@ -344,7 +344,7 @@ TEST_EACH(a_file_lasts_as_long_as_the_step, sizeof kinds / sizeof *kinds)
         last = fmax(last, end[i]);
     }
     ck_assert_double_eq_tol(last, 2 * replay(&compute, plan, overlap, NULL).step,
-                            20e-9); /* of up to 13 rounded durations */
+                            20e-9); /* error of up to 13 rounded durations */
 }
 
 /* ---- files ---- */

@@ -45,7 +45,7 @@ struct point {
     double bytes, seconds, low, high;
 };
 
-/* Times of a link with MPICH, 2 ranks, two messages of 0.1 ms and 10 MB/s. */
+/* Times of a link with MPICH and 2 ranks: two messages of 0.1 ms each, and 10 MB/s. */
 static const struct point plain[] = {
     {4096, 6.096e-4, NAN, NAN}, {8192, 1.0192e-3, NAN, NAN}, {65536, 6.7536e-3, NAN, NAN}, {1e6, 0.1002, NAN, NAN}};
 #define POINTS(array) (array), sizeof(array) / sizeof *(array)
@@ -67,8 +67,8 @@ static void add_figures(const char *subject, const char *name, const struct poin
     }
 }
 
-/* Writes a run with the figures added so far, which are then forgotten. derived: more of what run.json derives. Returns
- * its directory. */
+/* Writes a run with the figures added so far, and then forgets them. derived: more members of `derived` in run.json.
+ * Returns the run's directory. */
 static const char *write_run_of(const char *name, const char *mode, const char *comm, size_t ranks, const char *derived)
 {
     static char directory[4][100];
@@ -93,7 +93,7 @@ static const char *write_run(const char *name, const char *mode, const char *com
 
 #define ALL_REDUCE "all_reduce float sum in_place"
 
-/* Writes a sweep of all-reduces with MPICH whose times are those of `plain` times a factor. */
+/* Writes a sweep of all-reduces with MPICH whose times are the times in `plain` times a factor. */
 static const char *write_plain(const char *name, size_t ranks, double factor)
 {
     add_figures(ALL_REDUCE, "time", POINTS(plain), factor);
@@ -151,8 +151,8 @@ TEST(basis_is_only_raised)
     ck_assert_int_eq(basis, LINK_EXTRAPOLATED);
 }
 
-/* Intervals of exp(+-1.96 x 0.01) have a standard error of 1 %; the times 1, 3, 3, 4 at sizes 1 to 4 are 2, 3 and 3.5
- * when interpolated. */
+/* Intervals of exp(+-1.96 x 0.01) have a standard error of 1 %. Times at sizes 1 to 4 are 1, 3, 3 and 4. Interpolation
+ * between their neighbours gives 2 and 3.5 in place of 3 and 3. */
 TEST(error_is_of_medians_and_of_interpolation)
 {
     const double reach = 1.96 * 0.01;
@@ -167,7 +167,7 @@ TEST(error_is_of_medians_and_of_interpolation)
     ck_assert_double_eq_tol(the_link.error, hypot(0.01, interpolation), 1e-9);
 }
 
-/* Above the largest size times do not fall; a time below that of the smallest size is all latency. */
+/* Above the largest size times do not fall. A time below the smallest size's time counts as latency only. */
 TEST(times_that_fall)
 {
     static const struct point falling[] = {
@@ -196,7 +196,7 @@ TEST(sums_in_place_come_first)
 
 /* ---- other numbers of ranks, other kinds, other links ---- */
 
-/* At the sizes of `plain` the model's times of 2 ranks are those measured, so that other ranks have the model's. */
+/* The model fits the 2 ranks of `plain` exactly, so the times of other numbers of ranks are the model's. */
 TEST(mpich_scales_by_its_algorithms)
 {
     read_runs(write_plain("two", 2, 1), "");
@@ -209,7 +209,7 @@ TEST(mpich_scales_by_its_algorithms)
     seconds_are(COMM_ALL_REDUCE, 6, 1e6, 6e-4 + 3.5 * 0.1, LINK_FOLDED);
 }
 
-/* 2 ranks, 10 us a message, 10 GB/s: with both algorithms two messages; the ring carries half the bytes of the tree. */
+/* 2 ranks, 10 us a message, 10 GB/s: both algorithms send two messages. The ring carries half the bytes of the tree. */
 TEST(nccl_scales_by_the_faster_of_ring_and_tree)
 {
     static const struct point nccl[] = {
@@ -258,7 +258,7 @@ TEST(nccl_has_pat_where_each_host_has_one_rank)
     }
 }
 
-/* The sweep of 8 ranks has 7 times the model's times, by which one sees which of the two is used. */
+/* The sweep of 8 ranks has 7 times the model's times, which shows which of the two sweeps is used. */
 TEST(nearest_number_of_ranks_counts)
 {
     add_figures(ALL_REDUCE, "time",
@@ -271,7 +271,7 @@ TEST(nearest_number_of_ranks_counts)
     for (int turned = 0; turned < 2; turned++) {
         const char *two = write_plain("two", 2, 1);
         read_runs(turned ? eight : two, turned ? two : eight);
-        ck_assert_double_eq_tol(the_link.latency, 1e-4, 1e-12); /* of the fewest ranks */
+        ck_assert_double_eq_tol(the_link.latency, 1e-4, 1e-12); /* from the sweep of the fewest ranks */
         seconds_are(COMM_ALL_REDUCE, 8, 1e6, 7 * 0.1756, LINK_MEASURED);
         seconds_are(COMM_ALL_REDUCE, 2, 1e6, 0.1002, LINK_MEASURED);
         seconds_are(COMM_ALL_REDUCE, 3, 1e6, 4e-4 + 3 * 0.1, LINK_FOLDED);
@@ -281,7 +281,7 @@ TEST(nearest_number_of_ranks_counts)
     }
 }
 
-/* The ratio of the ends of an interval may exceed the largest number; the error of the link is finite. */
+/* The ratio of the ends of an interval may exceed the largest double. The error of the link is finite even then. */
 TEST(a_wide_interval_has_a_finite_error)
 {
     struct point wide[4];
@@ -302,7 +302,7 @@ TEST(other_kinds_follow_from_an_all_reduce)
     seconds_are(COMM_REDUCE_SCATTER, 8, 1e6, 3e-4 + 0.875 * 0.1, LINK_EXTRAPOLATED);
 }
 
-/* A sweep of the kind is used, also of another number of ranks than that of a sweep of all-reduces. */
+/* A sweep of the kind of collective is used, even if its number of ranks differs from the sweep of all-reduces. */
 TEST(each_kind_has_its_sweep)
 {
     add_figures("all_gather float none in_place", "time", POINTS(plain), 0.7);

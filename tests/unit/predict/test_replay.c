@@ -1,4 +1,4 @@
-/* test_replay.c - steps of two buckets, of which every time is known by hand. */
+/* test_replay.c - steps of two buckets; every time is known by hand. */
 #include "predict/replay.h"
 
 #include "tests/support/suite.h"
@@ -11,7 +11,7 @@ static const struct replay_compute compute = {1, 3, 0.5, 0.25, ready, 2};
 
 static struct replay_bucket bucket[2];
 
-/* Returns a plan of a bucket of each tensor, whose reductions take these seconds. */
+/* Returns a plan with a bucket for each tensor. The reductions take these seconds. */
 static struct replay_plan plan_of(double first, double second)
 {
     bucket[0] = (struct replay_bucket){.last_tensor = 1, .bytes = 8, .share = 0.5, .reduce = first};
@@ -33,7 +33,7 @@ TEST(a_bucket_is_reduced_when_its_last_gradient_is_final)
 {
     struct replay_plan plan = plan_of(0.6, 0.4);
     struct replay_step s = replay(&compute, &plan, (struct replay_overlap){0, 1}, NULL);
-    check_near(s.step, 4.15); /* the second: from 3 to 3.4 */
+    check_near(s.step, 4.15); /* the second reduction: from 3 to 3.4 */
     check_near(s.exposed, 0.4);
     check_near(s.hidden, 0.6);
     check_near(s.communication, 1);
@@ -70,7 +70,7 @@ TEST(a_collective_goes_on_more_slowly_during_computation)
 {
     struct replay_plan plan = plan_of(0.6, 0.4);
     struct replay_step s = replay(&compute, &plan, (struct replay_overlap){0, 0.5}, NULL);
-    check_near(s.exposed, 0.5); /* of the first, 0.5 s are done when backward ends; then the second */
+    check_near(s.exposed, 0.5); /* backward ends after 0.5 s of the first; the second follows */
     s = replay(&compute, &plan, (struct replay_overlap){0, 0.75}, NULL);
     check_near(s.exposed, 0.4);
     check_near(s.hidden, 0.8);

@@ -79,7 +79,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
     cJSON_Delete(summary);
 }
 
-/* If no profile reduces gradients, all of them are compared; with one or two rounds there is no verdict. */
+/* If no profile reduces gradients, all profiles are compared. With one or two rounds there is no verdict. */
 TEST(too_few_rounds_decide_nothing)
 {
     struct figure_list list = {0};

@@ -243,7 +243,7 @@ TEST(findings_come_by_their_gain)
     ck_assert_double_eq(findings.finding[1].loss.value, 0.01);
     ck_assert_str_eq(findings.finding[2].name, "little memory left");
     ck_assert_double_nan(findings.finding[2].loss.value);
-    h.rank[1].late_in[PHASE_FORWARD] = 0.0045; /* under 5 % of the rank's work: no phase is named */
+    h.rank[1].late_in[PHASE_FORWARD] = 0.0045; /* under 5 % of the rank's work, so no phase is named */
     h.rank[1].late_in[PHASE_DATA_LOADING] = 0;
     healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.finding[1].text, "most in"));
@@ -366,7 +366,7 @@ TEST(exposed_communication_costs_what_the_rounds_measure)
     }
 }
 
-/* Others' use of the CPUs makes notes of all findings from times, with no advice but one; not of that on memory. */
+/* If others use the CPUs, findings from times become notes that only advise to measure again, but not on memory. */
 TEST(a_busy_machine_has_notes_only)
 {
     healthy_create(&h);

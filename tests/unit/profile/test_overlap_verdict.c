@@ -1,4 +1,4 @@
-/* test_overlap_verdict.c - the verdict whether communication was overlapped, and if not why, from made-up figures. */
+/* test_overlap_verdict.c - the verdict whether communication was overlapped, or why not, from made-up figures. */
 #include "tests/support/healthy.h"
 #include "tests/support/suite.h"
 
@@ -41,7 +41,7 @@ static void five_rounds(void)
 
 static void nothing(void) {}
 
-/* Sets the efficiency, and the time saved of 6 ms of communication alone. */
+/* Sets the efficiency, and the saved part of 6 ms of communication alone. */
 static void efficiency(double value, double low, double high)
 {
     h.controls.overlap_efficiency = (struct estimate){value, low, high, NAN, NAN, 12};
@@ -193,7 +193,7 @@ TEST_EACH(verdict_has_known_words, LENGTH(verdicts))
     ck_assert_msg(verdict[strlen(verdict) - 1] == '.', "cut off: %s", verdict);
 }
 
-/* Verdicts claim nothing untrue: no "cannot be hidden" if all can be hidden, no shared memory between several hosts. */
+/* Verdicts make no false claims: no "cannot be hidden" if all can be hidden, no shared memory with several hosts. */
 TEST(verdicts_claim_no_more_than_is_known)
 {
     healthy_create(&h);

@@ -258,7 +258,7 @@ TEST(communication_is_named_once)
     ck_assert_str_eq(found.item[0].finding.name, "exposed communication");
 }
 
-/* A cost that is not significant is a note; one of too few rounds for an interval is not reported. */
+/* A cost that is not significant is a note. A cost from too few rounds for an interval is not reported. */
 TEST(an_insignificant_cost_is_a_note)
 {
     add_figure(add_steps("a", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "sync_cost", 0.005, -0.001, 0.009);
@@ -390,7 +390,7 @@ static void make_busy(struct report_run *run)
     cJSON_AddItemToObject(run->summary, "other_processes", cJSON_Parse("{\"share\": 0.3, \"machine_cores\": 2}"));
 }
 
-/* On a busy machine a finding is a note, whose only advice is to measure again; that of a quiet run is not changed. */
+/* On a busy machine a finding is a note, whose only advice is to measure again. A quiet run's finding is unchanged. */
 TEST(a_busy_machine_has_notes_only)
 {
     make_busy(add_steps("busy", 2, 200, 3, 6, 2, 0, 12));
@@ -433,8 +433,8 @@ static void lacks(const char *text)
     ck_assert_msg(strstr(words, text) == NULL, "'%s' is in: %s", text, words);
 }
 
-/* Of random runs, whose medians need not add up to the step: each share is from 0 to 100 %, in the text of a finding
- * and in its table alike, and where they do not exceed the step, the parts of what it loses add up to that. */
+/* Random runs, whose medians need not add up to the step. Each share is from 0 to 100 %, and the text of a finding has
+ * the share of its table. If the medians do not exceed the step, the parts of the lost time add up to the lost time. */
 TEST(random_runs)
 {
     int sentences = 0;
@@ -521,7 +521,7 @@ TEST(the_best_and_what_ties_with_it)
         "(within 2 %): other.");
 }
 
-/* Medians of steps, or steps of other rounds, need not have the order of the ratios: the verdict's counts. */
+/* Medians of steps, or steps of other rounds, may have another order than the ratios. The verdict's order counts. */
 TEST(the_best_bucket_size_is_that_of_the_verdict)
 {
     struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
@@ -596,8 +596,8 @@ TEST(calls_of_one_rank_are_not_communication)
     lacks("single");
 }
 
-/* Adds the metrics of a rank, in which each of n timed steps of ddp has these times; untimed steps and other lines do
- * not. */
+/* Adds the metrics of a rank, in which n timed steps of ddp have these times. Untimed steps and other lines have other
+ * times. */
 static void add_metrics(struct report_run *run, size_t rank, const double *step_ms, size_t n)
 {
     char name[40], *text;
@@ -667,7 +667,7 @@ TEST(many_steps_are_medians_and_long_ones_are_cut)
     strcpy(run->mode, "benchmark");
     strcpy(run->directory, scratch_make());
     for (int i = 0; i < 601; i++)
-        step[i] = i == 600 ? 90 : i % 3 ? 10 : 80; /* of three steps, one is long */
+        step[i] = i == 600 ? 90 : i % 3 ? 10 : 80; /* one of three steps is long */
     add_metrics(run, 0, step, 601);
     add_run("allreduce", "beside", 1, NAN)->subject[0] = 0;
     const char *svg = draw_steps(), *line = strstr(svg, "<path class=\"dp-line\" d=\"M");

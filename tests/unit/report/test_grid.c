@@ -100,7 +100,7 @@ TEST(verdicts_and_their_intervals)
     ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
 }
 
-/* p = 0.031 is enough if only two points exist, but not against the best of three, chosen by the same samples. */
+/* p = 0.031 is enough if only two points exist, but not against the best of three, which the same samples chose. */
 TEST(the_best_was_chosen_by_the_same_data)
 {
     add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10, 10, 10, 10));
@@ -115,7 +115,7 @@ TEST(the_best_was_chosen_by_the_same_data)
     ck_assert_int_eq(point("x")->verdict, VERDICT_SLOWER);
 }
 
-/* Points are compared by the repeats that both have, and so is their step: `often` would be best by its last repeat. */
+/* Points are compared, and steps computed, by the repeats that both have. Its last repeat would make `often` best. */
 TEST(pairs_are_of_the_same_repeats)
 {
     add(9, "often", "ddp_flat", NAN, STEPS(20, 21, 22, 20, 21, 22, 0.01));
@@ -187,8 +187,8 @@ TEST(controls_alone)
     ck_assert(isnan(point("none")->to_best.paired.ratio));
 }
 
-/* Returns the bucket sizes to try next, according to the advice, if the best of three sizes is `mb`, and a step
- * of the others takes `others` times as long; "": no advice. */
+/* Returns the bucket sizes that the advice says to try next, if the best of three sizes is `mb`, and a step of the
+ * other sizes takes `others` times as long. Returns "" without advice. */
 static const char *edge_of(double mb, size_t buckets, size_t tensors, double others)
 {
     grid_destroy(&grid);

@@ -44,8 +44,8 @@ static void add_message(cJSON *rows, int from, int to, double ratio, double roun
     json_add_number(row, "round_trip_ratio", round_trip);
 }
 
-/* Adds a run in which each member sends to both neighbours, as fast as others, but member 7 to 8 at half the rate, and
- * round trips of members 3 and 4 take that ratio. state: the figure of member 7. */
+/* Adds a run in which all members send to both neighbours at about one rate, except that member 7 sends to 8 at half
+ * the rate. Round trips of members 3 and 4 have the ratio round_trip. state: member_state of member 7. */
 static void add_run(const char *label, int members, double round_trip, double state)
 {
     struct report_run *run = &runs.item[runs.n++];
@@ -70,7 +70,7 @@ static void add_run(const char *label, int members, double round_trip, double st
     }
 }
 
-/* Makes the section. Returns the SVG of a picture; NULL: none of this name. */
+/* Makes the section. Returns the SVG of a picture; NULL if no picture has this name. */
 static const char *picture(const char *name)
 {
     const cJSON *block;
@@ -111,11 +111,11 @@ TEST(a_run_has_a_picture_and_a_table)
     ck_assert_uint_eq(count(svg, ">host n15</text>"), 2);
     ck_assert_uint_eq(count(svg, "16 members"), 0);
     ck_assert_ptr_null(picture("round-trips"));
-    ck_assert_uint_eq(count(words, "The answer."), 0); /* which is printed with the rest of the run */
-    /* those of the slow member first, then the slowest */
+    ck_assert_uint_eq(count(words, "The answer."), 0); /* the answer is printed with the rest of the run */
+    /* messages of the slow member come first, then the slowest */
     const char *at = strstr(words, "host n7        host n8            50.00   2.00");
     ck_assert_ptr_nonnull(at);
-    for (int i = 0; i < 5; i++, at = strchr(at, '\n') + 1) { /* of the 32 messages, 4 are from or to it */
+    for (int i = 0; i < 5; i++, at = strchr(at, '\n') + 1) { /* 4 of the 32 messages are from or to the slow member */
         const char *name = strstr(at, "host n7 ");
         ck_assert_int_eq(name && name < strchr(at, '\n'), i < 4);
     }
@@ -131,7 +131,7 @@ TEST(slow_round_trips_have_a_picture)
     ck_assert_uint_eq(count(svg, ">1.00</text>"), 30);
 }
 
-/* Of many members those that are slow and their partners are shown, or else those of the slowest messages. */
+/* If there are many members, slow members and their partners are shown, or else the members of the slowest messages. */
 TEST(many_members_are_chosen)
 {
     add_run("night", 300, 1.3, 2);
@@ -141,7 +141,7 @@ TEST(many_members_are_chosen)
     ck_assert_uint_eq(count(svg, ">host n"), 6);
     ck_assert_uint_eq(count(svg, ">2.00</text>"), 1);
     ck_assert_uint_eq(count(svg, ">1.00</text>"), 3);
-    ck_assert_ptr_null(picture("round-trips")); /* those of members 3 and 4, which are not shown */
+    ck_assert_ptr_null(picture("round-trips")); /* slow round trips are between 3 and 4, which are not shown */
 }
 
 TEST(without_slow_members_the_slowest_messages_are_shown)

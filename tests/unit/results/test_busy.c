@@ -13,7 +13,7 @@ TEST(a_busy_machine_is_named_above_a_tenth_of_its_cores)
         {"{}", "", ""},
         {"{\"other_processes\": {\"share\": null, \"machine_cores\": 2}}", "", ""},
         {"{\"other_processes\": {\"share\": 0.1, \"machine_cores\": 2}}", "", ""},
-        {"{\"other_processes\": {\"cores\": 0.2}}", "", ""}, /* of an older program: 0.2 of 4 CPUs */
+        {"{\"other_processes\": {\"cores\": 0.2}}", "", ""}, /* from an older program: 0.2 of 4 CPUs */
         {"{\"other_processes\": {\"cores\": 2.5}}", "",
          "Busy machine: other processes used 2.5 of 4 cores on average, so times are too long and differences between "
          "them may be chance."},

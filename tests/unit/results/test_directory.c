@@ -1,4 +1,4 @@
-/* test_directory.c - files that a run would overwrite are found, whoever has written them. */
+/* test_directory.c - files that a run would overwrite are found, even if another program wrote them. */
 #include "results/results.h"
 
 #include "kernels/error.h"

@@ -42,7 +42,7 @@ static char *read_csv(void)
 /* Checks the table that is made from these lines. */
 static void check_table(const char *lines, const char *expected)
 {
-    unlink(in_directory("metrics.csv")); /* of other lines, with other columns */
+    unlink(in_directory("metrics.csv")); /* the table of earlier lines, which has other columns */
     saved_file(directory, "rank_0_metrics.jsonl", lines);
     ck_assert_msg(results_write_metrics_csv(directory) == 0, "%s", error_text());
     char *text = read_csv();

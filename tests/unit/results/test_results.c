@@ -158,7 +158,7 @@ static struct step read_step(const cJSON *json)
 }
 
 /* Reads the lines of a rank into steps and order. Checks that there is a line per step, that steps of a block are
- * together, and that each of n implementations runs once per round: those in rows[] or, if named is 0, ddp and none. */
+ * together, and that each of n implementations runs once per round: rows[] or, if named is 0, ddp and none. */
 static void read_metrics(const char *run, int rank, int n, int named)
 {
     char name[64];
@@ -298,9 +298,9 @@ static void check_mean(const struct saved_run *saved, const char *subject, const
     ck_assert_double_eq_tol(f->value, stats_geometric(sample, ROUNDS).median, tolerance);
 }
 
-/* Figures are geometric means over rounds of what the lines give. A round's step time is the slowest rank's, from the
- * start of its first timed step to the end of its last. The clock is read slightly outside the steps, which adds much
- * only if a rank loses its core meanwhile. A phase's time is the mean over ranks. */
+/* Figures are geometric means over rounds of the times in the lines. A round's step time is the slowest rank's, from
+ * the start of its first timed step to the end of its last. The clock is read slightly outside the steps. This adds
+ * much only if a rank loses its core meanwhile. A phase's time is the mean over ranks. */
 TEST(means_are_of_the_lines)
 {
     struct saved_run saved;

@@ -79,7 +79,7 @@ static const struct {
     int ranks;
     int64_t residual, posted[3]; /* ns; posted: time on each rank */
     int last;                    /* -1: unknown, as the clocks are too imprecise */
-    int64_t late, wait[3];       /* late: last post less the post before; wait[q]: of rank q; -1: unknown */
+    int64_t late, wait[3];       /* late: last post minus the post before; wait[q]: of rank q; -1: unknown */
 } cases[] = {
     {"one rank waits for nobody", 1, 0, {500}, -1, 0, {-1}},
     {"the second of two", 2, 10, {1000, 1500}, 1, 500, {500, 0}},

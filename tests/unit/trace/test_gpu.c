@@ -348,7 +348,7 @@ TEST(waits_for_what_was_recorded_before_are_calls_only)
     ck_assert_int_eq(trace_rows(json, "X", "Stream Wait Event"), 2);
 }
 
-/* A kernel belongs to the captured steps if the host launched it in one of them, whenever the GPU ran it. */
+/* A kernel belongs to the captured steps if the host launched it in one of them, even if the GPU ran it later. */
 TEST(only_work_of_captured_steps_is_shown)
 {
     gpu_trace_two_ranks(&gpu, 0);

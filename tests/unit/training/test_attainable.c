@@ -28,7 +28,7 @@ TEST(attainable_by_hand)
             rows[i].expected, 1e-12);
 }
 
-/* Stages of one bucket within hosts run beside those of another bucket across hosts. */
+/* Stages of one bucket within hosts run at the same time as stages of another bucket across hosts. */
 TEST(stages_by_hand)
 {
     const struct {

@@ -48,7 +48,7 @@ static size_t communication(const char *line, struct model *model)
     return bytes[MEMORY_COMMUNICATION];
 }
 
-/* The estimate of what a strategy keeps is what its reducer allocates. */
+/* The estimated memory of what a strategy keeps equals the memory that its reducer allocates. */
 TEST(what_strategies_keep_is_estimated)
 {
     static const struct {

@@ -242,7 +242,7 @@ TEST_EACH(list_makes_rows, sizeof lists / sizeof *lists)
     ck_assert_str_eq(rows_of(parsed(lists[_i][0])), lists[_i][1]);
 }
 
-/* Rows have the numbers of their names, and `all` names no strategy with a number. */
+/* Rows have the numbers in their names. `all` includes no strategy with a number. */
 TEST(numbers_are_those_of_the_names)
 {
     const struct training_options *o = &parsed("--implementations|ddp_local:7,p=ddp_powersgd:3,none")->run.training;
