@@ -112,8 +112,7 @@ for ranks in rank all; do
     again
     hang=("${fault[@]}" "FAULT_HANG=$ranks" FAULT_EXITS="$PWD/exits")
     latest "${tiny[@]}" --rounds 2 --output "$PWD/out"
-    # mpirun of Open MPI 4.1.4 itself crashes in PMIx_server_finalize, or hangs, in 3 of 100 such runs on busy cores. Then
-    # both ranks have ended; mpirun may have lost what they printed.
+    # mpirun of Open MPI 4.1.4 crashes or hangs in 3 of 100 such runs on busy cores, once both ranks have ended.
     for _ in 1 2 3; do
         rm -f exits
         limit=100 try "${hang[@]}" "${mpirun[@]}" -n 2 "$program" "${latest[@]}"
