@@ -39,7 +39,7 @@ struct training_options {
     size_t batch_size, batch_size_per_rank; /* sequences in a step: on all ranks; on each rank (0: not given) */
     size_t grad_accumulation;
     const char *data;
-    int data_digest; /* how job_begin compares the data; it has read this option itself */
+    int data_digest; /* how ranks compare the data; main.c reads this option before the table does */
     size_t seed, data_workers;
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm;

@@ -32,14 +32,15 @@ struct points_model {
     double speed; /* factor of all times of computation: 1, or as points_calibrate set it */
 };
 
-/* Sets overlap, overlaps, drift and error from the run's implementations, and in each row how well a replay from its
- * own collectives alone gives its steps. All rows that overlap share one slowdown, which gives the extra time of their
- * forward and backward, and one progress, which gives their steps the least error. */
+/* Sets overlap, overlaps, drift, error, mean_error and a speed of 1 from the run's implementations, and in each row how
+ * well a replay from its own collectives alone gives its steps. All rows that overlap share one slowdown, which gives
+ * the extra time of their forward and backward, and one progress, which gives their steps the least error. */
 void points_replay(struct points_model *model);
 
-/* Sets `speed` so that the model gives the calibration's step: with `none`, step / the run's own step of `none`; with
- * ddp_flat, (step - its predicted all-reduce) / the rest of the predicted step. Changes the calibration's error to that
- * of `speed`. Returns 0; or -1, reported, if the all-reduce takes longer than the step. Call after points_replay. */
+/* Sets `speed` so that the model gives the calibration's step: with `none`, step / the run's own step of `none`, as
+ * slow as the slowest of the calibration's ranks is predicted to be; with ddp_flat, (step - its predicted all-reduce) /
+ * the rest of the predicted step. Changes the calibration's error to that of `speed`. Returns 0; or -1, reported, if
+ * the all-reduce takes longer than the step. Call after points_replay. */
 int points_calibrate(struct points_model *model);
 
 /* A prediction; times in seconds. */

@@ -216,6 +216,7 @@ void prediction_add_answers(const struct prediction *all)
 
 /* ---- the link that is needed ---- */
 
+enum { NOT_NEEDED = 4 }; /* columns before the bandwidths that are needed */
 static const struct column bandwidth_columns[] = {
     {"implementation", "implementation", COLUMN_CHARS, POINT(label), NULL, 0, -24, 0},
     {"ranks", "ranks", COLUMN_COUNT, POINT(ranks), NULL, 0, 6, 0},
@@ -247,7 +248,7 @@ void prediction_add_bandwidths(const struct prediction *all)
                                  "which computation takes this share of a step, at the latency of the "
                                  "link; N/A: no bandwidth is enough. now: the share with this link."}});
     if (all->figures) /* `efficiency` is already one */
-        add_figures(all->figures, bandwidth_columns + 4, POINT_SHARES, row, n);
+        add_figures(all->figures, bandwidth_columns + NOT_NEEDED, POINT_SHARES, row, n);
     free(row);
 }
 

@@ -174,7 +174,7 @@ static void draw_members(cJSON *document, const struct messages *all, const char
 /* Returns whether round trips that are shown are slow enough to be drawn. */
 static int has_slow_round_trips(const struct messages *all)
 {
-    const double slow = 1.25; /* above this ratio `isolate` calls a round trip slow */
+    const double slow = 1.25; /* the least ratio above which `isolate` calls a round trip slow */
     for (const struct message *m = all->message; m < all->message + all->n; m++)
         if (is_shown(m) && m->round_trip_ratio > slow)
             return 1;
