@@ -145,7 +145,8 @@ static int read_header(struct source *source, size_t file_bytes)
     return 0;
 }
 
-/* Opens the file and counts its tokens. O_NONBLOCK: does not wait for the writer of a pipe, which S_ISREG refuses. */
+/* Opens the file and counts its tokens. With O_NONBLOCK opening does not wait for the
+ * writer of a pipe; S_ISREG then refuses the pipe. */
 static int open_file(struct source *source)
 {
     struct stat status;

@@ -28,6 +28,12 @@ void exchange_place(const struct exchange *exchange, int bucket, int i, struct c
     c->count = x->slice;
 }
 
+void exchange_place_if_any(const struct reducer *reducer, int bucket, int i, struct collective *c)
+{
+    if (reducer->state)
+        exchange_place(reducer->state, bucket, i, c);
+}
+
 void exchange_start(struct exchange *exchange, struct reducer *reducer, int bucket)
 {
     struct exchanged_bucket *x = &exchange->bucket[bucket];

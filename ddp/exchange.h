@@ -23,6 +23,10 @@ struct exchange *exchange_create(struct reducer *reducer);
 /* Sets the buffers of a bucket's collective 0, the all-to-all, or 1, the all-gather of the sums. */
 void exchange_place(const struct exchange *exchange, int bucket, int i, struct collective *collective);
 
+/* For .place_collective of strategies whose state is an exchange, or NULL: leaves the collective in place without one.
+ */
+void exchange_place_if_any(const struct reducer *reducer, int bucket, int i, struct collective *collective);
+
 /* Rounds a bucket of the gradient, and starts its all-to-all. */
 void exchange_start(struct exchange *exchange, struct reducer *reducer, int bucket);
 

@@ -1,4 +1,5 @@
-/* low_rank.h - what ddp_powersgd keeps: the error memory, and the factors of all tensors as they are sent. */
+/* low_rank.h - what ddp_powersgd keeps, for strategy_powersgd.c and its tests: the error memory, and the factors of all
+ * tensors as they are sent. */
 #ifndef DDP_LOW_RANK_H
 #define DDP_LOW_RANK_H
 

@@ -30,6 +30,16 @@ void *reducer_keep(struct reducer *reducer, size_t n, size_t size)
     return remember(reducer, allocate(n, size), 0);
 }
 
+/* Checks that each tensor is in one bucket: one that is in none would silently keep this rank's own gradient. */
+static void check_plan(const struct reducer *reducer)
+{
+    int next = reducer->model->tensors;
+    for (const struct bucket *b = reducer->plan.bucket; b < reducer->plan.bucket + reducer->plan.n; b++)
+        next = b->last_tensor + b->tensors == next ? b->last_tensor : -1;
+    if (next)
+        FATAL("the buckets of %s do not have each tensor once", reducer->strategy->name);
+}
+
 /* Plans a reducer and allocates what it keeps. */
 static void set_up(struct reducer *reducer, const struct strategy *strategy, enum variant variant,
                    const struct model *model, struct comm *comm, const struct bucket_caps *caps, size_t number)
@@ -38,6 +48,7 @@ static void set_up(struct reducer *reducer, const struct strategy *strategy, enu
     *reducer = (struct reducer){
         .strategy = strategy, .traits = strategy->traits[variant], .model = model, .comm = comm, .number = number};
     strategy->plan(&reducer->plan, model->tensor, model->tensors, caps);
+    check_plan(reducer);
     reducer->owned = reducer_keep(reducer, (size_t)reducer->plan.n, sizeof *reducer->owned);
     reducer->owned[0] = (struct owned_range){0, model->arena, 0, model->gradient};
     reducer->ranges = 1;
@@ -99,12 +110,9 @@ void reducer_restart(struct reducer *reducer)
 
 void reducer_close_gaps(struct reducer *reducer)
 {
-    size_t end = reducer->model->arena;
-    for (int i = reducer->plan.n - 1; i >= 0; i--) {
-        struct bucket *b = &reducer->plan.bucket[i];
-        b->count = end - b->offset;
-        end = b->offset;
-    }
+    const struct plan *plan = &reducer->plan;
+    for (int i = 0; i < plan->n; i++)
+        plan->bucket[i].count = plan_end(plan, i, reducer->model->arena) - plan->bucket[i].offset;
 }
 
 /* ---- a step, in its order ---- */
@@ -148,8 +156,8 @@ void reducer_settle(struct reducer *reducer)
 
 float *reducer_place(struct reducer *reducer, int tensor)
 {
-    return reducer->strategy->place ? reducer->strategy->place(reducer, tensor)
-                                    : reducer->model->gradient + reducer->model->tensor[tensor].offset;
+    float *place = reducer->strategy->place ? reducer->strategy->place(reducer, tensor) : NULL;
+    return place ? place : reducer->model->gradient + reducer->model->tensor[tensor].offset;
 }
 
 void reducer_gradient_ready(struct reducer *reducer, int tensor)
@@ -236,7 +244,8 @@ int reducer_bucket_of(const struct reducer *reducer, int tensor)
 
 float *reducer_gradient(const struct reducer *reducer, int bucket)
 {
-    return reducer->model->gradient + reducer->plan.bucket[bucket].offset;
+    float *gradient = reducer->model->gradient; /* NULL if the model is only planned, or gradients are released */
+    return gradient ? gradient + reducer->plan.bucket[bucket].offset : NULL;
 }
 
 float *reducer_gradients(const struct reducer *reducer, size_t *floats)
@@ -260,13 +269,11 @@ struct collective reducer_collective(const struct reducer *reducer, int bucket, 
 {
     const struct bucket *b = &reducer->plan.bucket[bucket];
     const struct message *message = &reducer->traits->message[i];
-    int parts = message->kind == COMM_ALL_REDUCE ? 1
-                : message->group == COMM_HOST    ? reducer->comm->local_size
-                                                 : reducer->comm->ranks;
+    int ranks = message->group == COMM_HOST ? reducer->comm->local_size : reducer->comm->ranks;
     struct collective c = {.kind = message->kind,
                            .group = message->group,
-                           .buffer = reducer->released ? NULL : reducer_gradient(reducer, bucket),
-                           .count = b->count / (size_t)parts,
+                           .buffer = reducer_gradient(reducer, bucket),
+                           .count = b->count / comm_parts(message->kind, ranks),
                            .dtype = reducer->traits->wire,
                            .index = bucket};
     if (reducer->strategy->place_collective)

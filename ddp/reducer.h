@@ -77,7 +77,8 @@ double reducer_share(const struct reducer *reducer);
 /* Begins a micro-batch, numbered from 0 in each step; call it before backward. */
 void reducer_begin(struct reducer *reducer, size_t micro_batch);
 
-/* Returns how often a step reduces each bucket: once, or in each micro-batch if the strategy releases gradients. */
+/* Returns how often this step has reduced each bucket, with the present micro-batch: once, or in each micro-batch if
+ * the strategy releases gradients. */
 int reducer_reductions(const struct reducer *reducer);
 
 /* Call reducer_place before backward writes a matrix, reducer_gradient_ready when a tensor's gradient is final,

@@ -20,7 +20,8 @@ struct traits {
                      but not compared */
     int overlaps; /* 1: starts reductions during backward */
     int buckets;  /* 1: obeys --bucket-size-mb */
-    int staged;   /* 1: has stages within and across hosts; every host must have the same number of ranks */
+    int staged;   /* 1: has stages within and across hosts; every host must have the same number of ranks. The strategy
+                     then has   an on_one_level */
     int shards;   /* 1: each rank updates a part of the weights, and gathers the other ranks' parts; `finish` leaves
                      this rank's own gradient in the model's gradient */
     int releases; /* 1: backward writes gradients bucket after bucket to memory that the next buckets reuse once a
@@ -28,13 +29,13 @@ struct traits {
     int averages; /* 1: every N-th step the ranks average their weights, in .range_updated; gradients are not reduced,
                      and weights differ between ranks until then */
     int updates_early;    /* 1: the optimizer may update an owned range as soon as its gradient is summed: range i is
-                             bucket    i, whose one collective is an all-reduce */
+                             bucket i, whose one collective is an all-reduce */
     enum comm_dtype wire; /* the type in which gradients are sent: fp32 or bfloat16 */
     int messages;         /* number of collectives of a bucket in a step of one micro-batch */
     struct message {
         enum comm_kind kind;
         enum comm_group group;
-        int partial; /* 1: sends less than the bucket */
+        int partial; /* 1: sends less than the bucket, or sends it in slices of another length */
     } message[4];    /* [messages], in the order in which they are started */
 };
 
@@ -64,8 +65,8 @@ struct strategy {
     void (*create)(struct reducer *reducer);
     /* Resets what the strategy keeps to its state before the first step. */
     void (*restart)(struct reducer *reducer);
-    /* Returns where backward writes the gradient of the matrix that begins with `tensor` in the arena. NULL: in
-     * model->gradient. */
+    /* Returns where backward writes the gradient of the matrix that begins with `tensor` in the arena; NULL: in
+     * model->gradient, as without this hook. */
     float *(*place)(struct reducer *reducer, int tensor);
     /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last); if the strategy releases gradients, in
      * every micro-batch. */

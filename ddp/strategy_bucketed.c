@@ -25,13 +25,14 @@ static const struct traits update = {.reduces = 1,
                                      .updates_early = 1,
                                      .messages = 1,
                                      .message = {{.kind = COMM_ALL_REDUCE}}};
-static const struct traits bf16 = {.reduces = 1,
-                                   .exact = 1,
-                                   .overlaps = 1,
-                                   .buckets = 1,
-                                   .wire = COMM_BF16,
-                                   .messages = 2,
-                                   .message = {{.kind = COMM_ALL_TO_ALL}, {.kind = COMM_ALL_GATHER}}};
+static const struct traits bf16 = {
+    .reduces = 1,
+    .exact = 1,
+    .overlaps = 1,
+    .buckets = 1,
+    .wire = COMM_BF16,
+    .messages = 2,
+    .message = {{.kind = COMM_ALL_TO_ALL, .partial = 1}, {.kind = COMM_ALL_GATHER, .partial = 1}}};
 
 /* Makes each bucket an owned range, together with the gap behind it, whose weights and gradient stay zero. The moments
  * then have the same places as without --update-in-backward. */
@@ -75,12 +76,6 @@ static void finish(struct reducer *reducer)
         reducer_join(reducer);
 }
 
-static void place_collective(const struct reducer *reducer, int bucket, int i, struct collective *c)
-{
-    if (reducer->state)
-        exchange_place(reducer->state, bucket, i, c);
-}
-
 const struct strategy strategy_ddp_bucketed = {
     .name = "ddp_bucketed",
     .summary = "an asynchronous all-reduce per bucket of gradients, as soon as the bucket is full",
@@ -89,5 +84,5 @@ const struct strategy strategy_ddp_bucketed = {
     .create = create,
     .gradient_ready = reduce_completed_bucket,
     .finish = finish,
-    .place_collective = place_collective,
+    .place_collective = exchange_place_if_any,
 };

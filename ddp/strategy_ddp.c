@@ -12,11 +12,12 @@ const struct strategy strategy_ddp = {
     .finish = reducer_run_in_turn,
 };
 
-static const struct traits bf16 = {.reduces = 1,
-                                   .exact = 1,
-                                   .wire = COMM_BF16,
-                                   .messages = 2,
-                                   .message = {{.kind = COMM_ALL_TO_ALL}, {.kind = COMM_ALL_GATHER}}};
+static const struct traits bf16 = {
+    .reduces = 1,
+    .exact = 1,
+    .wire = COMM_BF16,
+    .messages = 2,
+    .message = {{.kind = COMM_ALL_TO_ALL, .partial = 1}, {.kind = COMM_ALL_GATHER, .partial = 1}}};
 
 static void create(struct reducer *reducer)
 {
@@ -34,12 +35,6 @@ static void reduce_whole(struct reducer *reducer)
     }
 }
 
-static void place_collective(const struct reducer *reducer, int bucket, int i, struct collective *c)
-{
-    if (reducer->state)
-        exchange_place(reducer->state, bucket, i, c);
-}
-
 const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "after backward, one all-reduce of the whole gradient",
@@ -47,5 +42,5 @@ const struct strategy strategy_ddp_flat = {
     .plan = plan_whole,
     .create = create,
     .finish = reduce_whole,
-    .place_collective = place_collective,
+    .place_collective = exchange_place_if_any,
 };

@@ -25,14 +25,16 @@ static const struct traits gradients = {.reduces = 1,
                                         .messages = 2,
                                         .message = {[SCATTER] = {COMM_REDUCE_SCATTER}, [GATHER] = {COMM_ALL_GATHER}}};
 /* With gradients in bfloat16 on the wire, an all-to-all takes the place of the reduce-scatter, and sums stay fp32. */
-static const struct traits bf16 = {.reduces = 1,
-                                   .exact = 1,
-                                   .overlaps = 1,
-                                   .buckets = 1,
-                                   .shards = 1,
-                                   .wire = COMM_BF16,
-                                   .messages = 2,
-                                   .message = {[SCATTER] = {COMM_ALL_TO_ALL}, [GATHER] = {COMM_ALL_GATHER}}};
+static const struct traits bf16 = {
+    .reduces = 1,
+    .exact = 1,
+    .overlaps = 1,
+    .buckets = 1,
+    .shards = 1,
+    .wire = COMM_BF16,
+    .messages = 2,
+    .message = {
+        [SCATTER] = {.kind = COMM_ALL_TO_ALL, .partial = 1}, [GATHER] = {.kind = COMM_ALL_GATHER, .partial = 1}}};
 
 struct sharded {
     struct exchange *exchange; /* for the variant bf16 */
@@ -88,8 +90,7 @@ static void place_collective(const struct reducer *reducer, int bucket, int i, s
 static float *place(struct reducer *reducer, int tensor)
 {
     const struct sharded *s = reducer->state;
-    return s->ring ? ring_place(s->ring, reducer, tensor)
-                   : reducer->model->gradient + reducer->model->tensor[tensor].offset;
+    return s->ring ? ring_place(s->ring, reducer, tensor) : NULL;
 }
 
 static void reduce_completed_bucket(struct reducer *reducer, int tensor)

@@ -245,8 +245,8 @@ static int is_ending(const struct watchdog *w)
     return ending;
 }
 
-/* Restarts the timer, if any, which kills this process if it is stopped; a running process ends the job itself, and
- * prints why. */
+/* Restarts the timer, if there is one. It kills this process if the process stays suspended (SIGSTOP); a process that
+ * runs ends the job itself, and prints why. */
 static void restart_timer(const struct watchdog *w)
 {
     const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};

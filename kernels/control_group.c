@@ -56,7 +56,8 @@ static void visit_groups(const char *root, const char *controller, visit_group *
 
 enum { LINE = 256 };
 
-/* Reads the first line of a group's file that begins with `key`. Returns the text that follows; NULL: no such line. */
+/* Finds the first line that begins with `key` in a file of the group. Returns the rest of the line; NULL: no such line.
+ */
 static const char *read_line(const char *directory, const char *name, const char *key, char line[LINE])
 {
     char path[PATH_MAX + 64];

@@ -41,7 +41,8 @@ reports=("$out"/*.nsys-rep) stats=$out/summary_stats.csv
 [[ (! -e $stats && ! -L $stats) || (-f $stats && ! -L $stats && -e ${reports[0]}) ]] ||
     usage_error "$stats was not written by $script; remove it, or choose another --output"
 wait_child "${command[@]}" "${program[@]}" && status=0 || status=$?
-first=$out/${report/%\%q*/0}.nsys-rep # without captured steps there is no report
+first=$out/${report/%\%q*/0}.nsys-rep
+[ "$status" != 0 ] || [ -e "$first" ] || [ -z "$captured" ] || say "no step was captured on a GPU, so there is no report; --device cpu reports the whole program"
 [ "$status" != 0 ] || [ ! -e "$first" ] ||
     write_file "$stats" wait_child "$tool" stats --quiet --force-export=true --format csv --output - "$first" ||
     say "nsys stats failed: there is no $stats of this run"

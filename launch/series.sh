@@ -2,8 +2,7 @@
 # gets its final name once the run is complete, so the same command continues a call that was cut short. A script sets
 # `here` (the directory of this file) and `settings` (name of the settings file), defines describe() to print the settings, and sources this file.
 # shellcheck shell=bash
-# The scripts use and set these variables:
-# shellcheck disable=SC2034,SC2154
+# shellcheck disable=SC2034,SC2154 # variables that the scripts use and set
 
 terminal='' clear_line=''
 [ ! -t 2 ] || terminal=1

@@ -40,9 +40,9 @@ size_t best_least_rounds(int k, int anytime);
 /* Whether the interval of to_best lies between 1 / (1 + share) and 1 + share (share 0.01: 1 %); false if it is NAN. */
 int best_within(const struct paired *to_best, double share);
 
-/* Returns after how many rounds the interval of `against` will be above 1 or within `share` (best_within), whichever
- * comes first. If it already is, returns the rounds made; otherwise an estimate for intervals that shrink as 1 /
- * sqrt(rounds); INFINITY without an interval. */
+/* Returns the number of rounds after which the verdict on `against` is known: its interval lies above 1, or within
+ * `share` of 1 (best_within). If it is known already, returns the rounds made; otherwise an estimate for intervals that
+ * shrink as 1 / sqrt(rounds); INFINITY without an interval. */
 double best_rounds_needed(const struct against_best *against, double share);
 
 #endif

@@ -162,7 +162,7 @@ int files_check_replaced(const struct named_path *named)
         return error_report("--%s %s: %s", option, path,
                             S_ISLNK(status.st_mode) ? "is a symbolic link; name the file itself"
                                                     : "is not a regular file; name a file");
-    if (access(path, W_OK) && errno == EPERM) /* it is immutable; files without write permission can be replaced */
+    if (access(path, W_OK) && errno == EPERM) /* immutable; a file without write permission could be replaced */
         return error_report("--%s %s: cannot be replaced: %s; choose another name", option, path, strerror(EPERM));
     int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, sizeof begin - 1));

@@ -221,7 +221,7 @@ refuse "--sizes with --max-bytes" '--max-bytes does not go with --sizes' --sizes
 refuse "--step-factor with --step-bytes" '--step-factor does not go with --step-bytes' -f 2 -i 8
 refuse "one size in two spellings" '--sizes: 1024 bytes are listed twice' --sizes 1K,1024
 refuse "a size that is not a multiple of the element size" '--sizes: 3 bytes of float do not divide into elements; use multiples of 4' --sizes 8,3
-refuse "a size that does not give each rank whole elements" '--sizes: 12 bytes of double are .* of each rank; use multiples of 16' \
+refuse "a size that does not give each rank whole elements" '--sizes: 12 bytes of double do not divide into elements of each rank; use multiples of 16' \
     --collective all_gather -d double --sizes 12
 refuse "--op with all_gather" '--op does not go with --collective all_gather' --collective all_gather -o sum
 refuse "--root with all_reduce" '--root needs --collective broadcast' --root 1

@@ -142,7 +142,7 @@ expect 4 '^ddp step .* ambiguous +[+]30[.]0 % +- +-$' "one baseline against one 
 grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* maybe by chance or other processes: use more runs .*so figures worse by more than +15[.]5 % are ambiguous, the others unseen; 1 against 1 run)' printed &&
     good=0 || good=1
 result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
-expect 4 '^Verdict: unseen: .*worse by more than [+]36[.]5 % is ambiguous' "one baseline against one slower candidate, --floor 30: unseen" base1 slow1 --floor 30
+expect 4 '^Verdict: unseen: .*worse by more than [+]36[.]5 % are ambiguous' "one baseline against one slower candidate, --floor 30: unseen" base1 slow1 --floor 30
 expect 4 '^Verdict: unseen: these runs would not have shown that [a-z_]+ step is worse by 5 %, nor by more; it takes at least 4 more runs of each side \(' \
     "one baseline against one slightly slower candidate: unseen" base1 little1
 expect 4 '^ddp step .* unseen +-30[.]0 % +- +4$' "one baseline against one faster candidate is never improved" base1 fast1
@@ -163,7 +163,7 @@ for i in 1 2 3 4 5; do
 done
 expect 4 '; it takes at least 2 more runs of each side \(3 judged, 1 unseen; tolerance 5 %; 5 % chance of any false alarm, and of any false ok, if nothing else changed between the runs; 1 against 5 runs\)' \
     "a figure that some baselines lack is judged against the other baselines" base1 base2 base3 lacking4 lacking5 --candidate same1
-expect 5 ' more than [+]15[.]5 % is ambiguous, and the rest unseen; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
+expect 5 ' more than [+]15[.]5 % are ambiguous, the others unseen; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
     base1 base2 base3 lacking4 --candidate lacking
 for i in 1 2 3 4 5; do
     edit "lacking$i/summary.json" '.*' step gone

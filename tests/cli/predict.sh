@@ -213,7 +213,7 @@ sed -i 's/"offset": 1000000/"offset": 0/' overlapping/run.json
 refuses 1 "tensors that overlap" 'overlapping/run.json: tensor 1 has no place' overlapping --link-model latency=1us,bandwidth=1GB/s
 write_run missing
 sed -i 's/"bytes": 4000000, "tensors": 1, "parameters": 1000000}]/"bytes": 8000000, "tensors": 2, "parameters": 1000000}]/' missing/run.json
-refuses 1 "buckets of more tensors than there are" 'missing/run.json: the collectives of ddp_bucketed:3 do not have all 2 tensors' missing --link-model latency=1us,bandwidth=1GB/s
+refuses 1 "buckets of more tensors than there are" 'missing/run.json: the collectives of ddp_bucketed:3 do not cover all 2 tensors' missing --link-model latency=1us,bandwidth=1GB/s
 write_run joined
 sed -i 's/"joined": 1}]/"joined": 3}]/' joined/run.json
 refuses 1 "a matrix that begins before the first tensor" 'joined/run.json: tensor 1 has no place' joined --link-model latency=1us,bandwidth=1GB/s

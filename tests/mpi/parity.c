@@ -226,14 +226,18 @@ START_TEST(memory_is_estimated)
 {
     struct one_rank many;
     one_rank_create(&many, job.rank, job.size, 1, 0);
-    for (const struct tried *v = tried; v < tried + n_tried; v++) {
-        size_t gradients;
-        train_with(&many, v->strategy, v->variant, &v->caps, 0, 0);
-        ck_assert_uint_eq(reducer_memory(v->strategy, v->variant, &many.model, job.size, many.comm->local_size,
-                                         &v->caps, 0, &gradients),
-                          many.reducer.bytes);
-        ck_assert_uint_eq(gradients, many.reducer.released_floats * sizeof(float));
-    }
+    for (int i = 0; i == 0 || strategies[i - 1]; i++)
+        for (int v = 0; v < VARIANTS; v++) {
+            const struct strategy *strategy = strategies[i] ? strategies[i] : &own_strategy;
+            size_t gradients;
+            if (!strategy->traits[v])
+                continue;
+            train_with(&many, strategy, (enum variant)v, &small, 3, 0);
+            size_t bytes = reducer_memory(strategy, (enum variant)v, &many.model, job.size, many.comm->local_size,
+                                          &small, 3, &gradients);
+            ck_assert_uint_eq(bytes, many.reducer.bytes);
+            ck_assert_uint_eq(gradients, many.reducer.released_floats * sizeof(float));
+        }
     one_rank_destroy(&many);
 }
 END_TEST

@@ -156,9 +156,7 @@ static int of_workload(struct allreduce_options *o)
         for (int m = 0; m < traits->messages; m++)
             whole |=
                 traits->message[m].kind == kind && traits->message[m].group == COMM_ALL && !traits->message[m].partial;
-        if (traits->messages > 1 && traits->wire != COMM_FLOAT32)
-            whole = 0; /* exchanged in slices */
-        if (!whole)    /* its buckets are not sent whole by collectives of this kind */
+        if (!whole) /* its buckets are not sent whole by collectives of this kind */
             continue;
         strategy->plan(&plan, model.tensor, model.tensors, &implementation[i].size.caps);
         for (int bucket = 0; bucket < plan.n; bucket++)

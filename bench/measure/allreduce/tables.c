@@ -37,8 +37,8 @@ static const struct column size_columns[] = {
     {"root", "\nroot", COLUMN_INT, TIMING(root), NULL, 1, 4, 0},
 };
 
-/* Columns that each placement (out of place, in place) has under its own key and heading. Programs may count the fields
- * of nccl-tests, so the table shows all further columns after the nccl-tests columns of both placements. */
+/* Columns that each placement (out of place, in place) has under its own key and heading. Programs may read the
+ * columns of nccl-tests by position, so all further columns come after those of both placements. */
 static const struct {
     const char *name, *key[2], *heading[2];
     enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, OF_NCCL_TESTS = 7, SHOW_NOMINAL = 8, SHOW_ITERATIONS = 16 } show;

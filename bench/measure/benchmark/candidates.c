@@ -67,7 +67,16 @@ static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char kind[M
     n += CANDIDATE_PLANS;
     kind[n] = CANDIDATE;
     row[n] = make_row(strategy, "block");
-    return n + 1;
+    struct plan blocks, sized;
+    strategy->plan(&blocks, tensor, tensors, &row[n].size.caps);
+    int is_block_new = 1;
+    for (int i = first; i < n - CANDIDATE_PLANS; i++) {
+        strategy->plan(&sized, tensor, tensors, &row[i].size.caps);
+        is_block_new &= !same_plan(&blocks, &sized);
+        plan_destroy(&sized);
+    }
+    plan_destroy(&blocks);
+    return n + is_block_new;
 }
 
 void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], const struct implementation *around,

@@ -29,8 +29,9 @@ int tune_search(void *line, const struct job *job, const struct command *command
  * buckets; and each strategy with buckets at sizes of 2^(i/2) MiB, rounded to three digits, from the smallest size that
  * joins two tensors to the first power of two that makes a single bucket. Sizes that make the same buckets share one
  * row, with the greatest power of two among them, if there is one. After the sizes of a strategy come CANDIDATE_PLANS
- * rows for plans with buckets of several sizes, which candidates_plan makes anew once the best size is known. kind[r]
- * becomes the kind of row r. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
+ * rows for plans with buckets of several sizes, which candidates_plan makes anew once the best size is known, and a row
+ * with a bucket for each transformer block, unless a size makes the same buckets. kind[r] becomes the kind of row r.
+ * Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
 enum { CANDIDATE_PLANS = 4 };
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors);

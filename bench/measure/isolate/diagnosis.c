@@ -80,7 +80,8 @@ struct diagnosis *diagnosis_create(int members, double resolve)
             d->partner[i][m] = links_ring_partner(members, i, m);
     }
     add_stage(d, 0, d->ring, NULL);
-    /* 2: also for suspects: a pairing has at most 3 series for 2 members, and a member is suspected at most twice */
+    /* The factor 2 leaves half of the 5 % for suspects: a pairing of them has at most 3 series for 2 members, and a
+     * member is suspected at most twice, so that suspects have at most as many series as the ring */
     d->alpha = 0.05 / (2 * (double)d->stage[0].undecided);
     return d;
 }

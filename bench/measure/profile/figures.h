@@ -68,7 +68,7 @@ struct profile_figures {
     struct overlap mean;                   /* mean overlap of the steps of all ranks */
     struct collective_figure *collective;  /* [collectives], largest message first */
     int collectives;
-    struct bucket_figure *bucket; /* [buckets]; 0 buckets if nothing is reduced, or on one rank */
+    struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, or the job has one rank */
     int buckets;
 };
 

@@ -120,9 +120,11 @@ static const struct option option_rows[] = {
 };
 /* clang-format on */
 
-/* Options of PyTorch's profiler that have no counterpart here. */
+/* Options of others, or of earlier versions, that have no counterpart here. */
 static const struct option_hint hints[] = {
-    {"record-shapes with-flops", "traces always have the shapes and FLOP of operations"},
+    {"record-shapes with-flops profile-counters", "traces always have shapes, FLOP, learning rate and loss"},
+    {"cuda-profiler-range", "captured steps on a GPU are always bracketed for nsys and ncu"},
+    {"prefetch prefetch-factor", "each of --data-workers prepares one micro-batch in advance"},
     {NULL, NULL},
 };
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Times on this rank: series of [rounds] seconds. */
+/* Times on this rank, in seconds; the last dimension of each array is the round. */
 struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors, timed;         /* timed: number of timed steps in a block */

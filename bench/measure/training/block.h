@@ -12,10 +12,10 @@ struct engine;
 struct block {
     size_t number, round;
     int implementation;
-    long first_step;                       /* number of the block's first step among all steps of this process */
-    struct control_group_stops stops;      /* by CPU quotas of this rank's control groups, during the block's steps */
-    double other_cores;                    /* cores other processes used, if a window ends with this block; else NAN */
-    double seconds;                        /* seconds of all timed steps together, on this rank */
+    long first_step;                  /* number of the block's first step among all steps of this process */
+    struct control_group_stops stops; /* by CPU quotas of this rank's control groups, during the block's steps */
+    double other_cores; /* cores that other processes used, if a window of other_processes_watch ends now; else NAN */
+    double seconds;     /* seconds of all timed steps together, on this rank */
     double comm_cpu_seconds, comm_seconds; /* CPU time of this rank's communication thread in the timed steps, and
                                               seconds of these steps; 0 for a strategy that reduces nothing */
     size_t peak_bytes; /* most bytes in use on this rank during the block (open_device_memory); 0: unknown */

@@ -11,6 +11,7 @@
 struct sample_figure sample_figure(int figure)
 {
     static const struct sample_figure others[] = {[FIGURE_STEP - PHASES] = {"step", "s", 1}};
+    _Static_assert(sizeof others / sizeof *others == FIGURES - PHASES, "each figure has a row");
     return figure < PHASES ? (struct sample_figure){phase_name[figure], "s", 0} : others[figure - PHASES];
 }
 

@@ -24,7 +24,7 @@ struct trained_row {
 
 struct trained {
     size_t ranks, rounds, rows;
-    struct tensor *tensor; /* [tensors]: offset, count and joined are set */
+    struct tensor *tensor; /* [tensors]: offset, count, joined and layer are set */
     int tensors;
     size_t arena;                 /* floats of the gradient */
     double gather_share;          /* bytes of gathered weights / bytes of fp32: 1, or 0.5 with --dtype bf16 */

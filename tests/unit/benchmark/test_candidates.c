@@ -79,6 +79,21 @@ TEST_EACH(words_are_the_sizes, CASES)
     }
 }
 
+/* A bucket for each block is a candidate beside the sizes, if none of them makes the same buckets. */
+TEST(blocks_are_a_candidate)
+{
+    make(&gradients[0], &strategy_ddp_bucketed); /* all tensors are in one layer, as in the largest size */
+    for (int i = 0; i < all; i++)
+        ck_assert_str_ne(row[i].size.words, "block");
+    for (int i = 0; i < gradients[0].tensors; i++)
+        tensor[i].layer = i * i / 100;
+    all = candidates_make(row, kind, tensor, gradients[0].tensors);
+    int blocks = 0;
+    for (int i = 0; i < all; i++)
+        blocks += !strcmp(row[i].label, "ddp_bucketed:block") + !strcmp(row[i].label, "ddp_sharded:block");
+    ck_assert_int_eq(blocks, 2);
+}
+
 static int same_plan(const struct plan *a, const struct plan *b)
 {
     int same = a->n == b->n;

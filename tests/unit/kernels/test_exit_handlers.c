@@ -48,8 +48,8 @@ TEST_EACH(signals_end_the_process_with_one_line, sizeof ends / sizeof *ends)
     ck_assert_int_eq(read(ready[0], line, 1), 1);
     kill(child, ends[_i].number);
     size_t n = 0;
-    for (ssize_t more = 1; more > 0 && n + 1 < sizeof line; n += (size_t)more)
-        more = read(said[0], line + n, sizeof line - 1 - n);
+    for (ssize_t more; n + 1 < sizeof line && (more = read(said[0], line + n, sizeof line - 1 - n)) > 0;)
+        n += (size_t)more;
     close(said[0]); /* a process that still prints then ends */
     waitpid(child, &status, 0);
     line[n] = 0;
