@@ -57,7 +57,7 @@ static const struct option measure_rows[] = {
      "5 to 2000 (with --overlap 1 s, 10 to 200)"},
     {.name = "blocking", .letter = 'z', .kind = &option_choice, .offset = FIELD(timing.blocking), .initial = "auto",
      .choices = blocking_choices, .without = "overlap",
-     .help = "0: the library's calls are queued, and waited for after every 20 or more; 1: each call is waited for; yield: calls are started and tested, yielding the core, as the strategies do (with --overlap always); auto: 0 with NCCL, 1 with MPI"},
+     .help = "how calls follow one another: 0 queued, 1 each waited for, yield started and tested as strategies do, auto 0 with NCCL, 1 with MPI"},
     {.name = "overlap", .common = 1, .kind = &option_flag, .offset = FIELD(overlap),
      .help = "measures instead, for each size, computation alone, communication alone and both at once"},
 };

@@ -41,14 +41,10 @@ static const struct option strategy_rows[] = {
      "with a bucket size; all: every name but ddp_powersgd:R and ddp_local:H"},
     {.name = "bucket-size-mb", .also = "bucket-cap-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "auto",
-     .help = "bucket size in MiB, fractions allowed: a bucket is closed when its gradients reach it, as by bucket_cap_mb of "
-     "PyTorch's DDP; a comma list makes a row of each, for every strategy with buckets; auto: 25, or a quarter of the gradient if that is less. 1+4+25: sizes of the buckets in the order in which backward completes them, the last of these for all "
-     "later ones (1+25 is PyTorch's default); 25+last0.25: the last bucket has at most 0.25 MiB, but at least one tensor, the token embedding; "
-     "block: a bucket for each transformer block, one for what comes before the blocks and one for what follows, as PyTorch's replicate (FSDP2) groups. "
-     "first=1,last=0.25,4,25 is 1+4+last0.25,1+25+last0.25"},
+     .help = "buckets in MiB, such as 25 or 0.5: closed when gradients reach it, as PyTorch's bucket_cap_mb; a comma list makes a row of each. "
+     "Also 1+25, 25+last0.25, first=1,last=0.25,4,25, block (a transformer block), auto (25, or a quarter of the gradient if less)"},
     {.name = "wire-dtype", .also = "grad-dtype", .kind = &option_names, .offset = WORKLOAD(wire_dtypes), .initial = "fp32",
-     .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 by ddp_bucketed, ddp_sharded and ddp_flat (sums in fp32) "
-     "and ddp_individual_v2 (sums in bf16); fp32,bf16 makes a row of each, for every strategy that can send bf16 (not in tune)"},
+     .choices = wire_dtype_names, .help = "type in which gradients are sent: fp32, or bf16 where a strategy can (sums in fp32, but for ddp_individual_v2); fp32,bf16: both"},
     {.name = "shard", .also = "zero-stage sharding-strategy", .kind = &option_names, .offset = WORKLOAD(shard), .initial = "optimizer",
      .choices = sharding_name, .help = "what ddp_sharded shards: optimizer (ZeRO-1), or gradients as well (ZeRO-2); a comma "
      "list makes a row of each"},
@@ -84,8 +80,7 @@ static const struct option schedule_rows[] = {
      .help = "no backward pass and no update, as in inference; for --implementations none"},
     {.name = "update-in-backward", .also = "optimizer-in-backward apply-optimizer-in-backward", .kind = &option_flag,
      .offset = FIELD(update_in_backward), .without = "forward-only,regime=warmup",
-     .help = "also a row LABEL:update for each ddp_bucketed that sends fp32: the optimizer updates a bucket as soon as "
-     "it is reduced and backward no longer needs its weights; in warm-up steps, which clip, after backward"},
+     .help = "also a row LABEL:update for ddp_bucketed: the optimizer updates a bucket once it is reduced and backward has used its weights"},
     {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
      .high = 1e9, .help = "save weights and optimizer state after every N-th step, in the phase checkpoint; 0: never"},
 };
