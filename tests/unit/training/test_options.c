@@ -141,7 +141,7 @@ static const struct {
     {"--bucket-cap-mb|3", {"did you mean --bucket-size-mb? see"}},
     {"--seq_len|3", {"did you mean --context-length? see"}},
     {"--n-layer|3", {"did you mean --num-layers? see"}},
-    {"--with_flops", {"unknown option '--with_flops': traces always have the shapes and FLOP"}},
+    {"--with_flops", {"unknown option '--with_flops': traces always have shapes, FLOP"}},
     {"--batch-size|8|--batch-size-per-rank|2", {"--batch-size 8 and --batch-size-per-rank 2", "one of the two"}},
     {"--output=", {"--output ''", "not empty"}},
     {"--help|foo", {"--help foo: expected all"}},
