@@ -59,11 +59,14 @@ static void read_phases(struct report_run *run)
     }
 }
 
-/* Returns a row's bucket size in MiB: its own if that is a number, else bucket_bytes in MiB; NAN: it has no buckets. */
-static double bucket_mb(const cJSON *implementation)
+/* Returns a row's bucket size in MiB: bucket_size if that is a number (without it, --bucket-size-mb, as of a run by an
+ * earlier version); else bucket_bytes in MiB; NAN: the row has no buckets. */
+static double bucket_mb(const cJSON *run, const cJSON *row)
 {
-    double given, bytes = json_number(implementation, "bucket_bytes");
-    int is_number = !option_number(json_string(implementation, "bucket_size"), &given);
+    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
+    double given, bytes = json_number(row, "bucket_bytes");
+    const char *size = json_string(row, "bucket_size");
+    int is_number = !option_number(*size ? size : json_string(configuration, "bucket-size-mb"), &given);
     return !(bytes > 0) ? NAN : is_number ? given : bytes / 0x1p20;
 }
 
@@ -76,7 +79,8 @@ static void read_implementations(struct report_run *run)
         const char *size = json_string(one, "bucket_size");
         const cJSON *collectives = cJSON_GetObjectItemCaseSensitive(one, "collectives");
         struct run_implementation *i = &run->implementation[run->implementations++];
-        *i = (struct run_implementation){.mb = bucket_mb(one), .buckets = (size_t)cJSON_GetArraySize(collectives)};
+        *i = (struct run_implementation){.mb = bucket_mb(run->run, one),
+                                         .buckets = (size_t)cJSON_GetArraySize(collectives)};
         snprintf(i->subject, sizeof i->subject, "%s", json_string(one, "name"));
         snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
         i->compared = strcmp(i->strategy, "none") &&
