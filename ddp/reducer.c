@@ -127,31 +127,28 @@ void reducer_begin(struct reducer *reducer, size_t micro_batch)
     reducer->updated = 0;
 }
 
-static void join(struct reducer *reducer, long ticket)
+long reducer_needed(const struct reducer *reducer, int tensor, enum pass pass)
+{
+    long ticket = reducer->strategy->needed ? reducer->strategy->needed(reducer, tensor, pass) : 0;
+    return ticket > reducer->joined ? ticket : 0;
+}
+
+void reducer_join_ticket(struct reducer *reducer, long ticket)
 {
     reducer->comm->join(reducer->comm, ticket);
     reducer->joined = ticket > reducer->joined ? ticket : reducer->joined;
 }
 
-int reducer_needs(const struct reducer *reducer, int tensor, enum pass pass)
-{
-    return reducer->strategy->needed && reducer->strategy->needed(reducer, tensor, pass) > reducer->joined;
-}
-
-void reducer_join_needed(struct reducer *reducer, int tensor, enum pass pass)
-{
-    if (reducer_needs(reducer, tensor, pass))
-        join(reducer, reducer->strategy->needed(reducer, tensor, pass));
-}
-
 int reducer_is_in_flight(const struct reducer *reducer)
 {
-    return reducer_needs(reducer, reducer->model->tensors - 1, PASS_FORWARD);
+    return reducer_needed(reducer, reducer->model->tensors - 1, PASS_FORWARD) != 0;
 }
 
 void reducer_settle(struct reducer *reducer)
 {
-    reducer_join_needed(reducer, reducer->model->tensors - 1, PASS_FORWARD);
+    long ticket = reducer_needed(reducer, reducer->model->tensors - 1, PASS_FORWARD);
+    if (ticket)
+        reducer_join_ticket(reducer, ticket);
 }
 
 float *reducer_place(struct reducer *reducer, int tensor)
@@ -316,7 +313,7 @@ void reducer_start_completed(struct reducer *reducer, int tensor)
 
 void reducer_join(struct reducer *reducer)
 {
-    join(reducer, reducer->ticket);
+    reducer_join_ticket(reducer, reducer->ticket);
 }
 
 void reducer_run_in_turn(struct reducer *reducer)

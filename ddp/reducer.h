@@ -34,7 +34,7 @@ struct reducer {
                            strategy releases gradients, during backward, but waits for its collective at once */
     int started;        /* number of buckets whose reduction has started in this micro-batch */
     long ticket;        /* ticket of the last collective */
-    long joined;        /* the highest ticket that reducer_join or reducer_join_needed has joined */
+    long joined;        /* the highest ticket that reducer_join_ticket has joined */
 
     float *norm;     /* [ranks] the norms of the ranks' shards, if the strategy shards */
     float *released; /* [released_floats] where backward writes, if the strategy releases gradients */
@@ -89,10 +89,10 @@ void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
 void reducer_range_updated(struct reducer *reducer);
 
-/* Before a layer (strategy.needed): reducer_needs returns 1 if a collective must be joined first; reducer_join_needed
- * makes later device work wait for all such collectives. */
-int reducer_needs(const struct reducer *reducer, int tensor, enum pass pass);
-void reducer_join_needed(struct reducer *reducer, int tensor, enum pass pass);
+/* reducer_needed returns the ticket that must be joined before a layer (strategy.needed); 0: none must be, or it has
+ * been. reducer_join_ticket makes later device work wait for every collective up to a ticket. */
+long reducer_needed(const struct reducer *reducer, int tensor, enum pass pass);
+void reducer_join_ticket(struct reducer *reducer, long ticket);
 
 /* Returns 1 if collectives that the last step left for the next forward pass have not been joined; reducer_settle joins
  * them. Call it after the last of several steps, before anything else uses the weights or MPI. */

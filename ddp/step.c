@@ -74,13 +74,14 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
 /* Waits for a collective whose result or buffer a layer is about to use, if the strategy has one. */
 static void before_layer(struct trainer *t, int tensor, enum pass pass)
 {
-    if (!reducer_needs(t->reducer, tensor, pass))
+    long ticket = reducer_needed(t->reducer, tensor, pass);
+    if (!ticket)
         return;
     if (pass == PASS_BACKWARD)
         switch_phase(t, PHASE_GRADIENT_SYNC);
     else /* an injected delay is slept once per step */
         (tensor == 0 ? enter_phase : switch_phase)(t, PHASE_PARAMETER_GATHER);
-    reducer_join_needed(t->reducer, tensor, pass);
+    reducer_join_ticket(t->reducer, ticket);
     switch_phase(t, pass == PASS_BACKWARD ? PHASE_BACKWARD : PHASE_FORWARD);
 }
 

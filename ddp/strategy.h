@@ -43,16 +43,19 @@ struct collective;
 struct reducer;
 enum pass { PASS_FORWARD, PASS_BACKWARD };
 
+/* N of a strategy that is named NAME:N, from 1 to `most`: a letter for N, and what N is. letter NULL: there is none. */
+struct strategy_number {
+    const char *letter, *words;
+    size_t most;
+};
+
 struct strategy {
     const char *name;
     const char *summary;                   /* one line for --help */
     const struct traits *traits[VARIANTS]; /* NULL: the strategy has no such variant */
     const struct strategy *on_one_level; /* replaces a staged strategy if all ranks are on one host, or each rank is on
                                             its own host; has the same variants */
-    struct {
-        const char *letter, *words; /* the strategy is named NAME:N; what N is. NULL: it has no number */
-        size_t most;                /* N is from 1 to this */
-    } number;
+    struct strategy_number number;
     /* Cuts the gradient into its buckets (plan.h); caps are those of --bucket-size-mb. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, const struct bucket_caps *caps);
     /* Called after backward: makes later device work wait for the reduced gradients, at owned[].gradient. */
@@ -94,6 +97,12 @@ const struct strategy *strategy_find(const char *name);
 
 /* Returns 1 if a strategy trains with the sum of all gradients, and so may be the best one. 0: it is a control. */
 int strategy_is_compared(const struct strategy *strategy);
+
+/* Returns 1 if a strategy reduces, but with other arithmetic than the sum of all gradients. */
+static inline int traits_approximate(const struct traits *traits)
+{
+    return traits->reduces && !traits->exact;
+}
 
 /* Returns the strategy that is used for this one in a job of `ranks` ranks, `local_size` of them on each host:
  * on_one_level, or itself. */

@@ -50,7 +50,7 @@ static void create(struct reducer *reducer)
 {
     if (reducer->traits->updates_early)
         own_buckets(reducer);
-    if (reducer->traits == &bf16)
+    if (reducer->traits->wire == COMM_BF16)
         reducer->state = exchange_create(reducer);
 }
 

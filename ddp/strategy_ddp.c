@@ -21,7 +21,7 @@ static const struct traits bf16 = {
 
 static void create(struct reducer *reducer)
 {
-    if (reducer->traits == &bf16)
+    if (reducer->traits->wire == COMM_BF16)
         reducer->state = exchange_create(reducer);
 }
 

@@ -63,7 +63,7 @@ static void create(struct reducer *reducer)
 {
     struct sharded *s = reducer->state = reducer_keep(reducer, 1, sizeof *s);
     own_parts(reducer);
-    if (reducer->traits == &bf16)
+    if (reducer->traits->wire == COMM_BF16)
         s->exchange = exchange_create(reducer);
     if (reducer->traits->releases)
         s->ring = ring_create(reducer);

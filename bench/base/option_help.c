@@ -86,12 +86,11 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
             continue;
         }
         snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
-        size_t at = (size_t)snprintf(text, sizeof text, *default_of(o) ? "%s [%s]" : "%s", o->help, default_of(o));
-        for (char *c = strrchr(text, '['), *end = text + at; strlen(default_of(o)) > LONG && *c; c++)
-            if (*c == ',') { /* a list that no line holds is broken after a comma */
-                memmove(c + 2, c + 1, (size_t)(end++ - c));
-                c[1] = ' ';
-            }
+        const char *value = default_of(o), *gap = strlen(value) > LONG ? " " : ""; /* breaks a list after a comma */
+        size_t at = (size_t)snprintf(text, sizeof text, *value ? "%s [" : "%s", o->help);
+        for (; *value && at < sizeof text; value++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%c%s%s", *value, *value == ',' ? gap : "",
+                                   value[1] ? "" : "]");
         option_help_row(out, name, text);
     }
     fprintf(out, "\nHelp:\n");

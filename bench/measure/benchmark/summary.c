@@ -76,12 +76,6 @@ static const struct row_column {
 };
 /* clang-format on */
 
-static int is_other_arithmetic(const struct ranking_row *row)
-{
-    const struct traits *traits = implementation_traits(row->implementation);
-    return traits->reduces && !traits->exact;
-}
-
 /* Whether the column is shown. A figure that is NAN does not count. */
 static int is_shown(const struct ranking *c, const struct row_column *column)
 {
@@ -89,7 +83,7 @@ static int is_shown(const struct ranking *c, const struct row_column *column)
     double value, least = column->shown == LARGE ? 0.05 : 0;
     for (const struct ranking_row *row = c->row; row < c->row + c->n && !shown; row++) {
         memcpy(&value, (const char *)row + column->column.offset, sizeof value);
-        shown = column->shown == OTHER_ARITHMETIC ? is_other_arithmetic(row)
+        shown = column->shown == OTHER_ARITHMETIC ? traits_approximate(implementation_traits(row->implementation))
                                                   : value > least * row->seconds[FIGURE_STEP].median;
     }
     return shown;
@@ -109,7 +103,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         releases |= implementation_traits(c->row[i].implementation)->releases;
         errors |= c->row[i].error.first > 0;
         last |= c->row[i].error.last > 0;
-        other |= is_other_arithmetic(&c->row[i]);
+        other |= traits_approximate(implementation_traits(c->row[i].implementation));
     }
     for (size_t i = 0; i < COLUMNS; i++)
         if (is_shown(c, &row_columns[i])) {

@@ -176,7 +176,7 @@ void block_gradient_errors(struct run *run, const struct job *job, struct engine
     }
     t->device->copy(t->start, model->weight, model->arena);
     for (int i = 0; i < o->n; i++)
-        if (isfinite(error[i].first) && !implementation_traits(&o->implementation[i])->exact)
+        if (isfinite(error[i].first) && traits_approximate(implementation_traits(&o->implementation[i])))
             error[i].last = error_of_last_step(run, job, engine, &none, i);
     reducer_destroy(&none);
 }

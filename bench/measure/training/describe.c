@@ -19,7 +19,7 @@ static void describe_implementation(const struct implementation *row, const stru
     json_add_text(item, "strategy", row->strategy->name);
     if (row->twin_of)
         json_add_text(item, "twin_of", row->twin_of);
-    cJSON_AddBoolToObject(item, "approximates", traits->reduces && !traits->exact);
+    cJSON_AddBoolToObject(item, "approximates", traits_approximate(traits));
     cJSON_AddBoolToObject(item, "traced", row->traced);
     cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !traits->overlaps);
     json_add_text(item, "wire_dtype", traits->wire == COMM_BF16 ? "bf16" : "fp32");
