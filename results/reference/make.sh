@@ -64,13 +64,16 @@ link_up() {
 }
 
 # keep_printed saves the printed output as the result. keep_directory saves the results directory and the printed output.
-keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
+keep_printed() {
+    sed -i -E '/^(CC|NVCC|AR|LINK) /d' "$work/printed" # lines about compiling
+    cp --remove-destination "$work/printed" "$here/$name.txt"
+}
 keep_directory() {
     rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` can make it from the other files
     cp "$work/printed" "$work/output/output.txt"
     rm -rf "${here:?}/${name:?}"
     cp -r "$work/output" "$here/$name"
-    { grep -rlZF -e "$work/" "$here/$name" || true; } | xargs -0r sed -i "s|$work/output|OUTPUT|g; s|$work/||g"
+    { grep -rlZF -e "$work/" -e "$PWD/" "$here/$name" || true; } | xargs -0r sed -i "s|$work/output|OUTPUT|g; s|$work/||g; s|$PWD/||g"
 }
 
 # ---- the results ----
@@ -150,24 +153,28 @@ make_slurm-series() {
         'launch/slurm.sh submit --nodes N --cpu --no-analyze -- --preset laptop --batch-size-per-rank 2 --threads 1 --rounds 12 --bucket-size-mb 0.5,1,4,16 (N: 1, 2, 4)' \
         'build/ddpbench report Nnode=... --output OUTPUT' >"$work/printed"
     build/ddpbench report "${runs[@]}" --output "$work/output" >>"$work/printed"
-    rm "$work"/output/report.{json,csv,prom,xml}
+    rm "$work"/output/report.{json,csv}
     chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1100 \
         --screenshot="$work/output/report.png" "file://$work/output/report.html" >&2
     keep_directory
 }
 
-make_gate() { run 'tests/long/gate.sh --output OUTPUT' && keep_printed; }
-make_same-strategy-twice() { run tests/long/same_twice.sh && keep_printed; }
-# bench TARGET: saves the output of a make target, without the lines about compiling and linking.
+# judge COMMAND: runs a command whose status is a verdict, which its output states: saves the output in either case.
+judge() {
+    run "$1" || true
+    keep_printed
+}
+make_gate() { judge 'tests/long/gate.sh --output OUTPUT'; }
+make_same-strategy-twice() { judge tests/long/same_twice.sh; }
+make_bench-allreduce() { judge 'make --no-print-directory bench-allreduce'; }
+# bench TARGET: saves the output of a make target.
 bench() {
     run "make --no-print-directory $1"
-    sed -i -E '/^(CC|NVCC|AR|LINK) /d' "$work/printed"
     keep_printed
 }
 make_bench-step() { bench bench-step; }
 make_bench-kernels() { bench bench-kernels; }
 make_bench-profile() { bench bench-profile; }
-make_bench-allreduce() { bench bench-allreduce; }
 make_isolate-simulated() { bench bench-isolate; }
 make_coverage() {
     make --no-print-directory tests >&2
