@@ -35,6 +35,7 @@ static const struct command_row {
     {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL, 0},
     {"isolate", ISOLATE_SYNOPSIS, "which host or link is slow", isolate_main, NULL, 0},
     {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare, 0},
+    {"trend", TREND_SYNOPSIS, "since which night they did", NULL, run_trend, 0},
     {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, run_report, 1},
     {"predict", PREDICT_SYNOPSIS, "other buckets, ranks and links", NULL, run_predict, 1},
 };

@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
-scripts=(corpus ncu netlab nsys paper run slurm sweep) # installed as commands
+scripts=(corpus ncu netlab nightly nsys paper run slurm sweep) # installed as commands
 read_by_them=(paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 
 # install_file MODE FILE PLACE: installs FILE as $root/PLACE, and adds PLACE to the list of installed files.

@@ -109,7 +109,7 @@ begin_runs() {
 }
 
 # run_one DIRECTORY ROUNDS COMMAND...: runs COMMAND, in which {output} stands for the results directory; the run has failed
-# unless its results have ROUNDS rounds. Counts runs and failed runs; results of a failed run remain as DIRECTORY.failed.
+# unless its results have ROUNDS rounds (all: those that it planned). Counts runs and failed runs; results of a failed run remain as DIRECTORY.failed.
 run_one() {
     local status=0 directory=$1 rounds=$2 why
     shift 2
@@ -119,6 +119,7 @@ run_one() {
     # setpriv ends the run even if this script is killed by a signal that it cannot trap.
     wait_child setpriv --pdeathsig TERM "${@//'{output}'/"$part"}" >"$part/log.txt" 2>&1 </dev/null || status=$?
     runs=$((runs + 1))
+    [ "$rounds" != all ] || rounds=$(sed -nE 's/^[[:space:]]*"planned":[[:space:]]*([0-9]+),?$/\1/p' "$part"/{,*/}summary.json 2>/dev/null || true)
     # Checks the results, because launchers may return status 0 for an interrupted run; a profile writes its results one
     # directory deeper.
     if [ $status = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then

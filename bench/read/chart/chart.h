@@ -38,6 +38,15 @@ struct chart_reference {
     double y;
 };
 
+/* chart_band: an area behind the series, such as the usual range of y. chart_event: a vertical line with a name. */
+struct chart_band {
+    double from, to, low, high; /* x and y of its edges */
+};
+struct chart_event {
+    double x;
+    const char *name;
+};
+
 /* Draws points joined by straight lines. If several series have intervals, they are drawn a few pixels apart. The ticks
  * of a logarithmic x axis are at the points, or at every k-th point. A linear y axis begins at 0 or below; if all
  * values are in its upper 40 %, it is cut, with a remark in its title. At most 40 names, of series first and then of
@@ -49,7 +58,9 @@ struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;
     const struct chart_reference *reference;
-    size_t n_series, n_references;
+    const struct chart_band *band;
+    const struct chart_event *event;
+    size_t n_series, n_references, n_bands, n_events;
     const char *const *panel; /* [n_panels] names; n_panels 0: one plot without a name */
     size_t n_panels;
     const char *interval; /* what intervals are, for the legend; NULL: 95 % interval */

@@ -25,57 +25,56 @@ static int by_figure(const void *a, const void *b)
     return by_group ? by_group : (x->figure->bytes > y->figure->bytes) - (x->figure->bytes < y->figure->bytes);
 }
 
-/* Returns the index of the figure's line. If there is none, adds one (lines->item has room) with all values NAN. */
-static size_t find_or_add(struct compare_lines *lines, const struct figure *figure, size_t baselines)
+struct compare_line *compare_line_of(struct compare_lines *lines, const struct figure *figure)
 {
-    size_t n = lines->n;
-    struct verdict_figure *line = &lines->item[n];
-    *line = (struct verdict_figure){
-        .higher_is_better = figure->better == BETTER_HIGHER, .figure = figure, .judged = figure->judged};
-    struct verdict_figure *const *group = tfind(line, &lines->tree, by_size_group);
-    struct verdict_figure *const *found = tsearch(line, &lines->tree, by_figure);
-    if (!found)
-        fatal_no_memory(0, 0);
-    if (*found != line)
-        return (size_t)(*found - lines->item);
-    line->size_group = group ? (*group)->size_group : lines->size_groups++;
-    lines->values[n] = allocate(lines->runs, sizeof **lines->values);
+    const struct verdict_figure key = {.figure = figure};
+    const struct verdict_figure *const *group = tfind(&key, &lines->tree, by_size_group);
+    struct compare_line *const *found = tfind(&key, &lines->tree, by_figure);
+    if (found)
+        return *found;
+    struct compare_line *line = allocate(1, sizeof *line + lines->runs * sizeof *line->value);
+    line->figure = *figure;
+    line->of = (struct verdict_figure){.higher_is_better = figure->better == BETTER_HIGHER,
+                                       .figure = &line->figure,
+                                       .judged = figure->judged,
+                                       .size_group = group ? (*group)->size_group : lines->size_groups++};
     for (size_t r = 0; r < lines->runs; r++)
-        lines->values[n][r] = NAN;
-    line->baseline = lines->values[n];
-    line->candidate = line->baseline + baselines;
-    return lines->n++;
+        line->value[r] = NAN;
+    if (!tsearch(&line->of, &lines->tree, by_figure))
+        fatal_no_memory(0, 0);
+    lines->line = allocate_more(lines->line, lines->n, sizeof *lines->line);
+    lines->line[lines->n++] = line;
+    return line;
 }
 
-static int add_run(struct compare_lines *lines, const struct saved_run *saved, size_t r, size_t baselines)
+static int add_run(struct compare_lines *lines, size_t r, size_t baselines)
 {
+    const struct saved_run *saved = &lines->run[r].saved;
     for (const struct figure *f = saved->figures.item; f < saved->figures.item + saved->figures.n; f++) {
         if (r < baselines && !strcmp(f->name, "wrong_elements") && f->value > 0)
             return error_report("%s: found wrong elements in %s of %.0f bytes, so it is not a baseline; leave it out",
                                 saved->directory, f->subject, f->bytes);
-        lines->values[find_or_add(lines, f, baselines)][r] = f->value;
+        compare_line_of(lines, f)->value[r] = f->value;
     }
     return 0;
 }
 
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates)
 {
-    size_t most = 1, runs = baselines + candidates; /* most begins at 1: find_or_add needs a spare line */
-    for (size_t r = 0; r < runs; r++)
-        most += run[r].saved.figures.n;
-    *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item),
-                                    .values = allocate(most, sizeof *lines->values),
-                                    .runs = runs,
-                                    .run = run};
-    for (size_t r = 0; r < runs; r++)
-        if (add_run(lines, &run[r].saved, r, baselines))
+    *lines = (struct compare_lines){.runs = baselines + candidates, .run = run};
+    for (size_t r = 0; r < lines->runs; r++)
+        if (add_run(lines, r, baselines))
             return -1;
     for (size_t i = 0; i < lines->n; i++) { /* wrong elements make all figures of this subject and size wrong */
-        struct figure figure = *lines->item[i].figure;
+        struct compare_line *line = lines->line[i];
+        struct figure figure = line->figure;
         strcpy(figure.name, "wrong_elements");
-        const struct verdict_figure key = {.figure = &figure}, *const *wrong = tfind(&key, &lines->tree, by_figure);
-        for (size_t r = baselines; wrong && r < runs; r++)
-            lines->item[i].wrong |= (*wrong)->baseline[r] > 0;
+        const struct verdict_figure key = {.figure = &figure};
+        const struct compare_line *const *wrong = tfind(&key, &lines->tree, by_figure);
+        for (size_t r = baselines; wrong && r < lines->runs; r++)
+            line->of.wrong |= (*wrong)->value[r] > 0;
+        line->of.baseline = line->value;
+        line->of.candidate = line->value + baselines;
     }
     return 0;
 }
@@ -86,10 +85,10 @@ static int report_unknown(const struct compare_lines *lines, const char *name)
     size_t at = 0;
     for (size_t i = 0; i < lines->n && at < sizeof known; i++) {
         size_t first = 0;
-        while (strcmp(lines->item[first].figure->name, lines->item[i].figure->name) != 0)
+        while (strcmp(lines->line[first]->figure.name, lines->line[i]->figure.name) != 0)
             first++;
         if (first == i)
-            at += (size_t)snprintf(known + at, sizeof known - at, " %s", lines->item[i].figure->name);
+            at += (size_t)snprintf(known + at, sizeof known - at, " %s", lines->line[i]->figure.name);
     }
     return error_report("--metrics '%s': the runs have no such figure; they have:%s", name, known);
 }
@@ -99,12 +98,12 @@ static int judge_list(struct compare_lines *lines, const char *list)
     char name[sizeof(((struct figure *)NULL)->name)];
     int more;
     for (size_t i = 0; i < lines->n; i++)
-        lines->item[i].judged = 0;
+        lines->line[i]->of.judged = 0;
     for (struct option_list names = {"metrics", list, 0}; (more = option_next_word(&names, name, sizeof name)) > 0;) {
         int found = 0;
         for (size_t i = 0; i < lines->n; i++)
-            if (!strcmp(lines->item[i].figure->name, name))
-                lines->item[i].judged = found = 1;
+            if (!strcmp(lines->line[i]->figure.name, name))
+                lines->line[i]->of.judged = found = 1;
         if (!found)
             return report_unknown(lines, name);
     }
@@ -143,6 +142,9 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
 {
     if (*metrics && judge_list(lines, metrics))
         return -1;
+    lines->item = allocate(lines->n + 1, sizeof *lines->item);
+    for (size_t i = 0; i < lines->n; i++)
+        lines->item[i] = lines->line[i]->of;
     if (lines->n)
         qsort(lines->item, lines->n, sizeof *lines->item, compare_lines);
     while (lines->judged < lines->n && lines->item[lines->judged].judged)
@@ -154,17 +156,10 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
                                         lines->run->saved.directory);
 }
 
-static void keep_line(void *line)
-{
-    (void)line; /* frees nothing: lines->item owns the lines */
-}
-
 void compare_lines_destroy(struct compare_lines *lines)
 {
-    tdestroy(lines->tree, keep_line);
-    while (lines->n)
-        free(lines->values[--lines->n]);
+    tdestroy(lines->tree, free);
+    free(lines->line);
     free(lines->item);
-    free(lines->values);
     *lines = (struct compare_lines){0};
 }

@@ -1,0 +1,58 @@
+/* regimes.h - watches the figures of a series of nights together, and finds since when and by how much they changed.
+ *
+ * The joint evidence is 1 - W + the sum of w_j E_j over the figures, with E_j their evidence (evidence.h), w_j weights
+ * fixed on a figure's first night (the figures of the first night share 1/2, those that are new on a later night half
+ * of what is left), and W their sum. It is evidence again, however the figures depend on each other, so the chance that
+ * it ever reaches EVIDENCE_ALARM without any change is at most 5 %. When it does, that night has found a change, and
+ * the regime ends: all figures begin anew on the next night. A figure without a value keeps its evidence. All
+ * functions are pure, and nights that are appended change nothing of what was found before them. */
+#ifndef BENCH_READ_COMPARE_REGIMES_H
+#define BENCH_READ_COMPARE_REGIMES_H
+
+#include "compare/evidence.h"
+
+struct watched {
+    const char *name;            /* seeds the generator, as does the name of the night */
+    const double *y;             /* [nights] logarithms of the night's values; NAN: none */
+    const unsigned char *begins; /* [nights] 1: a level begins that is not compared with earlier nights */
+};
+
+struct watch {
+    size_t nights, figures;
+    const char *const *night; /* [nights] names, oldest first */
+    const struct watched *figure;
+    const unsigned char *anew; /* [nights] 1: a regime begins */
+    int direction;             /* 1: finds figures whose y grew; -1: whose y shrank */
+};
+
+/* A figure that changed. */
+struct change {
+    size_t figure, found;    /* index of the figure, and of the night that found the change */
+    size_t first, low, high; /* first night of the new level, with its interval (evidence_first_night): nights */
+    size_t before;           /* number of nights of the level before */
+    struct measured shift;   /* of y, from the first night to the night that found it (evidence_shift) */
+    int named;               /* 1: evidence_names holds; 0: only the figure with the most evidence */
+};
+
+/* The state of a figure in the last regime. */
+struct level {
+    size_t n; /* nights with a value since the level began */
+    double evidence, weight;
+    double *y;     /* [n], as in struct watched, times direction */
+    size_t *night; /* [n] */
+};
+
+struct regimes {
+    struct change *change; /* [changes], in the order of nights */
+    size_t changes;
+    double *evidence;      /* [nights] joint evidence after each night */
+    unsigned char *begins; /* [nights] 1: a regime begins */
+    struct level *level;   /* [figures] */
+    size_t figures;
+};
+
+/* Watches all nights. Release with regimes_destroy. */
+void regimes_create(struct regimes *regimes, const struct watch *watch);
+void regimes_destroy(struct regimes *regimes); /* frees all members, which may be 0 */
+
+#endif

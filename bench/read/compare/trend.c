@@ -1,0 +1,226 @@
+/* trend.c - `ddpbench trend`: reads the nights, watches their figures, prints what changed. */
+#include "compare/trend.h"
+
+#include "base/json.h"
+#include "base/junit.h"
+#include "base/option_table.h"
+#include "base/text.h"
+#include "compare/compare.h"
+#include "document/document.h"
+#include "kernels/error.h"
+#include "results/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The chance of status 4 on a night if nights are independent. */
+#define DEPENDENCE_CHANCE 0.01
+
+struct trend_options {
+    const char **directory; /* [n]: paths in argv */
+    size_t n;
+    const char *control, *accept;
+    int night;                     /* enum night_rule */
+    const char *form[TREND_FORMS]; /* file to write in each format; "": none, "-": standard output */
+};
+
+static const char *const night_rules[] = {"directory", "date", "commit", NULL};
+
+#define FIELD(field) offsetof(struct trend_options, field)
+/* clang-format off */
+static const struct option rows[] = {
+    {.name = "control", .common = 1, .kind = &option_label, .offset = FIELD(control), .initial = "control", .value_name = "LABEL",
+     .help = "runs with this label, or in directories named LABEL or LABEL-..., are controls"},
+    {.name = "night", .common = 1, .kind = &option_choice, .offset = FIELD(night), .initial = "directory", .choices = night_rules,
+     .help = "what makes a night: a directory below DIR, or all runs of a date or of a commit"},
+    {.name = "accept", .common = 1, .kind = &option_text, .offset = FIELD(accept), .initial = "", .value_name = "NIGHT[:FIGURE]",
+     .help = "accept what changed: a new level begins on this night; DIR/accepted.txt remembers it"},
+    {.name = "json", .common = 1, .kind = &option_form, .offset = FIELD(form[TREND_JSON]), .initial = "",
+     .help = "file to write the result to; - prints it in place of the text"},
+    {.name = "csv", .common = 1, .kind = &option_form, .offset = FIELD(form[TREND_CSV]), .initial = "",
+     .help = "file to write a line for each night to, as comma-separated values; - prints them"},
+    {.name = "junit", .common = 1, .kind = &option_form, .offset = FIELD(form[TREND_JUNIT]), .initial = "",
+     .help = "file to write a test case for each figure to, as JUnit's XML, for CI; - prints it"},
+    {.name = "html", .common = 1, .kind = &option_form, .offset = FIELD(form[TREND_HTML]), .initial = "",
+     .help = "file to write a page with a picture for each figure to; - prints it"},
+};
+/* clang-format on */
+
+static const struct form forms[TREND_FORMS] = {
+    [TREND_JSON] = {"json", "{\n\t\"program\":\t\"ddpbench\",\n\t\"mode\":\t\"trend\"", trend_print_json},
+    [TREND_CSV] = {"csv", "time,commit,", trend_print_csv},
+    [TREND_JUNIT] = {"junit", JUNIT_BEGIN TREND_TITLE "\"", trend_print_junit},
+    [TREND_HTML] = {"html", DOCUMENT_HTML_BEGIN TREND_TITLE, trend_print_html}};
+
+/* ---- accepted changes ---- */
+
+#define ACCEPTED "accepted.txt"
+
+/* Marks the levels that begin by "NIGHT" or "NIGHT:FIGURE". Returns whether night and figure are known. */
+static int mark_accepted(const struct nights *nights, const char *word, unsigned char *anew)
+{
+    for (size_t t = 0; t < nights->n; t++) {
+        size_t length = strlen(nights->night[t].name);
+        int known = strncmp(word, nights->night[t].name, length) == 0 && !word[length];
+        anew[t] |= (unsigned char)known;
+        for (size_t f = 0; f < nights->figures && !strncmp(word, nights->night[t].name, length) && word[length] == ':';
+             f++)
+            if (!strcmp(word + length + 1, nights->series[f].name))
+                nights->series[f].begins[t] = (unsigned char)(known = 1);
+        if (known)
+            return 1;
+    }
+    return 0;
+}
+
+/* Reads the changes that are accepted, and adds the one of --accept to the file. Returns 0; or -1, reported. */
+static int take_accepted(struct trend *trend, const struct trend_options *o, unsigned char *anew)
+{
+    char path[FILES_PATH], why[FILES_WHY] = "", *line = NULL, *text = NULL;
+    size_t room = 0, length = 0;
+    const struct nights *nights = &trend->nights;
+    snprintf(path, sizeof path, "%.700s/%s", o->directory[0], ACCEPTED);
+    FILE *file = files_open(path, FILES_MOST_BYTES, why), *all = text_begin(&text, &length);
+    while (file && files_read_line(&line, &room, file) >= 0) {
+        line[strcspn(line, "\n")] = 0;
+        fprintf(all, "%s\n", line);
+        if (*line && !mark_accepted(nights, line, anew))
+            results_add_sentence(trend->json, "warnings", "%s: '%.200s' is no night, or no figure, of these.", path,
+                                 line);
+    }
+    if (file)
+        fclose(file);
+    free(line);
+    int status = 0;
+    if (*o->accept && !mark_accepted(nights, o->accept, anew))
+        status =
+            error_report("--accept '%s': expected NIGHT or NIGHT:FIGURE, with a night from %s to %s and a figure "
+                         "as it is printed, such as '%s'",
+                         o->accept, nights->night[0].name, nights->night[nights->n - 1].name, nights->series[0].name);
+    fprintf(all, "%s\n", o->accept);
+    text_end(all);
+    if (!status && *o->accept)
+        status = files_replace(o->directory[0], ACCEPTED, text);
+    free(text);
+    return status;
+}
+
+/* ---- what is found ---- */
+
+static void check_dependence(struct trend *trend)
+{
+    const struct regimes *r = &trend->slower;
+    size_t tested = 0;
+    for (size_t f = 0; f < r->figures; f++)
+        tested += r->level[f].n > 0;
+    for (size_t f = 0; f < r->figures; f++) {
+        double by = evidence_dependence(r->level[f].y, r->level[f].n, DEPENDENCE_CHANCE / (double)tested);
+        if (by > trend->dependence) {
+            trend->dependence = by;
+            trend->dependent = f;
+        }
+    }
+}
+
+/* Sets how likely a slowdown of one figure is found, and from how many more nights on it is likely. */
+static void find_power(struct trend *trend)
+{
+    const struct level *least = NULL;
+    for (size_t f = 0; f < trend->slower.figures; f++) {
+        const struct level *level = &trend->slower.level[f];
+        if (level->n && (!least || level->weight < least->weight))
+            least = level;
+    }
+    const size_t n = least ? least->n : 0, most = 1000;
+    const double weight = least ? least->weight : 0.5 / (double)trend->slower.figures;
+    trend->power = evidence_power(n, TREND_WITHIN, weight);
+    while (trend->more < most && evidence_power(n + trend->more, TREND_WITHIN, weight) < TREND_POWER)
+        trend->more++;
+}
+
+static void watch_nights(struct trend *trend, const unsigned char *anew)
+{
+    const struct nights *nights = &trend->nights;
+    struct watched *figure = allocate(nights->figures, sizeof *figure);
+    const char **name = allocate(nights->n, sizeof *name);
+    for (size_t f = 0; f < nights->figures; f++)
+        figure[f] = (struct watched){nights->series[f].name, nights->series[f].y, nights->series[f].begins};
+    for (size_t t = 0; t < nights->n; t++) {
+        name[t] = nights->night[t].name;
+        trend->settled = anew[t] ? t : trend->settled;
+    }
+    struct watch watch = {nights->n, nights->figures, name, figure, anew, 1};
+    regimes_create(&trend->slower, &watch);
+    watch.direction = -1;
+    regimes_create(&trend->faster, &watch);
+    check_dependence(trend);
+    find_power(trend);
+    const struct regimes *slower = &trend->slower;
+    trend->status = slower->changes && slower->change[slower->changes - 1].found >= trend->settled ? TREND_SLOWER
+                    : trend->dependence > 0                                                        ? TREND_DEPENDENT
+                                                                                                   : TREND_OK;
+    free(figure);
+    free(name);
+}
+
+/* ---- the command ---- */
+
+static enum trend_status find_trend(struct trend *trend, const struct trend_options *o)
+{
+    if (forms_check_printed(forms, o->form, TREND_FORMS))
+        return TREND_USAGE;
+    if (forms_check(forms, o->form, TREND_FORMS, NULL, 0) ||
+        nights_read(&trend->nights, o->directory, o->n, o->control, (enum night_rule)o->night, trend->json))
+        return TREND_FAILED;
+    unsigned char *anew = allocate(trend->nights.n, 1);
+    int status = take_accepted(trend, o, anew);
+    if (!status) {
+        watch_nights(trend, anew);
+        status = forms_write(forms, o->form, TREND_FORMS, trend) ||
+                 forms_print(forms, o->form, TREND_FORMS, trend, trend_print_text);
+    }
+    free(anew);
+    return status ? TREND_FAILED : trend->status;
+}
+
+static int take_word(void *context, const char *word)
+{
+    struct trend_options *o = context;
+    o->directory[o->n++] = word;
+    return *word ? 0 : error_report("an empty word stands where a directory of nights is expected");
+}
+
+static int check_usage(void *context)
+{
+    return ((struct trend_options *)context)->n
+               ? 0
+               : error_report("no directory: name the one whose subdirectories are nights; see --help");
+}
+
+static const char usage[] =
+    "Usage: " TREND_SYNOPSIS " [OPTION VALUE]...\n\n"
+    "Finds since which night figures are slower, and by how much. However often one looks, a series without any change "
+    "gives a false alarm with a chance of at most 5 %. launch/nightly.sh makes the nights.\n";
+static const char statuses[] = "\nExit status, the first that holds:\n  2 the command line is wrong\n"
+                               "  1 something cannot be read or written\n  3 slower, and not accepted\n"
+                               "  4 nights depend on each other\n  0 nothing is slower, or too few nights\n";
+
+int run_trend(int argc, char *argv[])
+{
+    struct trend_options options = {.directory = allocate((size_t)argc, sizeof *options.directory)};
+    struct option_table table = {.word = take_word, .check = check_usage, .context = &options};
+    struct trend trend = {.json = cJSON_CreateObject()};
+    cJSON_AddArrayToObject(trend.json, "warnings");
+    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
+    int printed = option_table_begin(&table, usage, statuses, argc, argv);
+    enum trend_status status = printed < 0 ? TREND_USAGE : printed ? TREND_OK : find_trend(&trend, &options);
+    if (status == TREND_FAILED || status == TREND_USAGE)
+        error_print();
+    regimes_destroy(&trend.slower);
+    regimes_destroy(&trend.faster);
+    nights_destroy(&trend.nights);
+    cJSON_Delete(trend.json);
+    free(options.directory);
+    return (int)status;
+}

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# nightly.sh - measures a night's runs, for cron, scrontab or a schedule of CI, and judges all nights
+#
+# Usage: launch/nightly.sh [--control PROGRAM] [OPTION...] [-- OPTION OF DDPBENCH...]
+#   --control PROGRAM      an older build of ddpbench, the same on all nights, to be measured in turn with the other: shows
+#                          what the build changed, whatever the machine does. Without it, machine and link are watched too
+#   --program PROGRAM      the build to judge (default build/ddpbench)
+#   --output DIR           directory of all nights (default results/nightly)
+#   --night NAME           name of this night, and of its directory (default: the date)
+#   --command "WORDS"      a command of ddpbench with its options; may be repeated (default "allreduce"), for example
+#                          "isolate", or the options of the benchmark: "--preset laptop --rounds 6"
+#   --pairs N              runs of each program and command (default 8: from 8 on, compare judges them as pairs)
+#   --ranks N              (default 2)
+#   --launcher COMMAND     starts {ranks} ranks of the program that follows (default "launch/run.sh -n {ranks} --"); in a
+#                          job of Slurm, "srun --mpi=pmi2 -n {ranks}" as launch/slurm.sh starts them
+#   --minutes N            the time limit of a night (default 240); a run that has not ended by then is stopped
+# Options after -- go to every run. Runs are made into DIR/NIGHT/{control,candidate}-<i>/<command>. A run that fails stays as
+# .failed, and no result is made from it; the same call continues a night. With a control, prints compare's verdict of this
+# night for each command (all of it: DIR/NIGHT/compare-<command>.txt); then trend's of all nights (with pictures: DIR/trend.html).
+# Exit status: 0 nothing got slower; 1 runs failed or are missing; 2 wrong options; 3 compare or trend found a slowdown;
+# 4 nights depend on each other.
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+program=$(realpath -m "$here/../build/ddpbench") control='' output=results/nightly night=$(date +%F) commands=() pairs=8
+ranks=2 minutes=240 launcher=("$here/run.sh" -n "{ranks}" --) extra=()
+
+# describe: prints the settings of the night, for open_series.
+describe() {
+    printf '%s\t%s\n' --program "$("$program" --version)" --control "${control:+$("$control" --version)}" \
+        --launcher "$(quote_words "${launcher[@]}")" --ranks "$ranks" --pairs "$pairs" -- "${extra[*]}"
+    printf -- '--command %s\n' "${commands[@]}"
+}
+
+settings=nightly.txt
+# shellcheck source=launch/series.sh
+. "$here/series.sh"
+
+add_command() {
+    check_line "$@"
+    commands+=("$2")
+}
+
+# name_commands: sets names, a directory's name for each command: its mode, with a number from the second of a mode on.
+name_commands() {
+    local command mode n
+    names=()
+    for command in "${commands[@]}"; do
+        mode=${command%% *}
+        [[ $mode != -* ]] || mode=benchmark
+        [[ $command != *--profile* ]] || mode=profile
+        n=$(printf '%s\n' "${names[@]}" | grep -cE "^$mode(-[0-9]+)?$" || true)
+        [ "$n" = 0 ] || mode+=-$((n + 1))
+        names+=("$mode")
+    done
+}
+
+# check_commands: ends the script if a command line is wrong for the candidate or the control.
+check_commands() {
+    local command words why build
+    for build in "$program" ${control:+"$control"}; do
+        need_program "$build"
+        for command in "${commands[@]}"; do
+            read -ra words <<<"$command"
+            [[ ${words[0]} != -* ]] || words=('' "${words[@]}")
+            check_rest '--(output|dry-run|help|version)' "nightly.sh sets the directories" "${words[@]}" "${extra[@]}"
+            why=$(program=$build && dry_run_error "$ranks" cpu "${words[@]}" "${extra[@]}")
+            [ -z "$why" ] || usage_error "--command '$command': $why"
+        done
+    done
+}
+
+# measure_night: makes the missing runs of this night; control and candidate in turn, and which is first changes too.
+measure_night() {
+    local i k side of left total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 words
+    begin_runs
+    for ((i = 1; i <= pairs; i++)); do
+        for k in "${!commands[@]}"; do
+            read -ra words <<<"${commands[k]}"
+            for side in $(printf '%s\n' "${sides[@]}" | { [ $((i % 2)) = 1 ] && cat || tac; }); do
+                done=$((done + 1))
+                of=$output/$night/$side-$i/${names[k]}
+                ! has_run "$of" || continue
+                left=$((minutes * 60 - SECONDS))
+                [ $left -gt 0 ] || continue
+                show_progress "$done" $total "$([ $runs = 0 ] || echo $(((SECONDS - begin) * (total - done + 1) / runs)))" "$side-$i/${names[k]}"
+                mkdir -p "${of%/*}"
+                run_one "$of" all timeout --foreground --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
+                    "$([ $side = control ] && echo "$control" || echo "$program")" "${words[@]}" "${extra[@]}" --output '{output}'
+            done
+        done
+    done
+    end_runs $total
+}
+
+# judge NAME: prints compare's verdict of this night's complete pairs of a command. Fails if something got slower.
+judge() {
+    local i status=0 controls=() candidates=()
+    for ((i = 1; i <= pairs; i++)); do
+        [[ -e $output/$night/control-$i/$1/log.txt && -e $output/$night/candidate-$i/$1/log.txt ]] || continue
+        controls+=("$output/$night/control-$i/$1") candidates+=("$output/$night/candidate-$i/$1")
+    done
+    printf '\n%s, %s: ' "$night" "$1"
+    [ ${#controls[@]} -gt 0 ] || { echo "no pair of runs is complete." && return; }
+    "$program" compare "${controls[@]}" --candidate "${candidates[@]}" >"$output/$night/compare-$1.txt" || status=$?
+    [[ $status != [12] ]] || die "compare ends with status $status; see its message above"
+    sed -n '/^Verdict/,$p' "$output/$night/compare-$1.txt"
+    [ $status != 3 ]
+}
+
+check_name() {
+    [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*$ && $2 != *.@(failed|part) ]] ||
+        usage_error "$1 '$2': expected letters, digits, and . _ + -, as in 2026-11-01"
+}
+
+option_rows=("--control control check_path" "--program program check_path" "--output output check_path" "--night night check_name"
+    "--command command add_command" "--pairs pairs check_integer 1 999" "--ranks ranks check_integer 1 9999"
+    "--launcher launcher_text set_launcher" "--minutes minutes check_integer 1 10080")
+takes_dashes=1
+read_options "$@"
+extra=("${after_dashes[@]}")
+sides=(${control:+control} candidate)
+[ ${#commands[@]} -gt 0 ] || commands=(allreduce)
+check_launcher "${launcher[@]}"
+check_commands
+name_commands
+make_directory "$output"
+exec 8<"$output"
+flock -n 8 || die "another nightly.sh measures in $output; nothing was measured"
+open_series "$output/$night"
+measure_night
+
+slower='' missing=0
+for name in ${control:+"${names[@]}"}; do judge "$name" || slower=yes; done
+for ((i = 1; i <= pairs; i++)); do
+    for name in "${names[@]}"; do
+        for side in "${sides[@]}"; do
+            [ -e "$output/$night/$side-$i/$name/log.txt" ] || missing=$((missing + 1))
+        done
+    done
+done
+echo
+status=0
+"$program" trend "$output" --html "$output/trend.html" || status=$?
+[[ $status != [12] ]] || exit 1
+[ $missing = 0 ] || { say "$missing of $((${#sides[@]} * pairs * ${#names[@]})) runs of $night are missing; the same call makes them" && exit 1; }
+[ -z "$slower" ] || exit 3
+exit $status
