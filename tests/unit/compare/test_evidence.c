@@ -108,6 +108,32 @@ TEST(power_of_short_histories)
     ck_assert_double_lt(evidence_power(20, 20, 0.1), evidence_power(20, 20, 1));
 }
 
+/* A change after 40 nights of sd 2 %: the share in which the evidence of the figure reaches 20 within some nights, as in
+ * simulations by another program. */
+TEST_EACH(changes_are_found, 4)
+{
+    const struct {
+        double change;
+        int within;
+        double share;
+    } row[] = {{0.03, 20, 0.58}, {0.03, 60, 0.92}, {0.05, 20, 0.96}, {0.10, 20, 0.99}};
+    const int repeats = noise_repetitions(2000);
+    int found = 0;
+    noise_start((uint64_t)_i + 50);
+    for (int repeat = 0; repeat < repeats; repeat++) {
+        struct evidence evidence = {0};
+        double y[100];
+        int is_found = 0;
+        for (int t = 0; t < 40 + row[_i].within && !is_found; t++) {
+            y[t] = 0.02 * noise_normal() + (t >= 40 ? row[_i].change : 0);
+            evidence_add(&evidence, evidence_rank(y, (size_t)t + 1, noise_uniform()));
+            is_found = t >= 40 && evidence_value(&evidence) >= EVIDENCE_ALARM;
+        }
+        found += is_found;
+    }
+    ck_assert_double_eq_tol((double)found / repeats, row[_i].share, 0.03 + noise_three_errors(row[_i].share, repeats));
+}
+
 TEST(first_night_of_a_clear_change)
 {
     double y[30];
