@@ -3,22 +3,23 @@
 #
 # Usage: launch/nightly.sh [--control PROGRAM] [OPTION...] [-- OPTION OF DDPBENCH...]
 #   --control PROGRAM      an older build of ddpbench, the same on all nights, to be measured in turn with the other: shows
-#                          what the build changed, whatever the machine does. Without it, machine and link are watched too
+#                          what the build changed, whatever the machine does. To watch the machine and its link, leave it out
 #   --program PROGRAM      the build to judge (default build/ddpbench)
 #   --output DIR           directory of all nights (default results/nightly)
 #   --night NAME           name of this night, and of its directory (default: the date)
-#   --command "WORDS"      a command of ddpbench with its options; may be repeated (default "allreduce"), for example
-#                          "isolate", or the options of the benchmark: "--preset laptop --rounds 6"
-#   --pairs N              runs of each program and command (default 8: from 8 on, compare judges them as pairs)
+#   --command "WORDS"      allreduce, isolate or tune with options, or options of the benchmark: "--preset laptop --rounds 6"; may
+#                          be repeated (default "allreduce -b 64K -e 16M -f 16": trend finds less among more figures)
+#   --pairs N              runs of each program and command (default 8: with fewer, compare finds only large changes)
 #   --ranks N              (default 2)
 #   --launcher COMMAND     starts {ranks} ranks of the program that follows (default "launch/run.sh -n {ranks} --"); in a
 #                          job of Slurm, "srun --mpi=pmi2 -n {ranks}" as launch/slurm.sh starts them
 #   --minutes N            the time limit of a night (default 240); a run that has not ended by then is stopped
-# Options after -- go to every run. Runs are made into DIR/NIGHT/{control,candidate}-<i>/<command>. A run that fails stays as
-# .failed, and no result is made from it; the same call continues a night. With a control, prints compare's verdict of this
-# night for each command (all of it: DIR/NIGHT/compare-<command>.txt); then trend's of all nights (with pictures: DIR/trend.html).
-# Exit status: 0 nothing got slower; 1 runs failed or are missing; 2 wrong options; 3 compare or trend found a slowdown;
-# 4 nights depend on each other.
+# Options after -- go to every run. For cron:  30 2 * * * cd REPOSITORY && launch/nightly.sh >>nightly.log 2>&1
+# Runs are made into DIR/NIGHT/{control,candidate}-<i>/<command> (a second allreduce: allreduce-2). A run that fails stays as
+# .failed, and no result is made from it; the same call continues a night. With a control, prints compare's verdict of this night
+# for each command (all of it: DIR/NIGHT/compare-<command>.txt); then trend's of all nights (with pictures: DIR/trend.html).
+# Exit status: 0 nothing got slower, or too few nights; 1 runs failed or are missing, or control and candidate cannot be compared;
+# 2 wrong options; 3 compare found a slowdown of this night, or trend one of all nights; 4 nights depend on each other.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -29,13 +30,16 @@ ranks=2 minutes=240 launcher=("$here/run.sh" -n "{ranks}" --) extra=()
 describe() {
     printf '%s\t%s\n' --program "$("$program" --version)" --control "${control:+$("$control" --version)}" \
         --launcher "$(quote_words "${launcher[@]}")" --ranks "$ranks" --pairs "$pairs" -- "${extra[*]}"
-    printf -- '--command %s\n' "${commands[@]}"
+    local k
+    for k in "${!commands[@]}"; do printf -- '--command %s\t%s\n' "${names[k]}" "${commands[k]}"; done
 }
 
-settings=nightly.txt
+# shellcheck disable=SC2034 # used by series.sh
+settings=nightly.txt another=--night
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
+# shellcheck disable=SC2317 # called by read_options
 add_command() {
     check_line "$@"
     commands+=("$2")
@@ -48,7 +52,6 @@ name_commands() {
     for command in "${commands[@]}"; do
         mode=${command%% *}
         [[ $mode != -* ]] || mode=benchmark
-        [[ $command != *--profile* ]] || mode=profile
         n=$(printf '%s\n' "${names[@]}" | grep -cE "^$mode(-[0-9]+)?$" || true)
         [ "$n" = 0 ] || mode+=-$((n + 1))
         names+=("$mode")
@@ -57,36 +60,45 @@ name_commands() {
 
 # check_commands: ends the script if a command line is wrong for the candidate or the control.
 check_commands() {
-    local command words why build
+    local command words why build candidate=$program
+    need_program "$program"
+    [[ -z $control || (-f $control && -x $control) ]] || die "--control $control: there is no such program"
     for build in "$program" ${control:+"$control"}; do
-        need_program "$build"
         for command in "${commands[@]}"; do
             read -ra words <<<"$command"
+            [[ ${words[0]:-} == @(allreduce|isolate|tune|-*) ]] ||
+                usage_error "--command '$command': expected allreduce, isolate or tune with options, or options of the benchmark"
             [[ ${words[0]} != -* ]] || words=('' "${words[@]}")
             check_rest '--(output|dry-run|help|version)' "nightly.sh sets the directories" "${words[@]}" "${extra[@]}"
-            why=$(program=$build && dry_run_error "$ranks" cpu "${words[@]}" "${extra[@]}")
+            check_rest --profile "a night has no profiles" "${words[@]}" "${extra[@]}"
+            program=$build # which dry_run_error reads
+            why=$(dry_run_error "$ranks" cpu "${words[@]}" "${extra[@]}")
             [ -z "$why" ] || usage_error "--command '$command': $why"
         done
     done
+    program=$candidate
 }
 
-# measure_night: makes the missing runs of this night; control and candidate in turn, and which is first changes too.
+# measure_night: makes the missing runs of this night, control and candidate in turn.
 measure_night() {
-    local i k side of left total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 words
+    local i k side of build left estimate total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 words
     begin_runs
     for ((i = 1; i <= pairs; i++)); do
         for k in "${!commands[@]}"; do
             read -ra words <<<"${commands[k]}"
-            for side in $(printf '%s\n' "${sides[@]}" | { [ $((i % 2)) = 1 ] && cat || tac; }); do
+            for side in "${sides[@]}"; do
                 done=$((done + 1))
-                of=$output/$night/$side-$i/${names[k]}
+                of=$output/$night/$side-$i/${names[k]} build=$program
+                [ "$side" = candidate ] || build=$control
                 ! has_run "$of" || continue
                 left=$((minutes * 60 - SECONDS))
                 [ $left -gt 0 ] || continue
-                show_progress "$done" $total "$([ $runs = 0 ] || echo $(((SECONDS - begin) * (total - done + 1) / runs)))" "$side-$i/${names[k]}"
+                estimate=''
+                [ $runs = 0 ] || estimate=$(((SECONDS - begin) * (total - done + 1) / runs))
+                show_progress $done $total "$estimate" "$side-$i/${names[k]}"
                 mkdir -p "${of%/*}"
                 run_one "$of" all timeout --foreground --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
-                    "$([ $side = control ] && echo "$control" || echo "$program")" "${words[@]}" "${extra[@]}" --output '{output}'
+                    "$build" "${words[@]}" "${extra[@]}" --output '{output}'
             done
         done
     done
@@ -104,10 +116,12 @@ judge() {
     [ ${#controls[@]} -gt 0 ] || { echo "no pair of runs is complete." && return; }
     "$program" compare "${controls[@]}" --candidate "${candidates[@]}" >"$output/$night/compare-$1.txt" || status=$?
     [[ $status != [12] ]] || die "compare ends with status $status; see its message above"
+    [ $status != 6 ] || differs+=("$output/$night/compare-$1.txt")
     sed -n '/^Verdict/,$p' "$output/$night/compare-$1.txt"
     [ $status != 3 ]
 }
 
+# shellcheck disable=SC2317 # called by read_options
 check_name() {
     [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*$ && $2 != *.@(failed|part) ]] ||
         usage_error "$1 '$2': expected letters, digits, and . _ + -, as in 2026-11-01"
@@ -120,7 +134,7 @@ takes_dashes=1
 read_options "$@"
 extra=("${after_dashes[@]}")
 sides=(${control:+control} candidate)
-[ ${#commands[@]} -gt 0 ] || commands=(allreduce)
+[ ${#commands[@]} -gt 0 ] || commands=("allreduce -b 64K -e 16M -f 16")
 check_launcher "${launcher[@]}"
 check_commands
 name_commands
@@ -130,7 +144,7 @@ flock -n 8 || die "another nightly.sh measures in $output; nothing was measured"
 open_series "$output/$night"
 measure_night
 
-slower='' missing=0
+slower='' missing=0 differs=()
 for name in ${control:+"${names[@]}"}; do judge "$name" || slower=yes; done
 for ((i = 1; i <= pairs; i++)); do
     for name in "${names[@]}"; do
@@ -143,6 +157,7 @@ echo
 status=0
 "$program" trend "$output" --html "$output/trend.html" || status=$?
 [[ $status != [12] ]] || exit 1
-[ $missing = 0 ] || { say "$missing of $((${#sides[@]} * pairs * ${#names[@]})) runs of $night are missing; the same call makes them" && exit 1; }
+[ ${#differs[@]} = 0 ] || die "control and candidate have different settings, listed in ${differs[*]}, so this night was not judged"
+[ $missing = 0 ] || die "of $((${#sides[@]} * pairs * ${#names[@]})) runs of $night, $missing failed or are missing; the same call makes them"
 [ -z "$slower" ] || exit 3
 exit $status

@@ -70,7 +70,7 @@ open_series() {
         if [ -n "$differs" ]; then
             IFS=$'\037' read -r name before now more <<<"$differs" # splits at \037, not at blanks: values may be empty
             usage_error "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
-                "use the same$more, or another --output"
+                "use the same$more, or another ${another:---output}"
         fi
     fi
     write_file "$1/$settings" describe
@@ -109,9 +109,10 @@ begin_runs() {
 }
 
 # run_one DIRECTORY ROUNDS COMMAND...: runs COMMAND, in which {output} stands for the results directory; the run has failed
-# unless its results have ROUNDS rounds (all: those that it planned). Counts runs and failed runs; results of a failed run remain as DIRECTORY.failed.
+# unless its results have ROUNDS rounds (all: those that it planned; statuses 3 and 4 are then verdicts, as of isolate). Counts runs
+# and failed runs; results of a failed run remain as DIRECTORY.failed.
 run_one() {
-    local status=0 directory=$1 rounds=$2 why
+    local status=0 directory=$1 rounds=$2 wanted=$2 why
     shift 2
     rm -rf "$directory.part" "$directory.failed"
     part=$directory.part
@@ -122,6 +123,7 @@ run_one() {
     [ "$rounds" != all ] || rounds=$(sed -nE 's/^[[:space:]]*"planned":[[:space:]]*([0-9]+),?$/\1/p' "$part"/{,*/}summary.json 2>/dev/null || true)
     # Checks the results, because launchers may return status 0 for an interrupted run; a profile writes its results one
     # directory deeper.
+    [[ $wanted != all || $status != [34] ]] || status=0
     if [ $status = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then
         mv -T "$part" "$directory"
         part=''
@@ -131,6 +133,7 @@ run_one() {
     part='' failed=$((failed + 1))
     why=$(grep -aE '^[a-z_]+(\.sh)?: ' "$directory.failed/log.txt" | tail -n 1 || true)
     why=${why:-$(tail -n 1 "$directory.failed/log.txt")}
+    [ $status != 124 ] || why="stopped, since the time limit was reached"
     say "$directory failed with status $status: $why (all of it: $directory.failed/log.txt)"
 }
 

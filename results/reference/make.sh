@@ -4,7 +4,7 @@ set -Eeuo pipefail
 
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
-    slurm-series gate same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict
+    slurm-series gate trend same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict
     chakra coverage)
 
 # shellcheck source=launch/common.sh
@@ -165,6 +165,7 @@ judge() {
     keep_printed
 }
 make_gate() { judge 'tests/long/gate.sh --output OUTPUT'; }
+make_trend() { judge 'tests/long/trend_check.sh --output OUTPUT'; }
 make_same-strategy-twice() { judge tests/long/same_twice.sh; }
 make_bench-allreduce() { judge 'make --no-print-directory bench-allreduce'; }
 # bench TARGET: saves the output of a make target.

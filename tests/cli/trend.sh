@@ -164,6 +164,8 @@ night "the same call makes what is missing"
 result "$(grep -q '4 runs: 3 existed, 1 made, 0 failed' said && echo 0 || echo 1)" "and nothing else"
 try "${nightly[@]}" --control "$program" -- --threads 2
 check 2 "another setting of the same night is refused" 'earlier starts in nightly/n1 had'
+try "${nightly[@]/-e 16/-e 32}" --control "$program" -- --threads 1
+check 2 "and so is another command" '^nightly.sh: --command allreduce: earlier starts in nightly/n1 had "allreduce -b 8 -e 16 --iters 2", .* another --night$'
 nightly[-1]=n2
 cat >failing <<END
 #!/bin/sh
@@ -174,13 +176,17 @@ END
 chmod +x failing
 try "${nightly[@]}" --control "$program" --launcher "$(quote_words "$temporary/failing") {ranks}"
 check 1 "a run that fails is reported" 'candidate-1/allreduce failed with status 7'
-result "$(grep -q '1 of 4 runs of n2 are missing' said && echo 0 || echo 1)" "as missing"
+result "$(grep -q 'of 4 runs of n2, 1 failed or are missing' said && echo 0 || echo 1)" "as missing"
 nightly[-1]=n3
 flock nightly "${nightly[@]}" >printed 2>said && good=1 || good=0
 grep -q 'another nightly.sh measures in nightly' said || good=1
 result $good "two calls at once are refused"
 try "${nightly[@]}" --control "$temporary/none"
-check 1 "a control that does not exist is refused" 'there is no .*none'
+check 1 "a control that does not exist is refused" '--control .*none: there is no such program'
+try "${nightly[@]}" --control "$program" --command 'compare a b'
+check 2 "a command that measures nothing is refused" "expected allreduce, isolate or tune with options, or options of the benchmark"
+try "${nightly[@]}" --control "$program" --command '--profile'
+check 2 "a profile is refused" "a night has no profiles"
 try "${nightly[@]}" --command 'allreduce --nonsense'
 check 2 "a wrong command is refused before anything is measured" "allreduce --nonsense': .*nonsense"
 

@@ -69,9 +69,8 @@ make_history() {
 history() {
     status=0
     make_history "$1" "$2"
-    line=$(build/ddpbench trend "$output/history" | tr -s '\n ' ' ') || status=$?
-    line=${line#*trend }
-    printf '%s\n' "seed $1: status $status, ${line%%; found*}"
+    line=$(build/ddpbench trend "$output/history" --json - | sed -nE 's/^\t"answer":\t"(.*)",$/\1/p') || status=$?
+    echo "seed $1: ${line%%. A change*}"
 }
 
 found=0 near=0 false=0
