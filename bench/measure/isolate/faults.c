@@ -64,8 +64,7 @@ struct fault diagnosis_typical(const struct diagnosis *d, enum fault_kind kind, 
 
 /* ---- explanations ---- */
 
-/* A message or round trip that was judged, as an edge between two nodes: a sending and a receiving side (m and members
- * + m), or two members. */
+/* A judged message, an edge from a sending to a receiving side (m to members + p), or round trip, of two members. */
 struct edge {
     int node[2];
     enum series_state state;
@@ -79,8 +78,7 @@ struct edges {
     int (*count)[SERIES_STATES]; /* [nodes] number of edges to nodes that are not faulty, by their state */
 };
 
-/* Returns whether the excess of a slow message, in seconds, is less than delay_factor times that of its slow round
- * trips. */
+/* Returns whether a slow message's excess, in seconds, is less than delay_factor times that of its slow round trips. */
 static int is_delayed(const struct diagnosis *d, const struct stage *stage, int round, int from, int to)
 {
     if (search_state(d, stage, round, SORT_ROUND_TRIP, from, to) != SERIES_SLOW)
@@ -109,8 +107,7 @@ static struct edges find_edges(const struct diagnosis *d, enum sort sort)
     return e;
 }
 
-/* Counts each node's edges. Of the nodes with at least 2 slow edges and no healthy one, returns the node with the most
- * slow edges; -1: none. */
+/* Counts each node's edges. Returns the node with most slow edges, at least 2, and no healthy one; -1: none. */
 static int worst_node(struct edges *e)
 {
     int worst = -1;
@@ -197,7 +194,6 @@ struct fault *diagnosis_faults(const struct diagnosis *d, size_t *n)
     return list.fault;
 }
 
-/* Returns whether one of a member's series is undecided. */
 static int is_undecided(const struct diagnosis *d, int member)
 {
     for (const struct stage *stage = d->stage; stage < d->stage + d->stages; stage++)

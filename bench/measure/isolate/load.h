@@ -1,5 +1,5 @@
 /* load.h - faults that need load: groups of members whose all-reduces are slow though each member is healthy alone.
- * Keeps the times of the groups, and judges them. Pure functions, for rank 0; load_measure.h measures.
+ * Keeps the times of the groups, and judges them. Pure functions, for rank 0; load_measure.c measures.
  *
  * The members are cut into groups of 2, 4, 8, ... consecutive members, and at last into one of all; members that fill
  * no group rest. A level is all groups of one size: they all-reduce at the same time, repeatedly.
@@ -59,8 +59,7 @@ double load_x(const struct load *load, const struct load_level *level, int group
 /* Returns whether a group is at fault: it is slow, its members are healthy, and no smaller group in it is slow. */
 int load_is_fault(const struct load *load, int level, int group);
 
-/* Returns how a group compares with the median of its level, as a fault of its first and its last member; n is 0 if the
- * level is not judged. */
+/* Returns a group's time / the median of its level, as a fault of its first and last member; n 0: not judged. */
 struct fault load_fault(const struct load *load, int level, int group);
 
 #endif
