@@ -193,6 +193,20 @@ static cJSON *create_summary(const struct allreduce *a)
     return json;
 }
 
+/* Rank 0: writes the summary if a timing is finished; if print is 1, prints all that follows the rows. */
+static int write_summary(struct allreduce *a, int print)
+{
+    cJSON *summary = create_summary(a);
+    int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
+    if (print) {
+        table_print_notes(stdout, "# ", a->table.json);
+        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* table 0 was printed */
+        results_print_body(stdout, summary);
+    }
+    cJSON_Delete(summary);
+    return status;
+}
+
 /* ---- measuring ---- */
 
 /* Rank 0: prints a row of the table as soon as it is complete; updates the summary file at most once a second. */
@@ -203,11 +217,8 @@ static int show_row(struct allreduce *a, const cJSON *row)
     fflush(stdout);
     if (clock_now_ns() - a->written_ns < 1000000000)
         return 0;
-    cJSON *summary = create_summary(a);
     a->written_ns = clock_now_ns();
-    int status = results_write_summary(&a->harness.results, summary, &a->figures);
-    cJSON_Delete(summary);
-    return status;
+    return write_summary(a, 0);
 }
 
 /* Appends the iterations of a timing's last cycle to this rank's metrics. */
@@ -275,20 +286,6 @@ static int measure(struct allreduce *a)
     return 0;
 }
 
-/* Rank 0, after measuring has ended or failed: writes the summary; if print is 1, prints all that follows the rows. */
-static int finish(struct allreduce *a, int print)
-{
-    cJSON *summary = create_summary(a);
-    int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
-    if (print) {
-        table_print_notes(stdout, "# ", a->table.json);
-        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* table 0 was printed */
-        results_print_body(stdout, summary);
-    }
-    cJSON_Delete(summary);
-    return status;
-}
-
 static int run(struct allreduce *a)
 {
     const struct job *job = a->harness.job;
@@ -300,8 +297,8 @@ static int run(struct allreduce *a)
     int status = measure(a);
     if (harness_stop_monitors(&a->harness))
         status = -1;
-    /* finish() runs even if a row could not be written, so that the figures measured so far are kept */
-    return job_agree_after(job, status, job->rank ? 0 : finish(a, !status));
+    /* even if a row could not be written, so that the figures measured so far are kept */
+    return job_agree_after(job, status, job->rank ? 0 : write_summary(a, !status));
 }
 
 static int allreduce_run(void *line, const struct job *job, const struct command *command)

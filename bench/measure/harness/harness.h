@@ -27,7 +27,8 @@ struct harness_command {
     int (*check)(void *line, const struct option_table *table, int ranks, int on_gpus);
     void (*print_help)(const struct option_table *table);
     const char *failures; /* what exit status 1 means, in words for --help, such as "the run failed" */
-    /* --dry-run, without a device: adds the run's needs and work to a summary's heading. Returns 0; or -1, reported. */
+    /* For --dry-run, without a device: adds to a summary's heading what the run would need and do. Returns 0; or -1,
+     * reported. */
     int (*dry_run)(const void *line, int ranks, int on_gpus, cJSON *summary);
     /* Runs the command. Returns 0, or an exit status above STATUS_USAGE; or -1 on every rank, reported by rank 0. */
     int (*measure)(void *line, const struct job *job, const struct command *command);

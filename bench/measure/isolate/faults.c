@@ -64,7 +64,8 @@ struct fault diagnosis_typical(const struct diagnosis *d, enum fault_kind kind, 
 
 /* ---- explanations ---- */
 
-/* A judged message, an edge from a sending to a receiving side (m to members + p), or round trip, of two members. */
+/* A message or round trip that was judged, as an edge between two nodes: a sending and a receiving side (m and members
+ * + m), or two members. */
 struct edge {
     int node[2];
     enum series_state state;

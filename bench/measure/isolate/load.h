@@ -4,9 +4,8 @@
  * The members are cut into groups of 2, 4, 8, ... consecutive members, and at last into one of all; members that fill
  * no group rest. A level is all groups of one size: they all-reduce at the same time, repeatedly.
  *
- * A level of at least LOAD_LEAST groups is judged as the search judges members: each time is divided by the median of
- * its repetition, and a group is slow or healthy by its ratios (isolate/ratios.h), at a level that allows for all
- * groups, so that the probability of any false alarm is at most 5 %.
+ * A level of at least LOAD_LEAST groups is judged as members are: by ratios to the median of a repetition
+ * (isolate/ratios.h), at a level that allows for all groups: the probability of any false alarm is at most 5 %.
  *
  * x of a group is its time / T(p, S) = 2 ceil(log2 p) a + 2 (p - 1) / p S b, the time that its messages should take: a
  * is half a round trip and b the seconds of a byte, both of the slowest neighbours in the group. It may be above 1
