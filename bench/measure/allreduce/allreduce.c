@@ -8,7 +8,6 @@
 #include "ddp/comm_create.h"
 #include "kernels/clock.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@ struct allreduce {
     struct harness harness;
     const struct allreduce_options *options;
     struct endpoint endpoint;
+    enum blocking blocking;           /* how iterations follow one another; not BLOCKING_AUTO */
     struct collective_timing *timing; /* [timings]; with --overlap only the collectives in them are used */
     size_t timings, finished;         /* finished: number of timings whose figures are known */
     double wrong;                     /* number of wrong elements so far */
@@ -45,44 +45,39 @@ static size_t host_memory(const struct allreduce_options *o, int ranks, int stag
     return 2 * largest_message(o, ranks) * (stages ? 2 : 1) + samples;
 }
 
-/* Checks that two buffers per rank fit into the memory of this machine and of the GPU. All ranks call. */
-static int check_messages(const struct allreduce_options *o, const struct harness *h)
-{
-    const struct job *job = h->job;
-    size_t of_host = host_memory(o, job->size, comm_stages(job, h->opened.device, &h->comm));
-    return harness_check_memory(h, (double)of_host, 2 * (double)largest_message(o, job->size), "max-bytes");
-}
-
 static int set_up(struct allreduce *a, const struct job *job, const struct command *command)
 {
     const struct allreduce_options *o = a->options;
     struct harness *h = &a->harness;
-    if (harness_open(h, job, &o->harness) || check_messages(o, h))
+    size_t largest = largest_message(o, job->size);
+    if (harness_open(h, job, &o->harness))
+        return -1;
+    size_t of_host = host_memory(o, job->size, comm_stages(job, h->opened.device, &h->comm));
+    if (harness_check_memory(h, (double)of_host, 2 * (double)largest, "max-bytes"))
         return -1;
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
-    if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, largest_message(o, job->size)) ||
+    if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, largest) ||
         harness_open_results(h, "output", o->harness.results.output, "", (struct named_path){0}))
         return -1;
+    a->blocking = o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, o->timing.blocking);
     if (o->overlap)
         overlap_table_create(&a->table, a->endpoint.device, a->endpoint.comm);
     else
         timing_table_create(&a->table, o->show_cpu_time != 0, o->nominal.rate > 0, o->show_iterations != 0,
                             comm_bus_factor(o->choice.kind, job->size));
-    if (job->cores < 1 && !o->overlap && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
+    if (job->cores < 1 && a->blocking != BLOCKING_YIELDS && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold a core for a time slice of "
                 "the scheduler; --blocking yield does not\n",
                 job->machine_size);
     cJSON *json = harness_run_json(h, "allreduce", a->endpoint.comm, command);
     if (!o->overlap)
-        json_add_text(cJSON_GetObjectItemCaseSensitive(json, "derived"), "blocking",
-                      blocking_name[timing_blocking(&a->endpoint, o->timing.blocking)]);
+        json_add_text(cJSON_GetObjectItemCaseSensitive(json, "derived"), "blocking", blocking_name[a->blocking]);
     return harness_write_run_json(h, &h->results, json) ? -1 : harness_start_monitors(h);
 }
 
 /* ---- the summary ---- */
 
-/* Adds to the heading what is timed, and how often. */
 static void add_choice(const struct allreduce_options *o, cJSON *summary)
 {
     const struct timing_options *t = &o->timing;
@@ -100,17 +95,6 @@ static void add_choice(const struct allreduce_options *o, cJSON *summary)
         comm_kind_name[o->choice.kind], iters, t->warmup_iters, t->cycles, t->check, rank_time_name[t->time]);
 }
 
-static void add_heading(const struct allreduce *a, cJSON *summary)
-{
-    const struct allreduce_options *o = a->options;
-    const struct harness *h = &a->harness;
-    harness_add_heading(h, " allreduce", NULL, a->endpoint.comm,
-                        blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, o->timing.blocking)],
-                        summary);
-    add_choice(o, summary);
-}
-
-/* Adds what a run would need and do (struct harness_command). */
 static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 {
     const struct allreduce_options *o = line;
@@ -147,8 +131,7 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
     }
 }
 
-/* Adds notes on the widest interval, and on rows whose first calls were not counted, that never became stable, or that
- * exceed the nominal rate. */
+/* Adds notes on the widest interval, and on rows that were timed anew, never became stable, or exceed --nominal. */
 static void add_stability(const struct allreduce *a, cJSON *summary)
 {
     const struct nominal *nominal = &a->options->nominal;
@@ -185,27 +168,43 @@ static void add_stability(const struct allreduce *a, cJSON *summary)
  * finished the fitted link. The caller owns the summary; the growing table, to which it refers, must outlive it. */
 static cJSON *create_summary(const struct allreduce *a)
 {
-    const char *label = a->options->harness.results.label;
+    const struct allreduce_options *o = a->options;
+    const char *label = o->harness.results.label;
     struct fitted_link link[FITTED_LINKS];
     size_t links = 0;
     cJSON *json = results_summary_create("allreduce", label, (double)a->finished, (double)a->timings, "rows");
     cJSON *tables = cJSON_GetObjectItemCaseSensitive(json, "tables");
-    add_heading(a, json);
+    harness_add_heading(&a->harness, " allreduce", NULL, a->endpoint.comm, blocking_name[a->blocking], json);
+    add_choice(o, json);
     cJSON_AddItemReferenceToArray(tables, a->table.json);
-    if (!a->options->overlap && a->finished == a->timings)
+    if (!o->overlap && a->finished == a->timings)
         links = links_fit(link, a->timing, a->timings, a->harness.job->size);
     cJSON_AddItemToArray(tables, link_table(link, links));
-    if (!a->options->overlap && a->options->timing.check)
+    if (!o->overlap && o->timing.check)
         results_add_sentence(json, "notes", "Out of bounds values : %.0f %s", a->wrong, a->wrong > 0 ? "FAILED" : "OK");
-    if (!a->options->overlap && a->finished) /* for programs that read nccl-tests' line: the number is the last word */
+    if (!o->overlap && a->finished) /* for programs that read nccl-tests' line: the number is the last word */
         results_add_sentence(json, "notes", "Avg bus bandwidth    : %g", 1e-9 * a->busbw / (double)a->finished);
-    if (a->options->nominal.rate > 0 && links)
+    if (o->nominal.rate > 0 && links)
         add_nominal(a, json, link, links);
     add_stability(a, json);
     if (a->harness.job->size == 1)
         results_add_sentence(json, "notes", "One rank: nothing is sent, so there is no bus bandwidth.");
     harness_add_findings(&a->harness, "notes", json);
     return json;
+}
+
+/* Rank 0: writes the summary if a timing is finished; if print is 1, prints all that follows the rows. */
+static int write_summary(struct allreduce *a, int print)
+{
+    cJSON *summary = create_summary(a);
+    int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
+    if (print) {
+        table_print_notes(stdout, "# ", a->table.json);
+        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* table 0 was printed */
+        results_print_body(stdout, summary);
+    }
+    cJSON_Delete(summary);
+    return status;
 }
 
 /* ---- measuring ---- */
@@ -218,11 +217,8 @@ static int show_row(struct allreduce *a, const cJSON *row)
     fflush(stdout);
     if (clock_now_ns() - a->written_ns < 1000000000)
         return 0;
-    cJSON *summary = create_summary(a);
     a->written_ns = clock_now_ns();
-    int status = results_write_summary(&a->harness.results, summary, &a->figures);
-    cJSON_Delete(summary);
-    return status;
+    return write_summary(a, 0);
 }
 
 /* Appends the iterations of a timing's last cycle to this rank's metrics. */
@@ -290,40 +286,19 @@ static int measure(struct allreduce *a)
     return 0;
 }
 
-/* Prints the heading and the column headings of the growing table. */
-static void print_head(const struct allreduce *a)
-{
-    cJSON *summary = create_summary(a);
-    results_print_heading(stdout, summary);
-    cJSON_Delete(summary);
-    table_print_head(stdout, "# ", a->table.json);
-    fflush(stdout);
-}
-
-/* Rank 0, after measuring has ended or failed: writes the summary; if print is 1, prints all that follows the rows. */
-static int finish(struct allreduce *a, int print)
-{
-    cJSON *summary = create_summary(a);
-    int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
-    if (print) {
-        table_print_notes(stdout, "# ", a->table.json);
-        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* table 0 was printed */
-        results_print_body(stdout, summary);
-    }
-    cJSON_Delete(summary);
-    return status;
-}
-
 static int run(struct allreduce *a)
 {
     const struct job *job = a->harness.job;
-    if (job->rank == 0)
-        print_head(a);
+    if (job->rank == 0) {
+        harness_show_heading(&a->harness, create_summary(a));
+        table_print_head(stdout, "# ", a->table.json);
+        fflush(stdout);
+    }
     int status = measure(a);
     if (harness_stop_monitors(&a->harness))
         status = -1;
-    /* finish() runs even if a row could not be written, so that the figures measured so far are kept */
-    return job_agree_after(job, status, job->rank ? 0 : finish(a, !status));
+    /* even if a row could not be written, so that the figures measured so far are kept */
+    return job_agree_after(job, status, job->rank ? 0 : write_summary(a, !status));
 }
 
 static int allreduce_run(void *line, const struct job *job, const struct command *command)

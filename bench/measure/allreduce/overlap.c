@@ -36,25 +36,20 @@ static double run_once(struct endpoint *e, const struct collective *c, const str
     if (c)
         e->comm->join(e->comm, ticket);
     device->synchronize();
-    return 1e-9 * (double)(clock_now_ns() - start);
+    return clock_seconds_since(start);
 }
 
 /* Runs the collective, the computation and both at once, in an order that rotates. seconds: means over ranks. */
 static void run_round(struct endpoint *e, const struct collective *c, const struct work *work, size_t round,
                       double seconds[RUNS])
 {
-    double mine[RUNS], *all = allocate((size_t)e->job->size * RUNS, sizeof *all);
     for (size_t i = 0; i < RUNS; i++) {
         size_t run = (round + i) % RUNS;
         job_barrier(e->job);
         watchdog_mark(e->job->watchdog, (long)round);
-        mine[run] = run_once(e, run == COMPUTE ? NULL : c, run == COMM ? NULL : work);
-        seconds[run] = 0;
+        seconds[run] = run_once(e, run == COMPUTE ? NULL : c, run == COMM ? NULL : work) / e->job->size;
     }
-    job_gather(e->job, mine, sizeof mine, all);
-    for (int i = 0; i < e->job->size * RUNS; i++)
-        seconds[i % RUNS] += all[i] / e->job->size;
-    free(all);
+    job_sum(e->job, seconds, RUNS);
 }
 
 /* ---- all rounds ---- */

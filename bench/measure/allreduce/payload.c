@@ -43,12 +43,6 @@ static int64_t whole(uint64_t hash, int64_t reach)
     return (int64_t)(hash >> 8) % (2 * reach + 1) - reach;
 }
 
-static int gathers(const struct collective *c)
-{
-    return !comm_reduces(c->kind);
-}
-
-/* Returns how many elements the input has. */
 static size_t inputs_of(const struct collective *c, int ranks)
 {
     return c->kind == COMM_ALL_GATHER ? c->count : c->count * comm_parts(c->kind, ranks);
@@ -56,7 +50,7 @@ static size_t inputs_of(const struct collective *c, int ranks)
 
 static int64_t input_value(const struct collective *c, const struct rule *rule, int64_t rank, size_t element)
 {
-    if (gathers(c))
+    if (!comm_reduces(c->kind))
         return whole(mix((element ^ rule->round) + ((uint64_t)rank << 40)), rule->most);
     uint64_t hash = mix(element ^ rule->round);
     int64_t slot = (rank + (int64_t)(hash & 0xff)) % rule->ranks;
@@ -123,7 +117,7 @@ size_t payload_wrong(const struct payload *p, const void *result)
     struct rule rule = rule_of(p);
     static const double rounding[COMM_DTYPES] = {
         [COMM_FLOAT32] = 0x1p-24, [COMM_BF16] = 0x1p-8, [COMM_FLOAT64] = 0x1p-53};
-    int exact = c->op != COMM_AVG || gathers(c) || !p->rounds_average || (p->ranks & (p->ranks - 1)) == 0;
+    int exact = c->op != COMM_AVG || !comm_reduces(c->kind) || !p->rounds_average || (p->ranks & (p->ranks - 1)) == 0;
     /* Multiplying by a rounded 1 / n adds two rounding errors to each input; each of the n - 1 additions adds another.
      * Each error is at most the rounding error of the largest partial sum. */
     double tolerance = exact ? 0 : (p->ranks + 2) * rounding[c->dtype] * (double)(rule.reach + rule.ramp);

@@ -243,13 +243,9 @@ cJSON *link_table(const struct fitted_link *link, size_t n)
     for (const struct fitted_link *l = link; l < link + n; l++)
         for (int r = 0; r < l->regimes; r++)
             row[rows++] = (struct link_row){l->largest->dtype, l->largest->op, l->largest->placement, l->regime[r]};
-    struct table table = {.key = "link",
-                          .title = "The link: time = latency + bus bytes / bandwidth, bus bytes = size x busbw / "
-                                   "algbw; residual: root mean square of (time - model) / time",
-                          .column = link_columns,
-                          .columns = LENGTH(link_columns),
-                          .row = row,
-                          .rows = rows,
-                          .row_bytes = sizeof *row};
+    struct table table = {"link",
+                          "The link: time = latency + bus bytes / bandwidth, bus bytes = size x busbw / algbw; "
+                          "residual: root mean square of (time - model) / time",
+                          TABLE_COLUMNS(link_columns), TABLE_ROWS(row, rows)};
     return rows ? table_json(&table) : NULL;
 }

@@ -128,8 +128,7 @@ static void iterate(struct endpoint *e, const struct collective *c, enum blockin
         }
 }
 
-/* Runs the collective once, on the test inputs number `round`, and returns the number of wrong elements on this rank.
- * Copies inputs and results if the host cannot reach the device's memory. */
+/* Runs the collective once, on the test inputs number `round`. Returns the number of wrong elements on this rank. */
 static size_t check_once(struct endpoint *e, const struct timing_options *options, const struct collective_timing *t,
                          const struct collective *c, size_t round)
 {
@@ -186,8 +185,7 @@ static void time_calls(struct endpoint *e, const struct collective *c, enum bloc
     }
 }
 
-/* Splits x[n], in which the clock was read `parts` times, into up to ten stretches, and estimates the median of their
- * means. */
+/* Splits x[n], timed in `parts` parts, into up to ten stretches, and estimates the median of the stretches' means. */
 static struct estimate median_of_means(const double *x, size_t n, size_t parts)
 {
     double mean[STRETCHES] = {0};
@@ -200,9 +198,8 @@ static struct estimate median_of_means(const double *x, size_t n, size_t parts)
     return stats_estimate(mean, stretches);
 }
 
-/* Returns whether the second half of x[n] takes about as long as the first, on every rank; with few parts it cannot
- * tell, and returns 1. A link that lets a burst through before it limits the rate is far faster in the first calls. All
- * ranks call. */
+/* Returns whether the second half of x[n] takes about as long as the first, on every rank; 1 if there are few parts. A
+ * link that lets a burst through before it limits the rate is far faster in the first calls. All ranks call. */
 static int is_stable(const struct job *job, const double *x, size_t n, size_t parts)
 {
     if (parts < STRETCHES)
@@ -239,7 +236,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
         int64_t start = clock_now_ns();
         watchdog_mark(e->job->watchdog, (long)i);
         iterate(e, &c, options->blocking, 1);
-        fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
+        fastest = fmin(fastest, clock_seconds_since(start));
     }
     double slowest = job_max(e->job, fastest), least = fmax(5, (double)options->cycles);
     if (!t->planned)
@@ -290,27 +287,22 @@ static double time_of(enum rank_time time, const double *all, size_t n, int rank
 void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *t)
 {
     int ranks = job->size;
-    const double mine[] = {t->cpu_seconds, t->wrong};
+    double sum[] = {t->cpu_seconds, t->wrong};
     double *all = allocate(t->n * (size_t)ranks, sizeof *all), *series = allocate(t->n, sizeof *series);
-    double *sums = allocate((size_t)ranks, sizeof mine);
     job_gather(job, t->seconds, t->n * sizeof *all, all);
-    job_gather(job, mine, sizeof mine, sums);
-    t->iterations.min = INFINITY;
-    t->iterations.mean = t->iterations.max = 0;
+    job_sum(job, sum, 2);
+    t->iterations.mean = 0;
     for (size_t i = 0; i < t->n; i++) {
         series[i] = time_of(time, all, t->n, ranks, i);
-        t->iterations.min = fmin(t->iterations.min, series[i]);
         t->iterations.mean += series[i] / (double)t->n;
-        t->iterations.max = fmax(t->iterations.max, series[i]);
     }
+    t->iterations.min = stats_quantile(series, t->n, 0);
     t->iterations.median = stats_median(series, t->n);
     t->iterations.p95 = stats_quantile(series, t->n, 0.95);
     t->iterations.p99 = stats_quantile(series, t->n, 0.99);
-    t->cpu_time = t->wrong = 0;
-    for (int r = 0; r < ranks; r++) {
-        t->cpu_time += sums[2 * r] / ranks / (double)t->n;
-        t->wrong += sums[2 * r + 1];
-    }
+    t->iterations.max = stats_quantile(series, t->n, 1);
+    t->cpu_time = sum[0] / ranks / (double)t->n;
+    t->wrong = sum[1];
     struct estimate time_of_stretches = median_of_means(series, t->n, t->parts);
     t->time = time_of_stretches.median;
     t->interval[0] = time_of_stretches.ci_low;
@@ -320,5 +312,4 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
     t->busbw = t->algbw * comm_bus_factor(t->collective.kind, ranks);
     free(all);
     free(series);
-    free(sums);
 }

@@ -18,8 +18,8 @@ struct endpoint {
     void *host_in, *host_buffer; /* copies in host memory; or `in` and `buffer` itself, if the host can reach them */
 };
 
-/* Creates the comm, and buffers for messages of most_bytes. All ranks call. Returns 0; or -1 on every rank, reported by
- * rank 0. Release with endpoint_destroy in either case. */
+/* Creates the comm, and buffers for messages of most_bytes. All ranks call it. Release with endpoint_destroy in either
+ * case. Returns 0; or -1 on every rank, reported. */
 int endpoint_create(struct endpoint *endpoint, const struct job *job, const struct device *device,
                     const struct comm_options *options, size_t most_bytes);
 void endpoint_destroy(struct endpoint *endpoint); /* does not close the device; a zeroed endpoint is fine */

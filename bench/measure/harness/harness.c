@@ -23,7 +23,6 @@ void harness_options_add(struct option_table *table, struct harness_options *opt
     option_table_add(table, monitor_options_section(&options->monitor));
 }
 
-/* Prints on rank 0 what a run would need and do. */
 static int print_dry_run(const struct harness_command *c, const struct job *job, int ranks, int on_gpus)
 {
     cJSON *summary = results_summary_create("dry-run", "", 0, 0, "");
@@ -180,7 +179,6 @@ struct busy harness_busy(const struct harness *h)
     return o->seconds > 0 && o->share >= 0 ? (struct busy){o->share, o->machine_cores} : (struct busy){NAN, NAN};
 }
 
-/* Adds warnings and the member "cpu_quota". */
 static void add_quota(const struct job *job, const struct control_group_stops *stops, cJSON *summary)
 {
     if (job->quota < job->cpus)

@@ -1,5 +1,4 @@
-/* harness.h - what all measuring commands share: common options, parsing the command line and running the command, and
- * the device, monitors and results that a run opens. */
+/* harness.h - what measuring commands share: options, running a command, and a run's device, monitors and results. */
 #ifndef BENCH_MEASURE_HARNESS_HARNESS_H
 #define BENCH_MEASURE_HARNESS_HARNESS_H
 
@@ -28,8 +27,8 @@ struct harness_command {
     int (*check)(void *line, const struct option_table *table, int ranks, int on_gpus);
     void (*print_help)(const struct option_table *table);
     const char *failures; /* what exit status 1 means, in words for --help, such as "the run failed" */
-    /* For --dry-run: adds sentences on what the run would need and do to the heading of a summary, without opening a
-     * device. Returns 0; or -1, reported. */
+    /* For --dry-run, without a device: adds to a summary's heading what the run would need and do. Returns 0; or -1,
+     * reported. */
     int (*dry_run)(const void *line, int ranks, int on_gpus, cJSON *summary);
     /* Runs the command. Returns 0, or an exit status above STATUS_USAGE; or -1 on every rank, reported by rank 0. */
     int (*measure)(void *line, const struct job *job, const struct command *command);
@@ -72,8 +71,7 @@ cJSON *harness_find_ranks(const struct harness *harness);
 int harness_check_memory(const struct harness *harness, double of_host, double on_gpu, const char *option);
 
 /* Opens the result directory; option, given, below and other are as in struct results_target. Call it after all other
- * checks, because it creates files: if it fails, it leaves at most empty files. Returns 0; or -1 on every rank,
- * reported. */
+ * checks, since it creates files (at most empty ones if it fails). Returns 0; or -1 on every rank, reported. */
 int harness_open_results(struct harness *harness, const char *option, const char *given, const char *below,
                          struct named_path other);
 
@@ -94,9 +92,8 @@ int harness_close(struct harness *harness, int status, int print_directory);
 
 /* ---- the parts of a summary that all modes have ---- */
 
-/* Adds the first line of the heading: version, `mode` ("" or a space and a word), ranks, threads, hosts, `machine`
- * (NULL: the name of the GPU or CPU), the communication backend, and `calls`: how collectives are issued (NULL: how MPI
- * makes progress). */
+/* Adds the heading's first line: version, `mode` ("" or a space and a word), ranks, threads, hosts, `machine` (NULL:
+ * the GPU's or CPU's name), the comm, and `calls`: how collectives are issued (NULL: how MPI makes progress). */
 void harness_add_heading(const struct harness *harness, const char *mode, const char *machine, const struct comm *comm,
                          const char *calls, cJSON *summary);
 
@@ -106,9 +103,8 @@ struct busy harness_busy(const struct harness *harness);
 /* Adds to a summary warnings if facts differ between ranks, if a CPU quota limits rank 0 or stopped a rank, or if a
  * rank has more threads than logical CPUs. Adds the members "cpu_quota": {throttled_periods, throttled_ms}, of the rank
  * with most, and "other_processes": {cores (mean over the run), machine_cores, share (cores / machine_cores, the
- * largest of any machine), seconds}, null where unknown. If the machine was busy, adds busy_sentence's sentence at the
- * beginning of the list `first`, "answers" or "notes". Adds the findings of the monitors, as notes and as the member
- * "monitor". */
+ * largest of any machine), seconds}, null where unknown. If the machine was busy, busy_sentence's sentence begins the
+ * list `first`, "answers" or "notes". Adds the monitors' findings, as notes and as the member "monitor". */
 void harness_add_findings(const struct harness *harness, const char *first, cJSON *summary);
 
 /* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */

@@ -10,9 +10,7 @@
 enum { NEW_PARTNERS = 2 }; /* new partners that a suspect gets, at most */
 enum { RING_BYTES = 32 << 20, SUSPECTS_BYTES = 8 << 20 };
 
-/* Columns are [parts][members]: messages and round trips of each round, then products and copies. A message is in the
- * column of its sender, a round trip in the column of the member with the lower number. */
-/* Returns the sort of a part. */
+/* Returns the sort of a part of the columns [parts][members] (search_column). */
 static enum sort sort_of(const struct stage *stage, size_t part)
 {
     size_t pairs = 2 * (size_t)stage->rounds;
@@ -21,9 +19,8 @@ static enum sort sort_of(const struct stage *stage, size_t part)
 
 /* ---- stages ---- */
 
-/* Makes each part a group, since all pairs of one round may be farther apart than the pairs of another. With 3 members
- * a round has one round trip, so the round trips of all rounds are one group; its reference is the lowest, since a
- * member with slow round trips slows 2 of the 3. */
+/* Makes each part a group, since all pairs of one round may be farther apart than those of another. With 3 members a
+ * round has one round trip, so all round trips are one group, whose reference is the lowest: a slow member slows 2. */
 static void set_groups(const struct diagnosis *d, struct stage *stage)
 {
     struct ratios *r = &stage->ratios;
@@ -99,14 +96,7 @@ void diagnosis_destroy(struct diagnosis *d)
 
 /* ---- a repetition ---- */
 
-/* Adds a time of a product or copy to its mean over the rounds of a repetition. */
-static void add_to_mean(const struct diagnosis *d, struct stage *stage, enum sort sort, int member, float seconds)
-{
-    float *mean = &stage->seconds[search_column(d, stage, 0, sort, member, -1)];
-    *mean = (stage->done ? *mean : 0) + seconds / (float)stage->rounds;
-}
-
-/* Keeps what a member measured in the current round. */
+/* Keeps what a member measured in the current round: of products and copies the mean over the rounds. */
 static void keep_times(const struct diagnosis *d, struct stage *stage, const struct member_times *times, int member)
 {
     int round = stage->done, p = search_partners(d, stage, round)[member];
@@ -114,9 +104,9 @@ static void keep_times(const struct diagnosis *d, struct stage *stage, const str
     stage->seconds[search_column(d, stage, round, SORT_MESSAGE, member, p)] = p < 0 ? NAN : t->send;
     stage->seconds[search_column(d, stage, round, SORT_ROUND_TRIP, member, member)] =
         p > member ? fminf(t->round_trip, times[p].round_trip) : NAN; /* of the lower member */
-    if (stage == d->stage) {
-        add_to_mean(d, stage, SORT_PRODUCT, member, t->product);
-        add_to_mean(d, stage, SORT_COPY, member, t->copy);
+    for (int s = SORT_PRODUCT; s < SORTS && stage == d->stage; s++) {
+        float *mean = &stage->seconds[search_column(d, stage, 0, (enum sort)s, member, -1)];
+        *mean = (round ? *mean : 0) + (s == SORT_PRODUCT ? t->product : t->copy) / (float)stage->rounds;
     }
 }
 
@@ -144,8 +134,7 @@ static int new_partners(const struct diagnosis *d, int member)
     return n;
 }
 
-/* Marks both members of each slow message or round trip of the ring, unless they met enough new partners. Returns
- * whether there are any. */
+/* Marks members of slow messages or round trips of the ring that need more new partners. Returns whether any do. */
 static int mark_suspects(const struct diagnosis *d, char *suspect)
 {
     int any = 0;

@@ -6,13 +6,11 @@
  * same copy in memory.
  *
  * First, the rounds of the ring (ddp/links.h) are repeated; a repetition runs each of them once. Each time is divided
- * by the median of the times of its sort in its round (isolate/ratios.h), so that what slows all members equally
- * cancels: the ratio of a healthy member is about 1. A series is the ratios of one directed pair (messages), one pair
- * (round trips) or one member (products, copies) over the repetitions. A series is slow once its median is above 1 +
- * resolve / 2, healthy once it is below 1 + resolve, and until then undecided. Both are decided by an interval that
- * holds however many repetitions are made (stats_paired_anytime), at a level that allows for all series (Bonferroni):
- * in a job without faults the probability of any false alarm is at most 5 %. A slow series must still be slow after
- * twice the repetitions, since a disturbance that passes is not a fault.
+ * by the median of the times of its sort in its round, so that what slows all members equally cancels. A series is the
+ * ratios of one directed pair (messages), one pair (round trips) or one member (products, copies) over the repetitions.
+ * It is slow once its median is above 1 + resolve / 2, healthy once it is below 1 + resolve, and until then undecided
+ * (isolate/ratios.h), at a level that allows for all series (Bonferroni): in a job without faults the probability of
+ * any false alarm is at most 5 %.
  *
  * Suspects are both members of each slow message or round trip of the ring. They are then paired, up to twice each,
  * with members far away that are not suspected. These pairings are repeated in the same way; products and copies are
@@ -22,8 +20,8 @@
  * none is healthy. The rule for receiving mirrors this one. The member that explains most slow messages is taken first.
  * A slow message that no member explains is a fault of the pair; it is open as long as one of the two has undecided
  * messages and no healthy one. The same holds for round trips. A delay slows both a pair's round trips and its
- * messages. So if the round trips are slow, a slow message counts only if its excess over the median, in seconds, is at
- * least twice the excess of the round trips. */
+ * messages. So if the round trips are slow, a slow message counts only if its excess over the median, in seconds, is
+ * twice that of the round trips or more. */
 #ifndef BENCH_MEASURE_ISOLATE_DIAGNOSIS_H
 #define BENCH_MEASURE_ISOLATE_DIAGNOSIS_H
 
@@ -86,8 +84,7 @@ struct diagnosis_progress {
 };
 struct diagnosis_progress diagnosis_progress(const struct diagnosis *diagnosis);
 
-/* Returns the partner of a member in a pairing (0 <= pairing < diagnosis_progress().pairings); -1: it rests, or the two
- * met in an earlier pairing. */
+/* Returns a member's partner in a pairing (of diagnosis_progress().pairings); -1: it rests, or they met earlier. */
 int diagnosis_partner(const struct diagnosis *diagnosis, int pairing, int member);
 
 /* Returns the faults that explain the slow series, by member; *n is their number. The caller frees the array. */

@@ -79,8 +79,7 @@ struct edges {
     int (*count)[SERIES_STATES]; /* [nodes] number of edges to nodes that are not faulty, by their state */
 };
 
-/* Returns whether the excess of a slow message, in seconds, is less than delay_factor times that of its slow round
- * trips. */
+/* Returns whether a slow message's excess, in seconds, is less than delay_factor times that of its slow round trips. */
 static int is_delayed(const struct diagnosis *d, const struct stage *stage, int round, int from, int to)
 {
     if (search_state(d, stage, round, SORT_ROUND_TRIP, from, to) != SERIES_SLOW)
@@ -109,8 +108,7 @@ static struct edges find_edges(const struct diagnosis *d, enum sort sort)
     return e;
 }
 
-/* Counts each node's edges. Of the nodes with at least 2 slow edges and no healthy one, returns the node with the most
- * slow edges; -1: none. */
+/* Counts each node's edges. Returns the node with most slow edges, at least 2, and no healthy one; -1: none. */
 static int worst_node(struct edges *e)
 {
     int worst = -1;
@@ -197,7 +195,6 @@ struct fault *diagnosis_faults(const struct diagnosis *d, size_t *n)
     return list.fault;
 }
 
-/* Returns whether one of a member's series is undecided. */
 static int is_undecided(const struct diagnosis *d, int member)
 {
     for (const struct stage *stage = d->stage; stage < d->stage + d->stages; stage++)

@@ -1,5 +1,5 @@
 /* hosts.c - which hosts to use, and which to leave out. */
-#include "isolate/hosts.h"
+#include "isolate/output.h"
 
 #include "kernels/error.h"
 

@@ -2,22 +2,17 @@
  * in each round it sends each rank its partner, and gathers what the members measured. */
 #include "isolate/isolate.h"
 
-#include "base/files.h"
-#include "base/nominal.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "ddp/comm_create.h"
 #include "ddp/links.h"
 #include "ddp/watchdog.h"
-#include "isolate/load_measure.h"
 #include "isolate/measure.h"
-#include "isolate/nominal_share.h"
 #include "isolate/output.h"
 #include "isolate/pairing.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,40 +52,28 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-/* Checks that there are enough members. Returns 0; or -1, reported. */
-static int check_members(int per, int members)
-{
-    if (members >= PAIRING_LEAST)
-        return 0;
-    if (per == PER_RANK)
-        return error_report(
-            "isolate compares %d members or more with each other, and --per rank has %d: start %d ranks "
-            "or more",
-            PAIRING_LEAST, members, PAIRING_LEAST);
-    return error_report("isolate compares %d members or more with each other, and this job has %d host%s: use --per "
-                        "rank, which compares ranks, or ddpbench allreduce, which measures the link between two hosts",
-                        PAIRING_LEAST, members, text_plural((size_t)members));
-}
-
-/* Checks that the nominal link can carry the messages. Returns 0; or -1, reported. */
-static int check_nominal(const struct isolate_options *o, int hosts, int on_gpus)
-{
-    int on_device = on_gpus && o->harness.comm.library != COMM_MPI;
-    const char *unused = o->nominal.rate > 0 ? nominal_unused(&o->nominal, hosts, on_device) : NULL;
-    return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
-}
-
-/* With --dry-run the hosts are not known: each rank may be on its own host. */
+/* Checks the number of members, and that the nominal link can carry the messages. With --dry-run the hosts are not
+ * known: each rank may be on its own host. */
 static int check(void *line, const struct option_table *table, int ranks, int on_gpus)
 {
     const struct isolate_options *o = line;
     int hosts = o->harness.results.dry_run_ranks ? ranks : o->job->hosts;
+    int on_device = on_gpus && o->harness.comm.library != COMM_MPI;
+    const char *unused = o->nominal.rate > 0 ? nominal_unused(&o->nominal, hosts, on_device) : NULL;
     (void)table;
-    return check_members(o->per, o->per == PER_RANK ? ranks : hosts) || check_nominal(o, hosts, on_gpus) ? -1 : 0;
+    if (o->per == PER_RANK && ranks < PAIRING_LEAST)
+        return error_report("isolate compares %d members or more with each other, and --per rank has %d: start %d "
+                            "ranks or more",
+                            PAIRING_LEAST, ranks, PAIRING_LEAST);
+    if (o->per == PER_HOST && hosts < PAIRING_LEAST)
+        return error_report(
+            "isolate compares %d members or more with each other, and this job has %d host%s: use --per "
+            "rank, which compares ranks, or ddpbench allreduce, which measures the link between two hosts",
+            PAIRING_LEAST, hosts, text_plural((size_t)hosts));
+    return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
 }
 
-/* Returns the bytes of memory that a rank needs: a message, the buffer of an all-reduce, two of a copy, and matrices.
- */
+/* Returns the bytes that a rank needs: a message, the buffer of an all-reduce, two of a copy, and matrices. */
 static size_t memory_of_rank(const struct isolate_options *o)
 {
     return 2 * o->bytes + 3 * (size_t)MEASURE_COPY_BYTES;
@@ -198,8 +181,7 @@ static void add_heading(const struct isolate *a, cJSON *summary)
                          a->options->resolve);
 }
 
-/* Rank 0: writes what was found so far, also to --junit; once the search is complete, prints it. Returns 0; or -1,
- * reported. */
+/* Rank 0: writes what was found so far (and --junit), and prints it once complete. Returns 0; or -1, reported. */
 static int write_outcome(struct isolate *a)
 {
     const struct isolate_options *o = a->options;
@@ -221,7 +203,7 @@ static int write_outcome(struct isolate *a)
                                             (double)outcome.progress.rounds + !a->complete, "rounds");
     add_heading(a, summary);
     outcome_add(&outcome, summary, &figures);
-    nominal_share_add(&outcome, &o->nominal, summary, &figures);
+    matrix_add_share(&outcome, &o->nominal, summary, &figures);
     harness_add_findings(&a->harness, "answers", summary);
     int status = harness_write_summary(results, summary, &figures, a->complete);
     if (outcome_write_files(&outcome, results->directory) || outcome_write_junit(&outcome, o->junit))
@@ -255,8 +237,7 @@ static const int *next_round(struct isolate *a)
     return a->status || share > 1 ? NULL : diagnosis_next(a->diagnosis, share > 0.5);
 }
 
-/* Measures rounds until the search ends. In a pairing's first round the ranks also connect, which makes one repetition
- * of many slow. All ranks call it. */
+/* Measures rounds until the search ends. All ranks call it. A pairing's first round is slow, since ranks connect. */
 static void search(struct isolate *a)
 {
     struct member_times *times = allocate((size_t)a->measure.members, sizeof *times);

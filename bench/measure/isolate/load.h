@@ -1,12 +1,11 @@
 /* load.h - faults that need load: groups of members whose all-reduces are slow though each member is healthy alone.
- * Keeps the times of the groups, and judges them. Pure functions, for rank 0; load_measure.h measures.
+ * Keeps the times of the groups, and judges them. Pure functions, for rank 0; load_measure.c measures.
  *
  * The members are cut into groups of 2, 4, 8, ... consecutive members, and at last into one of all; members that fill
  * no group rest. A level is all groups of one size: they all-reduce at the same time, repeatedly.
  *
- * A level of at least LOAD_LEAST groups is judged as the search judges members: each time is divided by the median of
- * its repetition, and a group is slow or healthy by its ratios (isolate/ratios.h), at a level that allows for all
- * groups, so that the probability of any false alarm is at most 5 %.
+ * A level of at least LOAD_LEAST groups is judged as members are: by ratios to the median of a repetition
+ * (isolate/ratios.h), at a level that allows for all groups: the probability of any false alarm is at most 5 %.
  *
  * x of a group is its time / T(p, S) = 2 ceil(log2 p) a + 2 (p - 1) / p S b, the time that its messages should take: a
  * is half a round trip and b the seconds of a byte, both of the slowest neighbours in the group. It may be above 1
@@ -59,8 +58,7 @@ double load_x(const struct load *load, const struct load_level *level, int group
 /* Returns whether a group is at fault: it is slow, its members are healthy, and no smaller group in it is slow. */
 int load_is_fault(const struct load *load, int level, int group);
 
-/* Returns how a group compares with the median of its level, as a fault of its first and its last member; n is 0 if the
- * level is not judged. */
+/* Returns a group's time / the median of its level, as a fault of its first and last member; n 0: not judged. */
 struct fault load_fault(const struct load *load, int level, int group);
 
 #endif

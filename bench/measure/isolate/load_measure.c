@@ -1,10 +1,9 @@
 /* load_measure.c - measures messages across the middle, and the all-reduces of groups: rank 0 decides how often. */
-#include "isolate/load_measure.h"
-
 #include "base/progress.h"
 #include "ddp/comm_create.h"
 #include "ddp/links.h"
 #include "ddp/watchdog.h"
+#include "isolate/measure.h"
 #include "isolate/pairing.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -28,20 +27,17 @@ struct course {
     size_t done; /* repetitions */
 };
 
-/* Shows that a repetition is done. */
 static void show_progress(struct course *c, const char *words)
 {
     c->done += c->done < c->progress.total;
     progress_show(&c->progress, c->done, words);
 }
 
-/* Returns whether that share of the time is not yet over. */
 static int in_time(const struct course *c, double share)
 {
     return clock_seconds_since(c->begin_ns) < share * c->limit_s;
 }
 
-/* Rank 0: sets what the search found. */
 static void set_found(struct load *load, const struct diagnosis *d)
 {
     size_t faults;
@@ -92,8 +88,7 @@ static void measure_across(struct course *c)
 
 /* ---- groups ---- */
 
-/* Creates the comm of a level, in which the group of a rank takes the place of its host. A rank that rests, or is no
- * member, is a group of its own. */
+/* Creates the comm of a level, with groups in place of hosts. A rank that rests, or is no member, is its own group. */
 static struct comm *create_comm(const struct course *c, const struct load_level *level, int group)
 {
     struct job job = *c->measure->job;
@@ -180,8 +175,6 @@ static void measure_groups(struct course *c)
             measure_level(c, level, level->ratios.n, 1);
     }
 }
-
-/* ---- both ---- */
 
 void load_measure(struct load *load, struct measure *m, const struct diagnosis *diagnosis, double resolve,
                   const struct comm_options *options, double limit_s)

@@ -1,7 +1,5 @@
 /* load_output.c - what `isolate` found under load, in notes, a table and figures. */
-#include "isolate/load_output.h"
-
-#include "base/table.h"
+#include "isolate/output.h"
 #include "results/results.h"
 
 #include <stdio.h>
@@ -18,8 +16,6 @@ struct group_row {
     const char *state;
     char slowest[NAMES]; /* its first and its last member */
 };
-
-/* ---- notes ---- */
 
 /* Adds how the network carries messages of all pairs across the middle, as a note and as a figure. */
 static void add_across(const struct load *load, cJSON *summary, struct figure_list *figures)
@@ -38,8 +34,6 @@ static void add_across(const struct load *load, cJSON *summary, struct figure_li
                               : "the interval contains 1, so no difference from one pair alone is shown");
     figures_add_estimate(figures, "all", "load", "1", across, BETTER_LOWER, 0);
 }
-
-/* ---- the table ---- */
 
 #define OF(field) offsetof(struct group_row, field)
 static const struct column columns[] = {
@@ -78,8 +72,6 @@ static struct group_row row_of(const struct load *load, const struct member *mem
     snprintf(row.slowest, sizeof row.slowest, "%s to %s", member[row.fault.member].name, member[row.fault.other].name);
     return row;
 }
-
-/* ---- all ---- */
 
 void load_output(const struct load *load, const struct member *member, cJSON *summary, struct figure_list *figures)
 {

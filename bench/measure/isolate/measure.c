@@ -98,7 +98,6 @@ void measure_destroy(struct measure *m)
     *m = (struct measure){0};
 }
 
-/* Times products and copies of this rank when its turn comes. */
 static void time_in_turn(const struct measure *m, struct member_times *mine)
 {
     for (int turn = 0; turn < m->turns; turn++) {

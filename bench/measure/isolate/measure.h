@@ -1,11 +1,11 @@
-/* measure.h - what the ranks measure in a round of `isolate`. Members are numbered by rank; a rank that is not a member
- * only waits. */
+/* measure.h - what the ranks measure in a round of `isolate`, and after the search under load. Members are numbered by
+ * rank; a rank that is not a member only waits. */
 #ifndef BENCH_MEASURE_ISOLATE_MEASURE_H
 #define BENCH_MEASURE_ISOLATE_MEASURE_H
 
 #include "ddp/comm.h"
 #include "ddp/job.h"
-#include "isolate/diagnosis.h"
+#include "isolate/load.h"
 #include "kernels/device.h"
 #include "results/results.h"
 
@@ -50,5 +50,15 @@ struct measure_time {
     double seconds;
 };
 void measure_write(struct measure *measure, const char *name, int value, const struct measure_time *time, int times);
+
+/* ---- load_measure.c ---- */
+
+/* Sets up a load from what the search found (diagnosis; NULL on ranks other than 0), measures messages of all pairs
+ * across the middle at once and all-reduces of groups, and fills the load on rank 0. options: of measure->comm.
+ * limit_s: the time for each part, but a level of groups that has begun is measured LOAD_REPEATS times. All ranks call
+ * it while no collective is in flight. Release with load_destroy. */
+enum { LOAD_REPEATS = 12 };
+void load_measure(struct load *load, struct measure *measure, const struct diagnosis *diagnosis, double resolve,
+                  const struct comm_options *options, double limit_s);
 
 #endif

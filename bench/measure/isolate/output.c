@@ -2,12 +2,7 @@
 #include "isolate/output.h"
 
 #include "base/files.h"
-#include "base/junit.h"
-#include "base/table.h"
 #include "base/text.h"
-#include "isolate/hosts.h"
-#include "isolate/load_output.h"
-#include "isolate/matrix.h"
 #include "isolate/measure.h"
 #include "kernels/error.h"
 #include "results/findings.h"
@@ -79,13 +74,11 @@ static const struct words {
                      "look at what its members share under load: a switch, its uplinks, links that are slow if both directions are busy"}};
 /* clang-format on */
 
-/* Returns the name of a fault in tables. */
 static const char *name_of(const struct fault *fault)
 {
     return fault->open ? "open" : fault_name[fault->kind];
 }
 
-/* Writes how the sentence on a fault ends. */
 static void write_end(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
     strcpy(text, ".");
@@ -100,7 +93,6 @@ static void write_end(char text[WORDS], const struct outcome *o, const struct fa
     }
 }
 
-/* Writes and returns a sentence on a fault. */
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
     const struct words *w = &fault_word[f->kind];
@@ -192,7 +184,6 @@ static void write_state(char text[64], const struct outcome *o, int member)
         }
 }
 
-/* Keeps in *best the measurement with the lower ratio. */
 static void keep_best(struct fault *best, const struct fault *measured)
 {
     if (isfinite(measured->ratio) && !(best->ratio <= measured->ratio)) /* best->ratio is NAN at first */
@@ -312,7 +303,6 @@ static void add_faults(const struct outcome *o, cJSON *summary)
 void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     static const char *const counted[] = {"healthy_members", "undecided_members", "slow_members"};
-    struct table matrix = matrix_table(o);
     add_members(o, summary, figures);
     add_faults(o, summary);
     if (o->count[MEMBER_HEALTHY] == (size_t)o->members)
@@ -322,8 +312,7 @@ void outcome_add(const struct outcome *o, cJSON *summary, struct figure_list *fi
                              o->members, 100 * o->resolve, 100 * fmax(o->resolve, ROUND_TRIP_RESOLVE));
     if (o->count[MEMBER_UNDECIDED])
         add_undecided(o, summary);
-    results_add_table(summary, &matrix);
-    matrix_add_figures(o, figures);
+    matrix_add(o, summary, figures);
     if (o->load)
         load_output(o->load, o->member, summary, figures);
     for (int s = 0; s < 3; s++)

@@ -26,8 +26,7 @@ struct choice {
     int *const *earlier, *partner;
 };
 
-/* Returns the free member that is farthest from m in the ring, of those that have this value of suspect[] and were not
- * paired with m before; -1: none. */
+/* Returns the free member with this value of suspect[] that is farthest from m in the ring and new to m; -1: none. */
 static int farthest(const struct choice *c, int m, char suspect)
 {
     for (int distance = c->members / 2; distance > 0; distance--)

@@ -10,9 +10,8 @@ enum { PAIRING_LEAST = 3 };
 int pairing_met(int *const *partner, int rounds, int member, int other);
 
 /* Pairs each suspect (suspect[m] 1) with a member that is not suspected, as far away as possible in the ring and not
- * its partner in earlier[rounds][members]; if there is none, with another suspect that was not its partner. The members
- * left are paired with each other, so that the network carries as much as before. Returns the number of suspects that
- * have a new partner. */
+ * its partner in earlier[rounds][members]; if there is none, with another suspect that was not its partner. Pairs the
+ * members left, so that the network carries as much as before. Returns how many suspects have a new partner. */
 int pairing_suspects(int members, const char *suspect, int *const *earlier, int rounds, int *partner);
 
 /* Pairs i with i + members / 2: the messages of all pairs cross the middle of the fabric. */

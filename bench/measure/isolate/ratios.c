@@ -140,7 +140,6 @@ struct estimate ratios_seconds(const struct ratios *r, const size_t *column, siz
     return estimate;
 }
 
-/* Returns the ratio of a healthy column of a group. */
 static double healthy_ratio(const struct ratios *r, size_t group)
 {
     float median[FEW_COLUMNS];

@@ -51,10 +51,9 @@ void ratios_add(struct ratios *ratios, const float *seconds);
 /* Decides series that are not healthy yet, at level 1 - alpha: slow if the median is above 1 + resolve / 2, else
  * healthy if it is below 1 + resolve, each by stats_paired_anytime's interval. Healthy is final, which the intervals
  * permit, since they hold for all n together. The intervals assume independent repetitions. So that a passing
- * disturbance is no fault, a series is slow only if it still is after twice the repetitions, and while it is. Returns
- * the number of undecided series. With few columns the lower median lies below the typical time of a healthy column. So
- * in a group of at most 64 columns a healthy column's ratio is not 1 but the lower median (or lowest) of their
- * medians. */
+ * disturbance is no fault, a series is slow only if it still is after twice the repetitions, and while it is. With few
+ * columns the lower median lies below the typical time of a healthy column. So in a group of at most 64 columns a
+ * healthy column's ratio is not 1 but the lower median (or lowest) of their medians. Returns how many are undecided. */
 size_t ratios_decide(struct ratios *ratios, double alpha);
 
 /* Writes the rows' geometric means over column[k], relative to a healthy column, to pooled[ratios->n]. */

@@ -2,8 +2,7 @@
  * times that the device stamped.
  *
  * Writes the calls to CUDA in the captured steps, and the GPU's work that they led to. Calls are on the threads that
- * made them, the GPU's work is on lanes of its streams. Waits and phases have lanes of their own, since the rows of a
- * lane must nest. */
+ * made them, work is on lanes of the GPU's streams. Waits and phases have other lanes, since rows of a lane nest. */
 #include "trace/rows.h"
 
 #include "ddp/comm.h"
@@ -44,8 +43,7 @@ static struct gpu_call *find_call(struct gpu_call *call, size_t ncalls, uint32_t
     return bsearch(&key, call, ncalls, sizeof *call, by_correlation);
 }
 
-/* Chooses the calls of the captured steps, sorts them by correlation, and returns their number. calls has room for all
- * records. */
+/* Chooses the calls of the captured steps, sorted by correlation; calls has room for all records. Returns how many. */
 static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
@@ -265,8 +263,6 @@ static void put_stamped(struct trace_writer *w)
         trace_span_end(w, name);
     }
 }
-
-/* ---- all rows of the GPU ---- */
 
 void trace_put_device(struct trace_writer *w)
 {

@@ -1,5 +1,4 @@
-/* rows.c - the text of a trace, and the members that all rows have. Formats numbers without printf, which would take
- * most of the time of a large trace. */
+/* rows.c - the text of a trace, and the members that all rows have. Numbers are formatted without printf, for speed. */
 #include "trace/rows.h"
 
 #include "kernels/error.h"
@@ -65,17 +64,9 @@ void trace_put_string(struct trace_writer *w, const char *text)
 {
     trace_put(w, "\"");
     for (const char *c = text; *c; c++) {
-        size_t plain = 0;
-        while (c[plain] >= ' ' && c[plain] <= '~' && c[plain] != '"' && c[plain] != '\\')
-            plain++;
-        put_bytes(w, c, plain);
-        c += plain;
-        if (!*c)
-            break;
         if (*c == '"' || *c == '\\')
-            trace_print(w, "\\%c", *c);
-        else
-            trace_put(w, "?"); /* host names and labels should be ASCII */
+            trace_put(w, "\\");
+        put_bytes(w, *c >= ' ' && *c <= '~' ? c : "?", 1); /* host names and labels should be ASCII */
     }
     trace_put(w, "\"");
 }

@@ -60,13 +60,12 @@ void trace_ts_span_begin(struct trace_writer *w, const char *category, long pid,
                          int64_t end, long id);
 void trace_span_end(struct trace_writer *w, const char *name);
 
-/* Names a lane: a "process" (thread 0) or a "thread". Writes its name (printf's, less than 600 bytes), its labels
- * unless NULL, and its place in the order of lanes. */
+/* Writes a lane's name (printf's, less than 600 bytes), labels (NULL: none) and place in the order of lanes. of:
+ * "process" (thread 0) or "thread". */
 void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
                     const char *format, ...) __attribute__((format(printf, 7, 8)));
 
-/* Without a tracer, writes an argument that links a row of the host to the GPU's row with the same external id, as
- * correlations link calls to kernels. */
+/* Without a tracer, writes a correlation that links a row of the host to the GPU's row with the same external id. */
 void trace_put_stamped(struct trace_writer *w, long id);
 
 /* ---- collectives ---- */

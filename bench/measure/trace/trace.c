@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- lanes ---- */
-
 static void put_lanes(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -40,7 +38,6 @@ static void find_host_steps(struct trace_writer *w)
     }
 }
 
-/* Writes the row of a phase or a step. */
 static void put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id,
                            size_t core_wait_ns)
 {

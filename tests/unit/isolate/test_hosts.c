@@ -1,5 +1,5 @@
 /* test_hosts.c - which hosts are left out, from made-up faults of members that are otherwise healthy. */
-#include "isolate/hosts.h"
+#include "isolate/output.h"
 
 #include "kernels/error.h"
 #include "selfbench/members.h"

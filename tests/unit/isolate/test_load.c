@@ -1,6 +1,6 @@
 /* test_load.c - made-up times of all-reduces of groups: which are expected, which groups are slow under load, and what
  * `isolate` states of them. */
-#include "isolate/load_output.h"
+#include "isolate/output.h"
 
 #include "base/json.h"
 #include "kernels/random.h"

@@ -1,5 +1,5 @@
 /* test_nominal_share.c - the median message of made-up members as a share of a nominal rate. */
-#include "isolate/nominal_share.h"
+#include "isolate/output.h"
 
 #include "selfbench/members.h"
 #include "tests/support/suite.h"
@@ -28,7 +28,7 @@ static void judge(const char *rate, int per_host, size_t most, struct fault slow
         .diagnosis = diagnosis, .member = member, .members = N, .resolve = 0.05, .bytes = BYTES, .complete = 1};
     outcome_create(&outcome);
     summary = results_summary_create("isolate", "", 1, 1, "rounds");
-    nominal_share_add(&outcome, &nominal, summary, &figures);
+    matrix_add_share(&outcome, &nominal, summary, &figures);
     outcome_destroy(&outcome);
     diagnosis_destroy(diagnosis);
 }
