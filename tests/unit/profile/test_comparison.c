@@ -19,6 +19,7 @@ static const struct {
                        {"alike", &strategy_ddp_individual, 1, 0.1},
                        {"none", &strategy_none, 0.5, 0}};
 
+static struct implementation row[PROFILES];
 static struct profile profile[PROFILES];
 static struct measurements measurements;
 
@@ -33,13 +34,13 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
         double *step = measurements_of(&measurements, i, FIGURE_STEP);
         for (int r = 0; r < ROUNDS; r++)
             step[r] = 0.1 * (1 + 0.01 * r) * made_up[i].factor * (1 + made_up[i].jitter * (r % 2 ? 1 : -0.9));
+        row[i].strategy = made_up[i].strategy;
+        strcpy(row[i].label, made_up[i].label);
         profile[i] = (struct profile){.row = i,
                                       .facts = {.ranks = 2,
-                                                .label = made_up[i].label,
-                                                .bucket_words = "",
-                                                .strategy = made_up[i].strategy->name,
-                                                .traits = made_up[i].strategy->traits[VARIANT_PLAIN],
-                                                .compared = strategy_is_compared(made_up[i].strategy)},
+                                                .row = &row[i],
+                                                .label = row[i].label,
+                                                .traits = made_up[i].strategy->traits[VARIANT_PLAIN]},
                                       .controls.step = stats_estimate(step, rounds),
                                       .overlap = "Overlap: as made up."};
     }
