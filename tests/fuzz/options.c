@@ -4,7 +4,6 @@
 #include "allreduce/allreduce.h"
 #include "base/text.h"
 #include "benchmark/benchmark.h"
-#include "benchmark/tune.h"
 #include "compare/options.h"
 #include "kernels/error.h"
 #include "profile/profile.h"

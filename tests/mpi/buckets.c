@@ -54,12 +54,11 @@ static struct profile_figures find_figures(const struct lane *computing, int hos
 static void check_bucket(const struct bucket_figure *b, double ready, double queued, double posted, double done,
                          double exposed, double last)
 {
-    const double found[] = {b->ready, b->queued, b->posted, b->done, b->exposed},
-                 expected[] = {ready, queued, posted, done, exposed};
-    for (int i = 0; i < 5; i++)
-        ck_assert_msg(fabs(1e6 * found[i] - expected[i]) < 1e-6 || (isnan(found[i]) && isnan(expected[i])),
-                      "figure %d of bucket %d is %g us, not %g", i, b->bucket, 1e6 * found[i], expected[i]);
-    ck_assert_double_eq_tol(b->last, last, 1e-12);
+    const double expected[BUCKET_LAST] = {ready, queued, posted, done, exposed};
+    for (int i = 0; i < BUCKET_LAST; i++)
+        ck_assert_msg(fabs(1e6 * b->time[i] - expected[i]) < 1e-6 || (isnan(b->time[i]) && isnan(expected[i])),
+                      "figure %d of bucket %d is %g us, not %g", i, b->bucket, 1e6 * b->time[i], expected[i]);
+    ck_assert_double_eq_tol(b->time[BUCKET_LAST], last, 1e-12);
 }
 
 TEST(buckets_have_known_figures)

@@ -1,6 +1,6 @@
 /* shares.c - tests the figures and findings of random made-up captures: a part is at most its whole, a share lies
  * between 0 and 100 %, and the text of a finding has the figure that its table has. */
-#include "profile/findings.h"
+#include "profile/summary.h"
 
 #include "kernels/error.h"
 #include "kernels/random.h"

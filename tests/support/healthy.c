@@ -5,9 +5,10 @@
 
 void healthy_create(struct healthy *h)
 {
+    static const struct implementation row = {.label = "ddp_bucketed", .strategy = &strategy_ddp_bucketed};
     *h = (struct healthy){
-        .facts = {.label = "ddp_bucketed",
-                  .strategy = strategy_ddp_bucketed.name,
+        .facts = {.row = &row,
+                  .label = row.label,
                   .traits = strategy_ddp_bucketed.traits[VARIANT_PLAIN],
                   .buckets = 5,
                   .ranks = 2,

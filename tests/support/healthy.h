@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_HEALTHY_H
 #define TESTS_SUPPORT_HEALTHY_H
 
-#include "profile/findings.h"
+#include "profile/summary.h"
 
 enum { HEALTHY_RANKS = 12 }; /* the most ranks that a test may give the profile */
 

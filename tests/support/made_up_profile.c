@@ -10,12 +10,12 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
 {
     *p = (struct made_up_profile){
         .bucket = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}, .all.count = 35, .model.arena = 35};
-    struct training_options training = {0};
-    struct strategy_list list = {.n = 1, .item = {{.strategy = strategy}}};
-    snprintf(list.item->label, sizeof list.item->label, "%s", strategy->name);
-    training.workload.bucket_sizes = (struct bucket_sizes){.n = 1, .automatic = 1};
-    training.workload.wire_dtypes = 1u << COMM_FLOAT32;
-    ck_assert_int_eq(profile_rows_make(&training, &list), 0);
+    struct training_options training = {.workload = {.strategies = {.n = 1, .item = {{.strategy = strategy}}},
+                                                     .bucket_sizes = {.n = 1, .automatic = 1},
+                                                     .wire_dtypes = 1u << COMM_FLOAT32}};
+    struct named_strategy *item = training.workload.strategies.item;
+    snprintf(item->label, sizeof item->label, "%s", strategy->name);
+    ck_assert_int_eq(profile_rows_make(&training), 0);
     ck_assert_int_le(training.n, PROFILE_ROWS);
     for (int i = 0; i < training.n; i++) {
         const struct strategy *row = training.implementation[i].strategy;

@@ -140,8 +140,7 @@ static int of_workload(struct allreduce_options *o)
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     if (workload_check(workload, "synthetic"))
         return -1;
-    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->wire_dtypes,
-                                 workload->shard, 0);
+    int n = implementations_make(implementation, workload, 0);
     if (n < 0)
         return -1;
     struct model_sizes of_model = workload_sizes(workload, 1);

@@ -1,19 +1,18 @@
 /* answer.c - the result of a search, in words and figures. */
-#include "benchmark/answer.h"
+#include "benchmark/benchmark.h"
 
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "results/results.h"
 
 #include <math.h>
 
 /* A candidate that ran. */
 struct answer_row {
     const char *label;
-    const char *size;                          /* bucket size as --bucket-size-mb takes it; "" without buckets */
-    int buckets;                               /* number of collectives in a step */
-    struct estimate step, cost, phase[PHASES]; /* in seconds; cost: (to_none - 1) x none */
+    const char *size;           /* bucket size as --bucket-size-mb takes it; "" without buckets */
+    int buckets;                /* number of collectives in a step */
+    struct estimate step, cost; /* in seconds; cost: (to_none - 1) x none */
     double to_none, none; /* step / step of `none` in the same round; the step of `none` in these rounds, in seconds */
     const struct search_row *searched;
     const char *verdict; /* the word shown, as verdict_of returns it */
@@ -50,8 +49,10 @@ static const char *verdict_of(const struct search *s, int i)
     return verdict_kind_name[verdict_judge(&row->against, VERDICT_WITHIN)];
 }
 
+/* Makes the rows, and adds their figures to the list. */
 static void make_rows(struct answer *a, const struct search *s, const struct measurements *m,
-                      const struct implementation *implementation, const struct reducer *reducer)
+                      const struct implementation *implementation, const struct reducer *reducer,
+                      struct figure_list *figures)
 {
     int control = 0, anytime = is_anytime(s);
     while (s->row[control].state != SEARCH_CONTROL)
@@ -75,8 +76,13 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
                                    .none = stats_typical(of_none, n, anytime).median,
                                    .searched = searched,
                                    .verdict = verdict_of(s, i)};
-        for (int p = 0; p < PHASES; p++)
-            row->phase[p] = stats_typical(measurements_of(m, i, p) + from, n, anytime);
+        figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
+        for (int p = 0; p < PHASES; p++) {
+            const struct estimate phase = stats_typical(measurements_of(m, i, p) + from, n, anytime);
+            if (phase.median > 0) /* the phase ran */
+                figures_add_estimate(figures, row->label, phase_name[p], "s", &phase, BETTER_LOWER, 0);
+        }
+        figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
     }
 }
 
@@ -92,23 +98,18 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct answer_row *best = &a->row[a->best], *sized = NULL;
-    struct verdict verdict = {.ranks = 2, /* stands for two or more: tune refuses one rank */
-                              .candidates = s->n,
-                              .label = best->label,
-                              .strategy = made->strategy->name,
-                              .size = best->size,
-                              .step = best->step,
-                              .cost = best->cost,
-                              .within = VERDICT_WITHIN,
-                              .anytime = is_anytime(s),
-                              .none = best->none,
-                              .sample = "round",
-                              .sample_seconds = (s->seconds - s->stage_seconds) / (double)(s->rounds - s->stage_from),
-                              .option = "by a longer --max-minutes",
-                              .explain = 1,
-                              .busy = busy,
-                              .item = other};
-    variant_words(made->variant, &verdict.form_options, &verdict.form_words);
+    struct verdict verdict =
+        implementations_verdict(made, (s->seconds - s->stage_seconds) / (double)(s->rounds - s->stage_from));
+    verdict.ranks = 2; /* stands for two or more: tune refuses one rank */
+    verdict.candidates = s->n;
+    verdict.step = best->step;
+    verdict.cost = best->cost;
+    verdict.within = VERDICT_WITHIN;
+    verdict.anytime = is_anytime(s);
+    verdict.none = best->none;
+    verdict.option = "by a longer --max-minutes";
+    verdict.busy = busy;
+    verdict.item = other;
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
         if (in_final(row->searched) && row != best && *row->size && (!sized || to_best(row) < to_best(sized)))
             sized = row;
@@ -121,8 +122,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
     verdict_add(&verdict, "answers", summary);
 }
 
-/* Adds whether buckets of several sizes gain over equal buckets: compares the best row with the shortest of the other
- * kind and the same strategy. */
+/* Adds whether buckets of several sizes gain: compares the best row with its strategy's shortest of the other kind. */
 static void add_plans(const struct answer *a, cJSON *summary)
 {
     const struct answer_row *best = &a->row[a->best], *other = NULL;
@@ -187,14 +187,7 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
                 const struct reducer *reducer, int busy, cJSON *summary, struct figure_list *figures)
 {
     struct answer a = {.best = -1};
-    make_rows(&a, s, m, implementation, reducer);
-    for (const struct answer_row *row = a.row; row < a.row + a.n; row++) {
-        figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
-        for (int p = 0; p < PHASES; p++)
-            if (row->phase[p].median > 0) /* the phase ran */
-                figures_add_estimate(figures, row->label, phase_name[p], "s", &row->phase[p], BETTER_LOWER, 0);
-        figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
-    }
+    make_rows(&a, s, m, implementation, reducer, figures);
     if (a.best < 0)
         return;
     /* a figure of every search, for `compare`: other figures depend on which candidates were dropped */

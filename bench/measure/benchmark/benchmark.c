@@ -8,6 +8,27 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Checks that block_steps and checkpoints suit the rows that average weights: a block must have a whole number of
+ * intervals. Returns 0; or -1, reported. */
+static int check_averaging(struct training_options *o)
+{
+    for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
+        if (!implementation_traits(row)->averages)
+            continue;
+        size_t n = row->number;
+        if (o->block_steps % n)
+            return error_report("%s: %zu timed steps are not a multiple of %zu, so blocks would differ in "
+                                "communication; use a multiple, such as --steps-per-block %zu",
+                                row->label, o->block_steps, n, n * (1 + o->block_steps / n));
+        if (o->checkpoint_every)
+            return error_report("--checkpoint-every does not go with %s: a checkpoint has the weights of one rank, but "
+                                "ranks have different weights",
+                                row->strategy->name);
+        o->keep_block_steps = 1;
+    }
+    return 0;
+}
+
 int benchmark_options_check(struct training_options *o, const struct option_table *table)
 {
     int reduce = 0, compared = 0;
@@ -15,9 +36,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
         return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     if (training_options_check(o, table, 0, 0))
         return -1;
-    o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes,
-                                o->workload.wire_dtypes, o->workload.shard, o->update_in_backward);
-    if (o->n < 0 || training_rows_check(o))
+    o->n = implementations_make(o->implementation, &o->workload, o->update_in_backward);
+    if (o->n < 0 || check_averaging(o))
         return -1;
     for (int i = 0; i < o->n; i++) {
         reduce += implementation_traits(&o->implementation[i])->reduces;
@@ -35,7 +55,7 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
 
 struct benchmark {
     struct training training;
-    struct attainable *attainable; /* NULL without --attainable, and before the first block */
+    struct attainable *attainable; /* NULL without --attainable, and before the rounds */
     struct gradient_errors error[MAX_IMPLEMENTATIONS];
 };
 
@@ -56,15 +76,13 @@ static double *find_attainable(const struct benchmark *benchmark)
     return seconds;
 }
 
-/* Rank 0 writes the comparison so far, and prints it below the heading once it is complete. Returns 0; or -1,
- * reported. */
+/* Rank 0 writes the comparison so far, and prints it once it is complete. Returns 0; or -1, reported. */
 static int write_summary(void *context)
 {
     struct benchmark *benchmark = context;
     struct training *t = &benchmark->training;
     const struct run *run = &t->run;
     const struct training_options *o = run->options;
-    const struct block_counts *counts = &run->counts;
     int ranks = t->harness.job->size;
     double least = 1; /* step / attainable */
     struct ranking ranking;
@@ -85,7 +103,7 @@ static int write_summary(void *context)
         if (ranking.row[i].step_to_attainable.n)
             least = fmin(least, ranking.row[i].step_to_attainable.median);
     }
-    cJSON *summary = training_create_summary(t, "benchmark", NULL);
+    cJSON *summary = training_create_summary(t, NULL);
     ranking_add_figures(&ranking, &figures);
     ranking_add_table(&ranking, run->block_steps, summary);
     ranking_add_verdict(&ranking, ranks, run->planned, run->seconds / (double)run->measurements.rounds,
@@ -96,45 +114,42 @@ static int write_summary(void *context)
         results_add_sentence(summary, "notes", "%s", note);
     json_add_text(summary, "sample",
                   "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
-    json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
+    json_add_number(summary, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
     return harness_write_summary(&t->harness.results, summary, &figures, run->complete);
 }
 
-static void measure_errors(void *context)
+static void begin_rounds(void *context)
 {
     struct benchmark *benchmark = context;
     struct training *t = &benchmark->training;
-    block_gradient_errors(&t->run, t->harness.job, &t->engine, benchmark->error);
+    const struct training_options *o = t->run.options;
+    block_gradient_errors(t, benchmark->error);
+    if (o->attainable)
+        benchmark->attainable =
+            attainable_create(t->engine.reducer, o->n, t->engine.model.tensors, (int)t->run.block_steps, o->rounds);
 }
 
 static int take_block(void *context, const struct block *b)
 {
     struct benchmark *benchmark = context;
     struct training *t = &benchmark->training;
-    const struct training_options *o = t->run.options;
     struct timeline *timeline = &t->engine.recorder.timeline;
-    int failed = telemetry_write_block(&t->harness.results, t, b);
-    if (!o->attainable)
-        return failed;
+    const char *label = t->run.options->implementation[b->implementation].label;
     if (!benchmark->attainable)
-        benchmark->attainable =
-            attainable_create(t->engine.reducer, o->n, t->engine.model.tensors, (int)t->run.block_steps, o->rounds);
+        return 0;
     attainable_measure(benchmark->attainable, t->harness.job, timeline, b);
-    if (attainable_write(benchmark->attainable, &t->harness.results, o->implementation[b->implementation].label,
-                         timeline, b))
-        failed = -1;
-    return failed;
+    return attainable_write(benchmark->attainable, &t->harness.results, label, timeline, b);
 }
 
 int benchmark_run(const struct job *job, const struct run_options *options, const struct command *command)
 {
-    struct benchmark benchmark = {0};
+    struct benchmark benchmark = {.training.run = {.mode = "benchmark", .command = command}};
     const struct run_hooks hooks = {.context = &benchmark,
-                                    .begin = measure_errors,
+                                    .begin = begin_rounds,
                                     .block = take_block,
                                     .summary = write_summary,
                                     .rounds_needed = ranking_rounds_needed};
-    int status = training_run(&benchmark.training, "benchmark", job, options, command, &hooks);
+    int status = training_run(&benchmark.training, job, options, &hooks);
     attainable_destroy(benchmark.attainable);
     return status;
 }

@@ -1,5 +1,5 @@
 /* candidates.c - the strategies and bucket sizes that a search compares. */
-#include "benchmark/tune.h"
+#include "benchmark/benchmark.h"
 
 #include "kernels/error.h"
 
@@ -7,11 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int same_plan(const struct plan *a, const struct plan *b)
+/* Whether two rows have the same buckets. */
+static int same_buckets(const struct implementation *a, const struct implementation *b, const struct tensor *tensor,
+                        int tensors)
 {
-    int same = a->n == b->n;
-    for (int i = 0; same && i < a->n; i++)
-        same = a->bucket[i].offset == b->bucket[i].offset;
+    struct plan x, y;
+    a->strategy->plan(&x, tensor, tensors, &a->size.caps);
+    b->strategy->plan(&y, tensor, tensors, &b->size.caps);
+    int same = x.n == y.n;
+    for (int i = 0; same && i < x.n; i++)
+        same = x.bucket[i].offset == y.bucket[i].offset;
+    plan_destroy(&x);
+    plan_destroy(&y);
     return same;
 }
 
@@ -33,49 +40,40 @@ static const char *size_words(char text[16], double mb)
 
 /* Adds the rows of a strategy: one for each bucket size, from two tensors in a bucket to the whole gradient; rows for
  * plans; and one with a bucket for each transformer block. n: rows so far. Returns the new number of rows. */
-static int add_sizes(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS], int n,
-                     const struct strategy *strategy, const struct tensor *tensor, int tensors)
+static int add_sizes(struct implementation *row, struct search_row *searched, int n, const struct strategy *strategy,
+                     const struct tensor *tensor, int tensors)
 {
     enum { LEAST = -32, MOST = 38 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 512 GiB */
     const int most_sizes = MAX_IMPLEMENTATIONS - CANDIDATE_PLANS - 1, first = n;
+    const struct implementation whole = {.strategy = strategy, .size.caps.cap = {SIZE_MAX}};
+    struct implementation last = {.strategy = strategy}; /* with caps of 0, each tensor is a bucket */
     char is_new[CANDIDATE_PLANS];
-    struct plan last;
-    strategy->plan(&last, tensor, tensors, &(struct bucket_caps){.cap = {0}});
     /* If an odd i is the first to make a single bucket, i + 1 is tried too: a power of two is preferred. */
-    for (int i = LEAST; i <= MOST && (last.n > 1 || i % 2 == 0) && n < most_sizes; i++) {
+    for (int i = LEAST; i <= MOST && n < most_sizes && (i % 2 == 0 || !same_buckets(&last, &whole, tensor, tensors));
+         i++) {
         char words[16];
         struct implementation size = make_row(strategy, size_words(words, pow(2, i / 2.0)));
-        struct plan plan;
-        strategy->plan(&plan, tensor, tensors, &size.size.caps);
-        int same = same_plan(&plan, &last);
-        plan_destroy(&last);
-        last = plan;
+        int same = same_buckets(&size, &last, tensor, tensors);
+        last = size;
         if (same && (n == first || i % 2))
             continue;
         n -= same; /* if the buckets are the same, this power of two replaces the row before it */
-        kind[n] = i % 2 ? CANDIDATE_BETWEEN : CANDIDATE;
+        searched[n] = (struct search_row){.state = i % 2 ? SEARCH_RESERVE : SEARCH_IN, .series = first + 1};
         row[n++] = size;
     }
-    plan_destroy(&last);
     if (n == first)
         return n;
-    for (int p = 0; p < CANDIDATE_PLANS; p++) {
-        kind[n + p] = CANDIDATE_PLAN;
-        row[n + p].strategy = strategy;
+    for (int p = n; p < n + CANDIDATE_PLANS; p++) {
+        searched[p] = (struct search_row){.state = SEARCH_RESERVE, .series = first + 1, .is_plan = 1};
+        row[p].strategy = strategy;
     }
     candidates_plan(&row[n], is_new, &row[n - 1], tensor, tensors);
     n += CANDIDATE_PLANS;
-    kind[n] = CANDIDATE;
+    searched[n] = (struct search_row){.state = SEARCH_IN};
     row[n] = make_row(strategy, "block");
-    struct plan blocks, sized;
-    strategy->plan(&blocks, tensor, tensors, &row[n].size.caps);
     int is_block_new = 1;
-    for (int i = first; i < n - CANDIDATE_PLANS; i++) {
-        strategy->plan(&sized, tensor, tensors, &row[i].size.caps);
-        is_block_new &= !same_plan(&blocks, &sized);
-        plan_destroy(&sized);
-    }
-    plan_destroy(&blocks);
+    for (int i = first; i < n - CANDIDATE_PLANS; i++)
+        is_block_new &= !same_buckets(&row[n], &row[i], tensor, tensors);
     return n + is_block_new;
 }
 
@@ -85,7 +83,6 @@ void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], c
     const char *size = around->size.words;
     double mb = strtod(size, NULL);
     char small[16], half[16], twice[16], words[CANDIDATE_PLANS][3 * BUCKET_WORDS];
-    struct plan plan[CANDIDATE_PLANS + 1];
     size_words(small, fmax(mb / 4, 1e-5)); /* --bucket-size-mb takes 1e-5 to 1e6 */
     size_words(half, fmax(mb / 2, 1e-5));
     size_words(twice, fmin(mb * 2, 1e6));
@@ -93,19 +90,15 @@ void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], c
     snprintf(words[1], sizeof *words, "%s+last%s", size, small);
     snprintf(words[2], sizeof *words, "%s+%s+last%s", small, size, small);
     snprintf(words[3], sizeof *words, "%s+%s+%s+%s+last%s", small, half, size, twice, small);
-    around->strategy->plan(&plan[0], tensor, tensors, &around->size.caps);
     for (int p = 0; p < CANDIDATE_PLANS; p++) {
         row[p] = make_row(row[p].strategy, words[p]);
-        row[p].strategy->plan(&plan[p + 1], tensor, tensors, &row[p].size.caps);
-        is_new[p] = 1;
-        for (int other = 0; other <= p; other++)
-            is_new[p] = is_new[p] && !same_plan(&plan[other], &plan[p + 1]);
+        is_new[p] = !same_buckets(&row[p], around, tensor, tensors);
+        for (int other = 0; other < p; other++)
+            is_new[p] = is_new[p] && !same_buckets(&row[p], &row[other], tensor, tensors);
     }
-    for (int p = 0; p <= CANDIDATE_PLANS; p++)
-        plan_destroy(&plan[p]);
 }
 
-int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MAX_IMPLEMENTATIONS],
+int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], struct search_row searched[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors)
 {
     int n = 0;
@@ -114,13 +107,13 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char kind[MA
             const struct traits *traits = strategies[i]->traits[VARIANT_PLAIN];
             if (traits->reduces != pass || traits->exact != pass || traits->buckets)
                 continue;
-            kind[n] = CANDIDATE;
+            searched[n] = (struct search_row){.state = pass ? SEARCH_IN : SEARCH_CONTROL};
             row[n++] = make_row(strategies[i], "");
         }
     for (int i = 0; strategies[i]; i++) {
         const struct traits *traits = strategies[i]->traits[VARIANT_PLAIN];
         if (traits->buckets && traits->exact && !traits->staged) /* a staged one may be the same as another */
-            n = add_sizes(row, kind, n, strategies[i], tensor, tensors);
+            n = add_sizes(row, searched, n, strategies[i], tensor, tensors);
     }
     return n;
 }

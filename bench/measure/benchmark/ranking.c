@@ -2,18 +2,13 @@
 #include "benchmark/ranking.h"
 
 #include "kernels/error.h"
-#include "results/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Returns the rate of `amount` in seconds that were estimated. */
-static struct estimate rate(double amount, const struct estimate *seconds)
-{
-    const struct estimate *s = seconds;
-    return (struct estimate){amount / s->median, amount / s->ci_high, amount / s->ci_low,
-                             amount / s->p95,    amount / s->p5,      s->n};
-}
+/* The phases that the table shows. */
+static const int shown[] = {PHASE_DATA_LOADING,  PHASE_FORWARD,   PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
+                            PHASE_GRADIENT_SYNC, PHASE_OPTIMIZER, PHASE_CHECKPOINT};
 
 /* Fills the figures of row i. none, ddp: rows of `none` and `ddp`, or -1. */
 static void fill_row(struct ranking *c, const struct measurements *m, int i, int none, int ddp, int communicates,
@@ -28,7 +23,12 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
         wait[r] = sync[r] + gather[r];
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_typical(measurements_of(m, i, figure), m->rounds, anytime);
-    row->tokens_per_second = rate(tokens, &row->seconds[FIGURE_STEP]);
+    const struct estimate *s = &row->seconds[FIGURE_STEP];
+    row->tokens_per_second =
+        (struct estimate){tokens / s->median, tokens / s->ci_high, tokens / s->ci_low, NAN, NAN, s->n};
+    row->other = s->median;
+    for (size_t p = 0; p < sizeof shown / sizeof *shown; p++)
+        row->other -= row->seconds[shown[p]].median;
     /* a figure that does not apply has n = 0 rounds; the row given for `none` or `ddp` is then not read */
     int synchronises = communicates && row->seconds[PHASE_GRADIENT_SYNC].median > 0;
     row->communication_ratio = stats_ratios(wait, step, synchronises ? m->rounds : 0, anytime);
@@ -37,17 +37,6 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     row->sync_cost = stats_excess(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
                                   none < 0 || !communicates ? 0 : m->rounds, anytime);
     free(wait);
-}
-
-/* Returns the step of a row minus the phases that the table shows. */
-static double other_of(const struct ranking_row *row)
-{
-    static const int shown[] = {PHASE_DATA_LOADING,  PHASE_FORWARD,   PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
-                                PHASE_GRADIENT_SYNC, PHASE_OPTIMIZER, PHASE_CHECKPOINT};
-    double other = row->seconds[FIGURE_STEP].median;
-    for (size_t p = 0; p < sizeof shown / sizeof *shown; p++)
-        other -= row->seconds[shown[p]].median;
-    return other;
 }
 
 /* Compares the rows that are not controls: finds the fastest, and the ratio of each other row to the fastest. */
@@ -100,7 +89,6 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
         struct ranking_row *row = &c->row[i];
         row->mark = ranks > 1 ? row->mark : ""; /* one rank has nothing to choose */
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
-        row->other = other_of(row);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
         const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if `bounded` is 0 */

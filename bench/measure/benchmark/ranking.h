@@ -3,8 +3,6 @@
 #ifndef BENCH_MEASURE_BENCHMARK_RANKING_H
 #define BENCH_MEASURE_BENCHMARK_RANKING_H
 
-#include "base/best.h"
-#include "results/results.h"
 #include "training/training.h"
 
 /* Every time, rate and ratio of a row is a geometric mean over the rounds. With --resolve, where the rounds end once a
@@ -16,8 +14,7 @@ struct ranking_row {
     struct estimate seconds[FIGURES];
     double other; /* seconds: step - the other phases of the table */
     struct estimate tokens_per_second;
-    struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 if the row does
-                                            not communicate */
+    struct estimate communication_ratio; /* (gradient_sync + parameter_gather) / step; n is 0 without communication */
     struct estimate sync_cost;  /* seconds: (step(this) / step(none) - 1) x step(none), by round; n is 0 if the row does
                                    not communicate, or `none` is not compared */
     struct estimate to_ddp;     /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */

@@ -1,5 +1,5 @@
 /* search.c - successive halving over candidates. */
-#include "benchmark/search.h"
+#include "benchmark/benchmark.h"
 
 #include <math.h>
 
@@ -29,7 +29,8 @@ int search_has_plans(const struct search *s)
     return 0;
 }
 
-int search_running(const struct search *s)
+/* Returns the number of rows that run in the next round. */
+static int running(const struct search *s)
 {
     return search_count(s, SEARCH_IN) + search_count(s, SEARCH_CONTROL);
 }
@@ -77,9 +78,9 @@ void search_begin(struct search *s, double limit, double block_seconds)
  * others to it, by medians if `anytime` is 1. Returns the index of the best. */
 static int find_best(struct search *s, const double *const *step, size_t from, int anytime)
 {
-    struct against_best against[SEARCH_ROWS];
-    const double *sample[SEARCH_ROWS] = {0};
-    int number[SEARCH_ROWS] = {0}, k = 0;
+    struct against_best against[MAX_IMPLEMENTATIONS];
+    const double *sample[MAX_IMPLEMENTATIONS] = {0};
+    int number[MAX_IMPLEMENTATIONS] = {0}, k = 0;
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN) {
             sample[k] = step[i] + from;
@@ -157,7 +158,7 @@ static void take_plans(struct search *s, double blocks_left)
     int series = s->row[s->best].series, plans = 0;
     for (int i = 0; i < s->n; i++)
         plans += s->row[i].is_plan && s->row[i].series == series;
-    if (blocks_left < FEW_ROUNDS * (search_running(s) + plans))
+    if (blocks_left < FEW_ROUNDS * (running(s) + plans))
         return;
     for (int i = 0; i < s->n; i++)
         if (s->row[i].is_plan && s->row[i].series == series)
@@ -167,18 +168,18 @@ static void take_plans(struct search *s, double blocks_left)
 static void begin_final(struct search *s, double seconds)
 {
     double block = seconds / (double)s->blocks, left = s->limit - seconds;
-    for (int in = search_count(s, SEARCH_IN); in > 2 && left < SHORT_FINAL * block * search_running(s);)
+    for (int in = search_count(s, SEARCH_IN); in > 2 && left < SHORT_FINAL * block * running(s);)
         drop_slowest(s, --in); /* fewer candidates with intervals rather than more without */
-    if (left < SHORT_FINAL * block * search_running(s)) {
+    if (left < SHORT_FINAL * block * running(s)) {
         s->end = SEARCH_TIME;
         return;
     }
-    if (left >= LEAST_ROUNDS * block * (search_running(s) + 2))
+    if (left >= LEAST_ROUNDS * block * (running(s) + 2))
         take_neighbours(s);
     take_plans(s, left / block);
     forget_comparisons(s); /* the comparisons of the stages selected the rows */
     s->final = 1;
-    s->looks = left >= FEW_ROUNDS * block * search_running(s);
+    s->looks = left >= FEW_ROUNDS * block * running(s);
 }
 
 static void end_stage(struct search *s, const double *const *step, int over, double seconds)
@@ -218,13 +219,13 @@ void search_round(struct search *s, const double *const *step, size_t rounds, do
 {
     s->rounds = rounds;
     s->seconds = seconds;
-    s->blocks += (size_t)search_running(s);
+    s->blocks += (size_t)running(s);
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN || s->row[i].state == SEARCH_CONTROL) {
             s->row[i].from = s->final ? s->stage_from : 0;
             s->row[i].to = rounds;
         }
-    double round = seconds / (double)s->blocks * search_running(s); /* estimated seconds of the next round */
+    double round = seconds / (double)s->blocks * running(s); /* estimated seconds of the next round */
     int over = seconds + round > s->limit;
     if (s->final) {
         look(s, step, over);

@@ -4,8 +4,6 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "results/results.h"
-#include "results/verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -146,50 +144,36 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 
 /* ---- the verdict ---- */
 
-/* Returns the row with the least ratio to the best among the rows with buckets; NULL if fewer than two have buckets. */
-static const struct ranking_row *best_bucket(const struct ranking *c)
-{
-    const struct ranking_row *best = NULL;
-    int sizes = 0;
-    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
-        if (!*row->implementation->size.words || !row->compared)
-            continue;
-        sizes++;
-        best = !best || row->to_fastest.paired.ratio < best->to_fastest.paired.ratio ? row : best;
-    }
-    return sizes > 1 ? best : NULL;
-}
-
 void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, double round_seconds, int busy,
                          cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
-    const struct ranking_row *bucket = best_bucket(c);
-    struct verdict verdict = {.ranks = ranks,
-                              .candidates = c->compared,
-                              .best_size = bucket ? bucket->implementation->size.words : "",
-                              .within = c->within,
-                              .anytime = c->resolve > 0,
-                              .sample = "round",
-                              .sample_seconds = round_seconds,
-                              .option = c->resolve > 0 ? "by a longer --max-minutes" : "--rounds",
-                              .explain = 1,
-                              .busy = busy,
-                              .item = other};
+    const struct ranking_row *best = c->fastest >= 0 ? &c->row[c->fastest] : NULL, *sized = NULL;
+    int sizes = 0;
+    struct verdict verdict = implementations_verdict(best ? best->implementation : NULL, round_seconds);
+    verdict.ranks = ranks;
+    verdict.candidates = c->compared;
+    verdict.within = c->within;
+    verdict.anytime = c->resolve > 0;
+    verdict.option = c->resolve > 0 ? "by a longer --max-minutes" : "--rounds";
+    verdict.busy = busy;
+    verdict.item = other;
+    if (best) {
+        verdict.step = best->seconds[FIGURE_STEP];
+        verdict.cost = best->sync_cost;
+    }
     for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
-        if (c->fastest >= 0 && row == &c->row[c->fastest]) {
-            verdict.label = row->label;
-            verdict.strategy = row->implementation->strategy->name;
-            verdict.size = row->implementation->size.words;
-            variant_words(row->implementation->variant, &verdict.form_options, &verdict.form_words);
-            verdict.step = row->seconds[FIGURE_STEP];
-            verdict.cost = row->sync_cost;
-        } else if (c->fastest >= 0 && row->compared) {
+        if (best && row != best && row->compared)
             other[verdict.n++] = (struct verdict_item){row->label, row->to_fastest};
-        }
         if (row->implementation->strategy == &strategy_none)
             verdict.none = row->seconds[FIGURE_STEP].median;
+        if (!*row->implementation->size.words || !row->compared)
+            continue;
+        sizes++;
+        sized = !sized || row->to_fastest.paired.ratio < sized->to_fastest.paired.ratio ? row : sized;
     }
+    if (sizes > 1)
+        verdict.best_size = sized->implementation->size.words;
     verdict_add(&verdict, "notes", summary);
     if (c->resolve <= 0)
         return;

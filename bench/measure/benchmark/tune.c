@@ -1,20 +1,15 @@
 /* tune.c - `ddpbench tune`: its options, and the rounds of the search. */
-#include "benchmark/tune.h"
+#include "benchmark/benchmark.h"
 
 #include "base/progress.h"
 #include "base/text.h"
-#include "benchmark/answer.h"
-#include "benchmark/benchmark.h"
 #include "ddp/transformer.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-_Static_assert((int)SEARCH_ROWS >= (int)MAX_IMPLEMENTATIONS, "a search has room for every row");
 
 /* ---- the command line ---- */
 
@@ -24,20 +19,6 @@ static const struct option rows[] = {
      .initial = "5", .low = 0.001, .high = 1e6, .help = "time for all rounds; the search leaves out candidates for which it is too short"},
 };
 /* clang-format on */
-
-/* Makes the candidates; call it once the sizes of the model are known. */
-static void make_rows(struct training_options *o, char *kind, int ranks)
-{
-    struct model_sizes sizes = workload_sizes(&o->workload, 1);
-    struct model model;
-    sizes.shards = (size_t)ranks; /* some rows shard */
-    transformer_plan(&model, &sizes, sizeof(float));
-    o->n = candidates_make(o->implementation, kind, model.tensor, model.tensors);
-    for (int i = 0; i < o->n; i++)
-        if (o->workload.wire_dtypes & 1u << COMM_BF16 && o->implementation[i].strategy->traits[VARIANT_BF16])
-            o->implementation[i].variant = VARIANT_BF16;
-    model_destroy(&model);
-}
 
 void tune_options_add(struct option_table *table, struct tune_options *options)
 {
@@ -65,7 +46,15 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     training_options_use_preset(o, table, on_gpus);
     if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks))
         return -1;
-    make_rows(o, options->kind, ranks);
+    struct model_sizes sizes = workload_sizes(&o->workload, 1);
+    struct model model;
+    sizes.shards = (size_t)ranks; /* some rows shard */
+    transformer_plan(&model, &sizes, sizeof(float));
+    o->n = options->search.n = candidates_make(o->implementation, options->search.row, model.tensor, model.tensors);
+    model_destroy(&model);
+    for (struct implementation *row = o->implementation; row < o->implementation + o->n; row++)
+        if (o->workload.wire_dtypes & 1u << COMM_BF16 && row->strategy->traits[VARIANT_BF16])
+            row->variant = VARIANT_BF16;
     return 0;
 }
 
@@ -91,30 +80,10 @@ static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 
 struct tune {
     struct tune_options *options;
-    const struct command *command;
     struct training training;
-    struct search search; /* used on rank 0 */
     struct progress progress;
     int failed; /* 1: run.json could not be written */
 };
-
-/* Begins a search over the candidates; a block takes about block_s seconds. */
-static void begin_search(struct search *search, const struct tune_options *options, double block_s)
-{
-    const struct training_options *o = &options->run.training;
-    search->n = o->n;
-    for (int i = 0; i < search->n; i++) {
-        struct search_row *row = &search->row[i];
-        const struct implementation *made = &o->implementation[i];
-        if (isdigit((unsigned char)*made->size.words))
-            row->series = i && !strcmp(made[-1].strategy->name, made->strategy->name) ? row[-1].series : i + 1;
-        row->is_plan = options->kind[i] == CANDIDATE_PLAN;
-        row->state = !implementation_traits(made)->reduces ? SEARCH_CONTROL
-                     : options->kind[i] == CANDIDATE       ? SEARCH_IN
-                                                           : SEARCH_RESERVE;
-    }
-    search_begin(search, 60 * options->max_minutes, block_s);
-}
 
 static void print_plan(const struct search *s)
 {
@@ -126,30 +95,27 @@ static void print_plan(const struct search *s)
     fprintf(stderr, ".\n");
 }
 
-/* Makes the plans of the best row's strategy anew, around that row, when they enter the final. A plan that repeats
- * another one rests. */
+/* Makes the plans of the best row's strategy anew, around that row, as they enter the final. A repeated plan rests. */
 static void remake_plans(struct tune *t, int best)
 {
-    struct training_options *o = &t->options->run.training;
+    struct implementation *row = t->options->run.training.implementation;
+    struct search_row *searched = t->options->search.row;
     const struct engine *engine = &t->training.engine;
     char is_new[CANDIDATE_PLANS];
     int first = best;
-    while (t->options->kind[first] != CANDIDATE_PLAN)
+    while (!searched[first].is_plan)
         first++;
-    candidates_plan(&o->implementation[first], is_new, &o->implementation[best], engine->model.tensor,
-                    engine->model.tensors);
-    for (int p = 0; p < CANDIDATE_PLANS; p++) {
-        const struct implementation *row = &o->implementation[first + p];
-        reducer_destroy(&engine->reducer[first + p]);
-        reducer_create(&engine->reducer[first + p], row->strategy, row->variant, &engine->model, engine->comm,
-                       &row->size.caps, row->number);
-        if (is_new[p])
+    candidates_plan(&row[first], is_new, &row[best], engine->model.tensor, engine->model.tensors);
+    for (int p = first; p < first + CANDIDATE_PLANS; p++) {
+        reducer_destroy(&engine->reducer[p]);
+        reducer_create(&engine->reducer[p], row[p].strategy, row[p].variant, &engine->model, engine->comm,
+                       &row[p].size.caps, row[p].number);
+        if (is_new[p - first])
             continue;
-        t->search.row[first + p].state = SEARCH_RESERVE; /* used on rank 0 */
-        t->training.run.resting[first + p] = 1;
+        searched[p].state = SEARCH_RESERVE; /* used on rank 0 */
+        t->training.run.resting[p] = 1;
     }
-    if (training_write_run_json(&t->training, "tune", t->command, &t->training.harness.results))
-        t->failed = 1;
+    t->failed = training_write_run_json(&t->training, &t->training.harness.results) != 0;
 }
 
 /* Called before the first round and after each round: rank 0 plans the next round and sends the plan to the others. */
@@ -157,6 +123,7 @@ static void plan_round(void *context, double seconds)
 {
     struct tune *t = context;
     struct run *run = &t->training.run;
+    struct search *s = &t->options->search;
     const struct job *job = t->training.harness.job;
     struct {
         char resting[MAX_IMPLEMENTATIONS];
@@ -166,21 +133,21 @@ static void plan_round(void *context, double seconds)
     if (job->rank == 0) {
         const double *step[MAX_IMPLEMENTATIONS];
         double block_s = run->warm_step * (double)(DISCARDED_STEPS + run->block_steps);
-        for (int i = 0; i < run->options->n; i++)
+        for (int i = 0; i < s->n; i++)
             step[i] = measurements_of(&run->measurements, i, FIGURE_STEP);
         if (rounds) {
-            int is_final = t->search.final;
-            search_round(&t->search, step, rounds, seconds);
-            if (t->search.final && !is_final && search_has_plans(&t->search))
-                mine.plans_around = t->search.best;
+            int was_final = s->final;
+            search_round(s, step, rounds, seconds);
+            if (s->final && !was_final && search_has_plans(s))
+                mine.plans_around = s->best;
         } else {
-            begin_search(&t->search, t->options, block_s);
-            print_plan(&t->search);
-            progress_begin(&t->progress, (size_t)(1e3 * t->search.limit) + 1);
+            search_begin(s, 60 * t->options->max_minutes, block_s);
+            print_plan(s);
+            progress_begin(&t->progress, (size_t)(1e3 * s->limit) + 1);
         }
-        for (int i = 0; i < run->options->n; i++)
-            mine.resting[i] = t->search.row[i].state != SEARCH_CONTROL && t->search.row[i].state != SEARCH_IN;
-        mine.ended = t->search.end != SEARCH_GOES_ON;
+        for (int i = 0; i < s->n; i++)
+            mine.resting[i] = s->row[i].state != SEARCH_CONTROL && s->row[i].state != SEARCH_IN;
+        mine.ended = s->end != SEARCH_GOES_ON;
     }
     job_gather(job, &mine, sizeof mine, all);
     memcpy(run->resting, all[0].resting, sizeof run->resting);
@@ -205,28 +172,25 @@ static void show_progress(struct progress *progress, const struct search *s,
 static int take_block(void *context, const struct block *block)
 {
     struct tune *t = context;
-    if (t->failed)
-        return -1;
-    show_progress(&t->progress, &t->search, t->training.run.options->implementation);
-    return telemetry_write_block(&t->training.harness.results, &t->training, block);
+    (void)block;
+    show_progress(&t->progress, &t->options->search, t->training.run.options->implementation);
+    return t->failed ? -1 : 0;
 }
 
 /* ---- results ---- */
 
-/* Rank 0 writes the answer so far, and prints it below the heading once the search is over. Returns 0; or -1,
- * reported. */
+/* Rank 0 writes the answer so far, and prints it once the search is over. Returns 0; or -1, reported. */
 static int write_summary(void *context)
 {
     struct tune *t = context;
     struct run *run = &t->training.run;
-    const struct training_options *o = run->options;
     struct figure_list figures = {0};
     if (run->complete)
         progress_end(&t->progress);
     if (t->training.harness.job->rank || !run->measurements.rounds)
         return 0;
-    cJSON *summary = training_create_summary(&t->training, "tune", NULL);
-    answer_add(&t->search, &run->measurements, o->implementation, t->training.engine.reducer,
+    cJSON *summary = training_create_summary(&t->training, NULL);
+    answer_add(&t->options->search, &run->measurements, run->options->implementation, t->training.engine.reducer,
                busy_is(harness_busy(&t->training.harness)), summary, &figures);
     training_add_notes(&t->training, summary);
     return harness_write_summary(&t->training.harness.results, summary, &figures, run->complete);
@@ -235,10 +199,10 @@ static int write_summary(void *context)
 int tune_search(void *line, const struct job *job, const struct command *command)
 {
     struct tune_options *options = line;
-    struct tune tune = {.options = options, .command = command};
+    struct tune tune = {.options = options, .training.run = {.mode = "tune", .command = command}};
     const struct run_hooks hooks = {
         .context = &tune, .block = take_block, .summary = write_summary, .plan = plan_round};
-    return training_run(&tune.training, "tune", job, &options->run, command, &hooks);
+    return training_run(&tune.training, job, &options->run, &hooks);
 }
 
 enum exit_status tune_main(const struct job *job, int argc, char *const argv[])

@@ -145,10 +145,10 @@ static int64_t warm_up(const struct capture *capture, struct training *t, size_t
 {
     char words[CELL];
     double cold;
-    int64_t step_ns = (int64_t)(1e9 * block_try_steps(&t->run, t->harness.job, &t->engine, capture->row, &cold));
+    int64_t step_ns = (int64_t)(1e9 * block_try_steps(t, capture->row, &cold));
     if (job_agree(t->harness.job, checkpoint_try(&t->engine.trainer.checkpoint, trainer_state(&t->engine.trainer))))
         return -1;
-    block_start(&t->run, &t->engine, capture->row, 0);
+    block_start(t, capture->row, 0);
     if (t->harness.job->rank == 0)
         fprintf(stderr, "A step of %s takes %.1f ms; %zu of them will take about %s. Traces go to %s.\n",
                 capture->trace.implementation, 1e-6 * (double)step_ns, steps,
@@ -234,19 +234,18 @@ static void enter_epoch(const struct training *t, size_t step)
     t->engine.recorder.device->annotation_begin("%s_%zu", name, step / t->run.options->steps_per_epoch + 1);
 }
 
-/* Runs the steps of the capture; a step takes about step_ns. Returns 0; or -1 on every rank, reported, if a trace or a
- * checkpoint could not be written. */
+/* Runs the steps of the capture, each of about step_ns. Returns 0; or -1 on every rank, reported, if writing failed. */
 static int run_epochs(struct capture *capture, struct training *t, const struct results *results, size_t steps,
                       int64_t step_ns)
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps in 1 s, on all ranks */
+    size_t due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps in 1 s, on all ranks */
     int status = 0;
     struct progress progress;
     progress_begin(&progress, job->rank ? 0 : steps);
     watchdog_doing(job->watchdog, "step # of the capture of %s", capture->trace.implementation);
-    for (; step < steps && !status && !capture->interrupted; step++) {
+    for (size_t step = 0; step < steps && !status && !capture->interrupted; step++) {
         enum capture_state state = capture_state(capture->options, step);
         if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
             capture->full = 1;
@@ -316,7 +315,6 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
     job_barrier(job);
     job_compare_clocks(job, clock_now_ns, &after);
     capture->alignment = alignment_between(&before, &after);
-    capture->interrupted = job_max(job, signal_seen) > 0; /* a signal may have come after the last exchange */
     profiler_range(capture, t->engine.recorder.device, 0);
     evaluate_steps(capture, t);
     if (job->rank == 0 && capture->full)
@@ -330,7 +328,7 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
     failed |= captured_steps_write(results, &capture->trace, capture->overlap, t->harness.origin_ns,
                                    t->engine.comm->on_device);
     status = job_agree_after(job, status, failed);
-    capture->interrupted = job_max(job, signal_seen) > 0;
+    capture->interrupted = job_max(job, signal_seen) > 0; /* a signal may have come after the last exchange */
     return status;
 }
 

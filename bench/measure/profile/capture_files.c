@@ -57,17 +57,10 @@ static void begin_merged(struct trace_file *m, const struct profile_options *opt
                 new_file_open(&m->file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD);
 }
 
-/* Receives the rows of a rank, until an empty message, and writes them; after a failure, only receives them. */
-static void receive_rows(struct trace_file *m, const struct job *job, int rank)
-{
-    static char text[1 << 16];
-    for (size_t n; (n = job_receive(job, rank, text, sizeof text)) > 0;)
-        m->failed = m->failed || write_to_file(m, text, n);
-}
-
 int merged_trace_add(struct trace_file *m, const struct profile_options *options, const char *directory,
                      const struct job *job, const struct trace *trace)
 {
+    static char text[1 << 16];                                         /* rows of another rank */
     int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: lowest rank that writes rows */
     while (!rank_list_has(&options->ranks, first))
         first++;
@@ -82,7 +75,8 @@ int merged_trace_add(struct trace_file *m, const struct profile_options *options
         if (r == job->rank && r > 0)
             job_send(job, NULL, 0);
         if (r > 0 && job->rank == 0)
-            receive_rows(m, job, r);
+            for (size_t n; (n = job_receive(job, r, text, sizeof text)) > 0;) /* until an empty message */
+                m->failed = m->failed || write_to_file(m, text, n);
         job_barrier(job); /* so that no wait, which --timeout limits, spans the rows of several ranks */
     }
     return m->failed ? -1 : 0;
@@ -97,16 +91,6 @@ int merged_trace_end(struct trace_file *m, const char *name)
 
 /* ---- telemetry ---- */
 
-/* Prints the n intervals of a step during which collectives were in flight. */
-static void print_in_flight(FILE *out, const struct interval *busy, size_t n, const struct step_times *step)
-{
-    fprintf(out, ", \"in_flight\": [");
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f}", i ? ", " : "",
-                1e-6 * (double)(busy[i].start - step->start_ns), 1e-6 * (double)(busy[i].end - step->start_ns));
-    fprintf(out, "]");
-}
-
 int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
                          int64_t origin_ns, int on_device)
 {
@@ -117,6 +101,7 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
     FILE *out = text_begin(&text, &length);
     for (int s = 0; s < trace->steps; s++) {
         const struct captured_step *step = &trace->step[s];
+        int64_t start_ns = trace->times[s].start_ns;
         fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
                 trace->implementation, step->number + 1, step->global_step);
         fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");
@@ -125,12 +110,15 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
         if (isfinite(step->grad_norm))
             telemetry_print_grad_norm(out, (double)step->grad_norm, step->max_norm);
         telemetry_print_times(out, origin_ns, &trace->times[s]);
-        int64_t since_base_ns = alignment_apply(trace->alignment, trace->times[s].start_ns) - trace->base_ns;
+        int64_t since_base_ns = alignment_apply(trace->alignment, start_ns) - trace->base_ns;
         fprintf(out, ", \"trace_start_ms\": %.6f", 1e-6 * (double)since_base_ns);
         telemetry_print_overlap(out, &overlap[s], 1, on_device);
-        print_in_flight(out, busy, intervals_in_flight(communication, COMM_KINDS, trace->times, s, &at, busy),
-                        &trace->times[s]);
-        fprintf(out, "}\n");
+        fprintf(out, ", \"in_flight\": [");
+        size_t n = intervals_in_flight(communication, COMM_KINDS, trace->times, s, &at, busy);
+        for (size_t i = 0; i < n; i++)
+            fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f}", i ? ", " : "",
+                    1e-6 * (double)(busy[i].start - start_ns), 1e-6 * (double)(busy[i].end - start_ns));
+        fprintf(out, "]}\n");
     }
     text_end(out);
     free(busy);

@@ -1,9 +1,7 @@
 /* comparison.c - compares the profiles of several implementations in one run. */
-#include "base/best.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "profile/summary.h"
-#include "results/verdict.h"
 
 #include <stdio.h>
 
@@ -17,33 +15,24 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     int of[MAX_IMPLEMENTATIONS] = {0}, candidates = 0, reduce = 0;
     for (int i = 0; i < n; i++)
-        reduce += profile[i].facts.compared;
+        reduce += implementation_is_compared(profile[i].facts.row);
     for (int i = 0; i < n; i++)
-        if (profile[i].facts.compared || !reduce) {
+        if (implementation_is_compared(profile[i].facts.row) || !reduce) {
             step[candidates] = measurements_of(m, profile[i].row, FIGURE_STEP);
             of[candidates++] = i;
         }
     int best = best_of(step, candidates, m->rounds, 0, against);
     const struct profile *shortest = &profile[of[best]];
-    struct verdict verdict = {.ranks = shortest->facts.ranks,
-                              .candidates = reduce,
-                              .label = shortest->facts.label,
-                              .strategy = shortest->facts.strategy,
-                              .size = shortest->facts.bucket_words,
-                              .step = shortest->controls.step,
-                              .best_size = "",
-                              .within = VERDICT_WITHIN,
-                              .sample = "round",
-                              .sample_seconds = round_seconds,
-                              .busy = shortest->facts.busy,
-                              .option = "--rounds",
-                              .explain = 1,
-                              .item = other};
-    variant_words(shortest->facts.variant, &verdict.form_options, &verdict.form_words);
-    for (struct profile *p = profile; p < profile + n; p++) {
-        const struct paired alone = stats_paired(measurements_of(m, p->row, FIGURE_STEP), step[best], m->rounds, 0.95);
-        p->step_to_shortest = stats_of_paired(&alone);
-    }
+    struct verdict verdict = implementations_verdict(shortest->facts.row, round_seconds);
+    verdict.ranks = shortest->facts.ranks;
+    verdict.candidates = reduce;
+    verdict.step = shortest->controls.step;
+    verdict.within = VERDICT_WITHIN;
+    verdict.busy = shortest->facts.busy;
+    verdict.option = "--rounds";
+    verdict.item = other;
+    for (struct profile *p = profile; p < profile + n; p++)
+        p->step_to_shortest = stats_ratios(measurements_of(m, p->row, FIGURE_STEP), step[best], m->rounds, 0);
     for (int j = 0; j < candidates && m->rounds; j++) {
         struct profile *p = &profile[of[j]];
         p->step_to_shortest = stats_of_paired(&against[j].paired);

@@ -9,11 +9,9 @@
 
 /* What was profiled, and on which machine. */
 struct profile_facts {
-    const char *label, *bucket_words; /* label and bucket size of the implementation */
-    const char *strategy;             /* its strategy's name */
-    enum variant variant;
-    const struct traits *traits;
-    int compared;                    /* 1: may be the best (implementation_is_compared) */
+    const struct implementation *row; /* the implementation, and its label */
+    const char *label;
+    const struct traits *traits;     /* of the strategy that is used (strategy_used) */
     int buckets;                     /* number of buckets in the plan */
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
     int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */
@@ -54,8 +52,8 @@ struct controls {
     double *alone;                  /* sum of the times of the row's reductions, each run alone, on the slowest rank */
     double *slowdown;               /* time of a collective in the step / its time alone */
     double *peak;                   /* bytes in use minus others_bytes, on the rank with the most */
-    double before[BLOCKS_BEFORE_TRACER]; /* seconds of an untraced step, in blocks before the tracer's first start */
-    size_t n_before;                     /* number of these blocks */
+    double before[BLOCKS_BEFORE_TRACER]; /* [n_before] seconds of an untraced step before the tracer's first start */
+    size_t n_before;                     /* 0 or BLOCKS_BEFORE_TRACER */
 
     /* Results over `rounds` rounds, in seconds or as ratios. They are geometric means, except exposed, overlap and
      * peak, which may be 0 and are medians. control_results explains each. A result that does not apply (one rank,
@@ -79,10 +77,6 @@ int controls_include(const struct controls *controls, int row);
 
 /* Returns whether a row's blocks need attainable_measure: if ranks communicate, the captured row and `none` do. */
 int controls_measure_alone(const struct controls *controls, int row);
-
-/* Adds the seconds of a step of the row `untraced`, from a block before the tracer's first start; at most
- * BLOCKS_BEFORE_TRACER times. */
-void controls_add_before_tracer(struct controls *controls, double seconds);
 
 /* Adds a block, with `timed` timed steps, of a row for which controls_include returns 1. The spans of the block must
  * still be in the timeline, and its collectives must have been measured alone (attainable_measure). All ranks call. */

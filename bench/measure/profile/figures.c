@@ -53,35 +53,12 @@ enum step_phase rank_latest_in(const struct rank_figure *rank)
     return (enum step_phase)rank_of_most(rank->late_in, PHASES, 1);
 }
 
-int profile_has_several_kinds(const struct profile_figures *figures)
-{
-    int several = 0;
-    for (int i = 1; i < figures->collectives; i++)
-        several |= figures->collective[i].kind != figures->collective[0].kind;
-    return several;
-}
-
-double profile_communication_ratio(const struct profile_figures *figures)
-{
-    return figures->phase[PHASE_GRADIENT_SYNC].share + figures->phase[PHASE_PARAMETER_GATHER].share;
-}
-
-/* Writes the share that a phase usually has in a well-tuned step (backward's is about twice forward's), and whether the
- * share of this phase is outside that range. */
-static void compare_with_usual(struct phase_figure *f, int phase)
-{
-    static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
-                                                [PHASE_FORWARD] = {25, 40},
-                                                [PHASE_BACKWARD] = {40, 70},
-                                                [PHASE_GRADIENT_SYNC] = {0, 20},
-                                                [PHASE_OPTIMIZER] = {0, 10}};
-    double low = usual[phase][0], high = usual[phase][1], share = 100 * f->share;
-    if (high > 0)
-        snprintf(f->usual, sizeof f->usual, "%2.0f-%2.0f %%%s", low, high,
-                 share < low    ? ", less here"
-                 : share > high ? ", more here"
-                                : "");
-}
+/* The share that a phase usually has in a well-tuned step, in percent; backward's is about twice forward's. */
+static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
+                                            [PHASE_FORWARD] = {25, 40},
+                                            [PHASE_BACKWARD] = {40, 70},
+                                            [PHASE_GRADIENT_SYNC] = {0, 20},
+                                            [PHASE_OPTIMIZER] = {0, 10}};
 
 static struct pooled pool(const double *all, size_t n)
 {
@@ -118,19 +95,12 @@ static void describe_phase(struct profile_figures *f, int phase, const double *s
     p->least = of_rank[p->least_rank];
     p->most_rank = rank_of_most(of_rank, f->ranks, 1);
     p->most = of_rank[p->most_rank];
-    compare_with_usual(p, phase);
-}
-
-/* Reads the seconds[steps] that this rank spent in a phase (PHASES: in the step), and waits[steps], the part of them in
- * which the training thread waited for a core. */
-static void read_phase(const struct profile_figures *f, const struct capture *capture, int phase, double *seconds,
-                       double *waits)
-{
-    for (int i = 0; i < f->steps; i++) {
-        const struct step_times *t = &capture->times[f->first + i];
-        seconds[i] = 1e-9 * (double)(phase == PHASES ? t->end_ns - t->start_ns : t->phase_ns[phase]);
-        waits[i] = phase == PHASES ? 0 : 1e-9 * (double)t->core_wait_ns[phase];
-    }
+    double low = usual[phase][0], high = usual[phase][1], share = 100 * p->share;
+    if (high > 0)
+        snprintf(p->usual, sizeof p->usual, "%2.0f-%2.0f %%%s", low, high,
+                 share < low    ? ", less here"
+                 : share > high ? ", more here"
+                                : "");
 }
 
 /* Fills the figures of the phases and the step, and how late each rank is. How late a rank is in a phase is measured
@@ -142,7 +112,11 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
     double *work = room + 2 * n, *work_waits = room + 3 * n; /* sums over phases; zeroed by allocate */
     double *mine = room + 4 * n, *my_waits = mine + steps, *of_rank = my_waits + steps;
     for (int p = PHASES; p >= 0; p--) { /* the step comes first, since the shares divide by its time */
-        read_phase(f, capture, p, mine, my_waits);
+        for (int i = 0; i < f->steps; i++) {
+            const struct step_times *t = &capture->times[f->first + i];
+            mine[i] = 1e-9 * (double)(p == PHASES ? t->end_ns - t->start_ns : t->phase_ns[p]);
+            my_waits[i] = p == PHASES ? 0 : 1e-9 * (double)t->core_wait_ns[p]; /* the part without a core */
+        }
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
@@ -166,6 +140,7 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
         f->rank[r].core_wait = of_rank[r];
     find_quantiles(of_rank, work, f->ranks, steps, 0.5);
     find_late(f, of_rank);
+    f->communication_ratio = f->phase[PHASE_GRADIENT_SYNC].share + f->phase[PHASE_PARAMETER_GATHER].share;
     free(room);
 }
 
@@ -175,6 +150,7 @@ static int kind_of(const struct collective_figure *c)
 {
     return COMM_GROUPS * (int)c->kind + (int)c->group;
 }
+
 /* Lists each pair of message size and operation that occurs, largest size first. Returns the largest number of calls of
  * a pair, which is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
@@ -235,6 +211,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
                     all[known[time]++] = all[i];
             *median[time] = stats_median(all, known[time]);
         }
+        figures->several_kinds |= c->kind != figures->collective->kind;
         c->calls = known[DURATION];
         c->known = known[WAIT];
         c->algbw = c->duration > 0 ? (double)c->bytes / c->duration : NAN;
@@ -246,11 +223,11 @@ static void find_collectives(struct profile_figures *figures, const struct job *
 
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
-    *figures =
-        (struct profile_figures){.first = capture->collectives.first,
-                                 .steps = capture->collectives.steps,
-                                 .epochs = capture->step[capture->collectives.first].warmup ? "warm-up" : "active",
-                                 .ranks = job->size};
+    int first = capture->collectives.first;
+    *figures = (struct profile_figures){.first = first,
+                                        .steps = capture->collectives.steps,
+                                        .epochs = capture->step[first].warmup ? "warm-up" : "active",
+                                        .ranks = job->size};
     const struct alignment *a = &capture->alignment;
     const struct rank_figure mine = {.rank = job->rank,
                                      .mean = overlap_mean(capture->overlap, figures->first, figures->steps),

@@ -49,14 +49,16 @@ struct rank_figure {
 /* Returns the phase with the largest late_in. */
 enum step_phase rank_latest_in(const struct rank_figure *rank);
 
-/* A bucket of the plan. Times are seconds from the step's start, medians over the steps of all ranks. */
+/* When the last gradient of a bucket is final; when its collective is requested (NAN on GPUs), posted and complete:
+ * seconds from the step's start. For how many seconds the collective is in flight without concurrent computation (NAN:
+ * unknown). Whether the bucket completed last: 1 or 0. */
+enum bucket_time { BUCKET_READY, BUCKET_QUEUED, BUCKET_POSTED, BUCKET_DONE, BUCKET_EXPOSED, BUCKET_LAST, BUCKET_TIMES };
+
+/* A bucket of the plan. */
 struct bucket_figure {
     int bucket, tensors;
     size_t parameters;
-    double ready;                /* when its last gradient is final */
-    double queued, posted, done; /* when its collective is requested (NAN on GPUs), posted, complete */
-    double exposed;              /* seconds in flight without concurrent computation; NAN: unknown */
-    double last;                 /* share of steps in which this bucket completed last */
+    double time[BUCKET_TIMES]; /* medians over the steps of all ranks; BUCKET_LAST: the share of steps */
 };
 
 struct profile_figures {
@@ -64,19 +66,14 @@ struct profile_figures {
     const char *epochs; /* kind of the counted steps: "active" or "warm-up" */
     int ranks;
     struct phase_figure phase[PHASES + 1]; /* [PHASES] is the whole step */
+    double communication_ratio;            /* (gradient_sync + parameter_gather) / step: waits for communication */
     struct rank_figure *rank;              /* [ranks] */
     struct overlap mean;                   /* mean overlap of the steps of all ranks */
     struct collective_figure *collective;  /* [collectives], largest message first */
-    int collectives;
-    struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, or the job has one rank */
+    int collectives, several_kinds;        /* several_kinds 1: the collectives are of more than one kind */
+    struct bucket_figure *bucket;          /* [buckets]; none if nothing is reduced, or the job has one rank */
     int buckets;
 };
-
-/* Returns 1 if the collectives are of more than one kind. */
-int profile_has_several_kinds(const struct profile_figures *figures);
-
-/* Returns the share of a step in which ranks wait for communication: (gradient_sync + parameter_gather) / step. */
-double profile_communication_ratio(const struct profile_figures *figures);
 
 /* pool_steps returns the mean and median of seconds[steps] over all ranks; NAN if any value is NAN. All ranks call. */
 struct pooled {

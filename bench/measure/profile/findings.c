@@ -1,5 +1,5 @@
 /* findings.c - where the captured steps lose time. */
-#include "profile/findings.h"
+#include "profile/summary.h"
 
 #include "base/stats.h"
 #include "base/text.h"
@@ -129,8 +129,7 @@ static void check_memory(struct findings *f, double threshold, const struct prof
 
 /* ---- communication ---- */
 
-/* Returns the seconds of a step in which a rank's communication is exposed, without its waits for other ranks, which
- * the finding "straggler" counts. */
+/* Returns the exposed communication of a rank, s a step, without waits for other ranks, which "straggler" counts. */
 static double exposed_alone(const struct rank_figure *rank, const struct collectives *collectives)
 {
     double waits = 0;
@@ -139,8 +138,7 @@ static double exposed_alone(const struct rank_figure *rank, const struct collect
     return fmax(0, rank->mean.exposed - waits);
 }
 
-/* Adds the finding "exposed communication", or returns NULL. Its loss is the sync cost, if known and above 0; otherwise
- * the largest exposed_alone of a rank. */
+/* Adds "exposed communication", or returns NULL. Its loss is the sync cost if above 0, else the most exposed_alone. */
 static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
                                      const struct profile_figures *figures, const struct collectives *collectives,
                                      const struct controls *c)
@@ -225,14 +223,6 @@ static double step_of_others(const struct profile_figures *figures, const struct
     return (figures->ranks * figures->phase[PHASES].mean - one->mean.step) / (figures->ranks - 1);
 }
 
-/* Appends the delays that --inject-delay makes on the rank. */
-static void append_delays(struct finding *finding, int rank, const struct delays *delays)
-{
-    for (const struct delay *d = delays->item; d < delays->item + delays->n; d++)
-        if (d->rank == rank)
-            finding_append(finding, "; --inject-delay adds %g ms to its %s", d->ms, phase_name[d->phase]);
-}
-
 /* Names the rank that costs other ranks most. If no cost exceeds the threshold, because communication takes longer than
  * the delays, notes the rank that is latest in any phase, if that is at least 10 % of the work. */
 static void check_stragglers(struct findings *f, const struct profile_facts *facts,
@@ -284,7 +274,9 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
     if (is_explained)
         finding_append(finding, "; if it were as fast as the next rank, a step would be %.2f ms shorter",
                        1e3 * straggler->saves);
-    append_delays(finding, straggler->rank, &facts->delays);
+    for (const struct delay *d = facts->delays.item; d < facts->delays.item + facts->delays.n; d++)
+        if (d->rank == straggler->rank)
+            finding_append(finding, "; --inject-delay adds %g ms to its %s", d->ms, phase_name[d->phase]);
 }
 
 static void check_cores(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures)

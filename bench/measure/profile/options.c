@@ -149,12 +149,10 @@ static struct implementation *add_control(struct training_options *t, const stru
     return row;
 }
 
-int profile_rows_make(struct training_options *t, const struct strategy_list *list)
+int profile_rows_make(struct training_options *t)
 {
     struct implementation *wanted = allocate(MAX_IMPLEMENTATIONS, sizeof *wanted);
-    int n = implementations_make(wanted, list, &t->workload.bucket_sizes, t->workload.wire_dtypes, t->workload.shard,
-                                 t->update_in_backward);
-    int has_none = 0;
+    int n = implementations_make(wanted, &t->workload, t->update_in_backward), has_none = 0;
     enum { MOST = (MAX_IMPLEMENTATIONS - 1) / 3 };
     if (n > MOST)
         n = error_report("--profile-implementation: %d profiles; at most %d in one run", n, MOST);
@@ -212,7 +210,8 @@ int profile_options_check(const struct profile_options *o, const struct option_t
             "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
             "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
             cycles, cycle, steps);
-    if (profile_rows_make(t, &o->implementations))
+    t->workload.strategies = o->implementations; /* without --profile: of --implementations */
+    if (profile_rows_make(t))
         return -1;
     for (int i = 0; i < t->n; i++)
         if (implementation_traits(&t->implementation[i])->averages)
@@ -229,7 +228,6 @@ struct recording profile_recording(const struct profile_options *o)
 {
     int cuda = o->activities == TRACE_CUDA || o->activities == TRACE_CPU_CUDA;
     return (struct recording){.operations = 1,
-                              .allocations = 1,
                               .gpu = o->activities != TRACE_CPU,
                               .buffer_mb = o->buffer_mb,
                               .gpu_option = cuda ? "profile-activities cuda" : NULL};

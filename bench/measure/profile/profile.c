@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "kernels/error.h"
 #include "profile/summary.h"
-#include "results/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +11,14 @@
 /* The profiles of one run. */
 struct profiles {
     const struct profile_options *options;
-    const struct command *command;
     int n;
     struct profile *of;            /* [n] */
+    struct results *results;       /* [n] if there are several profiles; training.harness.results are then those of the
+                                      comparison, otherwise those of the only profile */
     struct attainable *attainable; /* attainable step times of all rows */
     struct link_rates *links;      /* [hosts]; NULL: not measured */
-    struct training training;      /* with several profiles, training.harness.results are those of the comparison */
-    struct trace_file merged;      /* the trace file of all profiles together */
+    struct training training;
+    struct trace_file merged; /* the trace file of all profiles together */
 };
 
 /* ---- summaries ---- */
@@ -32,9 +32,9 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     snprintf(epochs, sizeof epochs, "Epochs: %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
              o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
-    cJSON *summary = training_create_summary(t, "profile", epochs);
+    cJSON *summary = training_create_summary(t, epochs);
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
-        const char *size = q->facts.bucket_words;
+        const char *size = q->facts.row->size.words;
         char words[CELL];
         int per_bucket = (int)strategy_collectives(q->facts.traits, o->grad_accumulation);
         int collectives = t->harness.job->size > 1 && q->facts.traits->reduces ? q->facts.buckets * per_bucket : 0;
@@ -53,7 +53,7 @@ static int write_profile(struct profiles *all, struct profile *p)
     const struct training *t = &all->training;
     const struct job *job = t->harness.job;
     struct figure_list figures = {0};
-    p->facts.peak_bytes = (size_t)job_max(job, (double)block_peak_memory(&t->run.counts, &t->harness.opened));
+    p->facts.peak_bytes = (size_t)job_max(job, (double)training_peak_memory(t));
     p->facts.busy = busy_is(harness_busy(&t->harness));
     p->facts.stops = t->harness.other_processes.stops;
     controls_compute(&p->controls, job, &t->run.measurements);
@@ -64,9 +64,7 @@ static int write_profile(struct profiles *all, struct profile *p)
         return 0;
     cJSON *summary = create_summary(all, p);
     profile_add_tables(p, summary);
-    profile_add_capture(p, summary);
-    profile_add_answers(p, summary);
-    profile_add_figures(p, &figures);
+    profile_add_results(p, summary, &figures);
     training_add_notes(t, summary);
     return harness_write_summary(p->results, summary, &figures, t->run.complete && all->n == 1);
 }
@@ -99,8 +97,6 @@ static int take_block(void *context, const struct block *b)
     struct timeline *timeline = &t->engine.recorder.timeline;
     const char *label = t->run.options->implementation[b->implementation].label;
     int steps = (int)t->run.options->block_steps, measured = 0, status = 0;
-    if (all->n > 1 && telemetry_write_block(&t->harness.results, t, b))
-        status = -1;
     for (struct profile *p = all->of; p < all->of + all->n; p++) {
         int alone = controls_measure_alone(&p->controls, b->implementation);
         if (!controls_include(&p->controls, b->implementation))
@@ -108,7 +104,7 @@ static int take_block(void *context, const struct block *b)
         if (alone && !measured++)
             attainable_measure(all->attainable, t->harness.job, timeline, b);
         controls_add_block(&p->controls, t->harness.job, timeline, b, steps);
-        if (telemetry_write_block(p->results, t, b) ||
+        if ((all->n > 1 && telemetry_write_block(p->results, t, b)) ||
             (alone && attainable_write(all->attainable, p->results, label, timeline, b)))
             status = -1;
     }
@@ -159,11 +155,10 @@ static void measure_before_tracer(struct profiles *all)
     double cold;
     if (!t->engine.recorder.tracer.wanted || !t->run.options->rounds)
         return;
-    block_try_steps(&t->run, t->harness.job, &t->engine, all->of->controls.rows.untraced, &cold);
+    block_try_steps(t, all->of->controls.rows.untraced, &cold);
     for (int i = 0; i < BLOCKS_BEFORE_TRACER; i++)
         for (struct profile *p = all->of; p < all->of + all->n; p++)
-            controls_add_before_tracer(
-                &p->controls, block_step_seconds(&t->run, t->harness.job, &t->engine, p->controls.rows.untraced));
+            p->controls.before[p->controls.n_before++] = block_step_seconds(t, p->controls.rows.untraced);
 }
 
 static int measure_profiles(struct profiles *all)
@@ -195,8 +190,7 @@ static int measure_profiles(struct profiles *all)
     return interrupted ? -1 : status;
 }
 
-/* If there are several profiles, checks that no directory <top>/<name> has files of another run, before any directory
- * is made. Returns 0; or -1, reported. */
+/* Checks, before any is made, that no directory of several profiles has files of a run. Returns 0; or -1, reported. */
 static int check_directories(const struct profiles *all, const char *top)
 {
     char path[FILES_PATH];
@@ -224,22 +218,18 @@ static int open_results(struct profiles *all)
     return job_agree(t->harness.job, t->harness.job->rank ? 0 : files_check_named(&prometheus, 1));
 }
 
-static void collect_facts(struct profile *p, const struct training *t, const struct command *command)
+static void collect_facts(struct profile *p, const struct training *t)
 {
     const struct training_options *o = t->run.options;
     const struct implementation *row = &o->implementation[p->row];
-    size_t tokens = o->batch_size * o->workload.context_length;
     const struct job *job = t->harness.job;
     struct plan plan;
     const struct strategy *used = strategy_used(row->strategy, job->size, job->local_size);
     used->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, &row->size.caps);
     p->facts = (struct profile_facts){
+        .row = row,
         .label = row->label,
-        .strategy = row->strategy->name,
-        .variant = row->variant,
         .traits = used->traits[row->variant],
-        .compared = implementation_is_compared(row),
-        .bucket_words = row->size.words,
         .buckets = plan.n,
         .ranks = job->size,
         .hosts = job->hosts,
@@ -250,43 +240,33 @@ static void collect_facts(struct profile *p, const struct training *t, const str
         .delays = o->delays,
         .has_synthetic_data = !data_tokens(t->engine.trainer.data),
         .cores_per_rank = job->cores,
-        .tokens = (double)tokens,
+        .tokens = (double)(o->batch_size * o->workload.context_length),
         .flops = training_flops(o, &t->engine.model),
         .block_steps = o->block_steps,
         .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,
     };
-    cJSON *json = provenance_create("profile", "", command);
+    cJSON *json = provenance_create("profile", "", t->run.command);
     saved_run_tune(p->facts.tune, json, (size_t)p->facts.ranks);
     cJSON_Delete(json);
     plan_destroy(&plan);
 }
 
-/* Collects the facts of all profiles and prints the heading, before anything large is allocated. */
-static void print_heading(const struct profiles *all)
-{
-    const struct training *t = &all->training;
-    for (struct profile *p = all->of; p < all->of + all->n; p++)
-        collect_facts(p, t, all->command);
-    harness_show_heading(&t->harness, create_summary(all, NULL));
-}
-
 static void create_profiles(struct profiles *all, const struct training_options *o)
 {
     all->of = allocate((size_t)o->n, sizeof *all->of);
+    all->results = allocate((size_t)o->n, sizeof *all->results);
     for (int i = 0; i < o->n; i++) {
         struct profile *p = &all->of[all->n];
         if (!o->implementation[i].captured)
             continue;
-        *p = (struct profile){.options = all->options, .row = i, .results = &all->training.harness.results};
+        *p = (struct profile){.options = all->options, .row = i, .results = &all->results[all->n++]};
+        p->results->telemetry.file = -1;
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
             *c = *c == ':' ? '.' : *c; /* labels have no '.', so names stay distinct */
-        all->n++;
     }
-    for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {
-        p->results = allocate(1, sizeof *p->results);
-        p->results->telemetry.file = -1;
-    }
+    if (all->n == 1)
+        all->of->results = &all->training.harness.results;
 }
 
 static void create_controls(struct profile *p, const struct training *t, const struct attainable *attainable)
@@ -305,10 +285,10 @@ static void create_controls(struct profile *p, const struct training *t, const s
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *o,
                 const struct command *command)
 {
-    struct profiles all = {.options = o, .command = command};
+    struct profiles all = {.options = o,
+                           .training.run = {.mode = "profile", .command = command, .recording = profile_recording(o)}};
     struct training *t = &all.training;
     const struct training_options *of = &options->training;
-    t->run.recording = profile_recording(o);
     create_profiles(&all, of);
     const char *below = all.n > 1 ? "comparison" : all.of->name, *given = o->output_dir;
     int status = job_agree(job, *given ? check_directories(&all, given) : 0);
@@ -317,11 +297,13 @@ int profile_run(const struct job *job, const struct run_options *options, const 
     if (!status)
         status = open_results(&all);
     if (!status) {
-        print_heading(&all);
-        status = training_set_up(t, "profile", command);
+        for (struct profile *p = all.of; p < all.of + all.n; p++)
+            collect_facts(p, t);
+        harness_show_heading(&t->harness, create_summary(&all, NULL)); /* before anything large is allocated */
+        status = training_set_up(t);
     }
     for (struct profile *p = all.of; p < all.of + all.n && all.n > 1 && !status; p++)
-        status = training_write_run_json(t, "profile", command, p->results);
+        status = training_write_run_json(t, p->results);
     if (!status) {
         all.attainable =
             attainable_create(t->engine.reducer, of->n, t->engine.model.tensors, (int)of->block_steps, of->rounds);
@@ -340,11 +322,10 @@ int profile_run(const struct job *job, const struct run_options *options, const 
         controls_destroy(&p->controls);
         profile_figures_destroy(&p->figures);
         capture_destroy(&p->capture);
-        if (all.n > 1)
-            free(p->results);
     }
     attainable_destroy(all.attainable);
     free(all.links);
+    free(all.results);
     free(all.of);
     return status;
 }

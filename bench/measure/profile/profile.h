@@ -40,10 +40,10 @@ struct recording profile_recording(const struct profile_options *options);
 int profile_options_check(const struct profile_options *options, const struct option_table *table,
                           struct training_options *training);
 
-/* Makes the rows that are trained (training->implementation). Each strategy (with buckets: each bucket size) has a row
- * that is captured, a copy without tracing, and, if it overlaps, a copy with its collectives after backward. `none` is
- * added unless the list has it. Returns 0; or -1, reported, if there are too many rows or a label is reserved. */
-int profile_rows_make(struct training_options *training, const struct strategy_list *list);
+/* Makes the rows that are trained (training->implementation) for the workload's strategies. Each strategy (with
+ * buckets: each bucket size) has a row that is captured, a copy without tracing, and, if it overlaps, a copy with its
+ * collectives after backward. `none` is added if missing. Returns 0; or -1, reported: too many rows or a bad label. */
+int profile_rows_make(struct training_options *training);
 
 /* Checks that every rank in the list is below `ranks`. Returns 0; or -1, reported. */
 int rank_list_check(const struct rank_list *list, int ranks);

@@ -9,8 +9,7 @@
 
 /* ---- capture and findings ---- */
 
-/* Adds a sentence on how the time of a step divides into phases: those of 5 % or more, and gradient_sync if ranks
- * communicate. */
+/* Adds how the time of a step divides into phases: those of 5 % or more, and gradient_sync if ranks communicate. */
 static void add_step(const struct profile *p, cJSON *summary)
 {
     const struct phase_figure *phase = p->figures.phase;
@@ -26,7 +25,8 @@ static void add_step(const struct profile *p, cJSON *summary)
                          text_value_like(step, phase[PHASES].mean, "s", phase[PHASES].mean), text, fabs(100 * rest));
 }
 
-void profile_add_capture(const struct profile *p, cJSON *summary)
+/* Adds which steps were captured, and what their traces lack. */
+static void add_capture(const struct profile *p, cJSON *summary)
 {
     const struct capture *c = &p->capture;
     const struct captured_step *first = c->step, *last = &c->step[c->n - 1];
@@ -63,13 +63,10 @@ void profile_add_capture(const struct profile *p, cJSON *summary)
         results_add_sentence(summary, "notes", "%s.", c->missing);
 }
 
-void profile_add_answers(const struct profile *p, cJSON *summary)
+static void add_findings(const struct profile *p, cJSON *summary)
 {
     const struct findings *f = &p->findings;
     const struct captured_step *step = p->capture.step;
-    json_add_text(summary, "implementation", p->facts.label);
-    add_step(p, summary);
-    results_add_sentence(summary, "answers", "%s", p->overlap);
     results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s",
                          step[p->figures.first].number + 1, step[p->capture.n - 1].number + 1,
                          f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
@@ -111,7 +108,7 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     } figures[] = {
         {"tokens_per_second", "1/s", p->facts.tokens / step, BETTER_HIGHER},
         {"model_flops_per_second", "FLOP/s", p->facts.flops / step, BETTER_HIGHER},
-        {"communication_ratio", "1", profile_communication_ratio(f), BETTER_LOWER},
+        {"communication_ratio", "1", f->communication_ratio, BETTER_LOWER},
         {"comm_busy", "s", f->mean.communication, BETTER_LOWER},
         {"compute_busy", "s", f->mean.compute, BETTER_LOWER},
         {"overlap", "s", f->mean.overlap, BETTER_HIGHER},
@@ -135,7 +132,6 @@ static void add_captured(const struct profile *p, struct figure_list *list)
 /* Figures are named after the kind of collective if there are several kinds, because these may have equal sizes. */
 static void add_collectives(const struct profile *p, struct figure_list *list)
 {
-    int several = profile_has_several_kinds(&p->figures);
     for (int i = 0; i < p->figures.collectives; i++) {
         const struct collective_figure *c = &p->figures.collective[i];
         double bytes = (double)c->bytes;
@@ -149,7 +145,7 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
         for (struct figure *f = figures; f < figures + sizeof figures / sizeof *figures; f++) {
             char name[sizeof f->name];
             snprintf(name, sizeof name, "%.20s", f->name);
-            if (several)
+            if (p->figures.several_kinds)
                 snprintf(f->name, sizeof f->name, f == figures ? "%.20s" : "%.20s_%.20s", c->kind_name, name);
             snprintf(f->subject, sizeof f->subject, "%s", p->facts.label);
             figures_add(list, f);
@@ -157,8 +153,13 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
     }
 }
 
-void profile_add_figures(const struct profile *p, struct figure_list *list)
+void profile_add_results(const struct profile *p, cJSON *summary, struct figure_list *list)
 {
+    add_capture(p, summary);
+    json_add_text(summary, "implementation", p->facts.label);
+    add_step(p, summary);
+    results_add_sentence(summary, "answers", "%s", p->overlap);
+    add_findings(p, summary);
     add_captured(p, list);
     for (const struct control_result *r = control_results; r < control_results + CONTROL_RESULTS; r++)
         figures_add_estimate(list, r->subject ? r->subject : p->facts.label, r->figure, r->unit,

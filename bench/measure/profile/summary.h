@@ -2,10 +2,23 @@
 #ifndef BENCH_MEASURE_PROFILE_SUMMARY_H
 #define BENCH_MEASURE_PROFILE_SUMMARY_H
 
-#include "base/figures.h"
-#include "profile/findings.h"
+#include "ddp/links.h"
+#include "profile/controls.h"
+#include "profile/figures.h"
+#include "results/findings.h"
 
 enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose */
+
+/* Where the captured steps lose time: figures that are beyond a threshold. */
+struct findings {
+    int n;
+    struct finding finding[9]; /* at most one of each name, sorted by finding_compare */
+};
+
+/* Finds the figures beyond their thresholds. controls->rounds may be 0. links: [facts->hosts]; NULL: not measured. */
+void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
+                     const struct profile_figures *figures, const struct collectives *collectives,
+                     const struct link_rates *links, const struct controls *controls);
 
 struct profile {
     const struct profile_options *options;
@@ -23,14 +36,9 @@ struct profile {
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs communicate directly) */
 };
 
-/* Adds to the summary which steps were captured, and what their traces lack. */
-void profile_add_capture(const struct profile *profile, cJSON *summary);
-
-/* Adds to the summary where the time of a step goes, whether communication overlapped, and the findings. */
-void profile_add_answers(const struct profile *profile, cJSON *summary);
-
-/* Adds every figure of a profile to a list. */
-void profile_add_figures(const struct profile *profile, struct figure_list *list);
+/* Adds to the summary which steps were captured, what their traces lack, where the time of a step goes, whether
+ * communication overlapped, and the findings; and every figure of the profile to the list. */
+void profile_add_results(const struct profile *profile, cJSON *summary, struct figure_list *list);
 
 /* Adds all tables to a summary; for those with a row for each rank, it calls profile_add_rank_tables. */
 void profile_add_tables(const struct profile *profile, cJSON *summary);

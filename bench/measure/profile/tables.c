@@ -43,7 +43,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
         "n = ranks x steps = %d. min, max: the smallest and largest of the ranks' medians. p95_steps: over the "
         "steps of the rank where it is largest. usual: in a well-tuned step. "
         "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (waits for communication / step) %.3f.",
-        f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step, profile_communication_ratio(f));
+        f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step, f->communication_ratio);
     results_add_table(summary, &(struct table){"phases", title, TABLE_COLUMNS(phase_columns), row, rows, sizeof *row, 0,
                                                .note = {note}});
 }
@@ -96,7 +96,7 @@ static void add_collectives(const struct profile *p, cJSON *summary)
     if (!f->collectives || f->ranks == 1)
         return;
     size_t columns = sizeof collective_columns / sizeof *collective_columns;
-    size_t hidden = !profile_has_several_kinds(f); /* a single kind is not named */
+    size_t hidden = !f->several_kinds; /* a single kind is not named */
     const char *posted = !p->facts.comm_on_device    ? NULL
                          : isfinite(f->mean.compute) ? "Posted: its kernel began."
                                                      : "Posted: the GPU reached the collective's place in the stream, "
@@ -115,20 +115,21 @@ static const struct column bucket_columns[] = {
     {"bucket", "bucket", COLUMN_INT, offsetof(struct bucket_figure, bucket), "1", 1, 8, 0},
     {"tensors", "tensors", COLUMN_INT, offsetof(struct bucket_figure, tensors), "1", 1, 7, 0},
     {"parameters", "parameters", COLUMN_COUNT, offsetof(struct bucket_figure, parameters), "1", 1, 11, 0},
-    {"ready", "ready", COLUMN_REAL, offsetof(struct bucket_figure, ready), "s", 1e3, 10, 3},
-    {"queued", "queued", COLUMN_REAL, offsetof(struct bucket_figure, queued), "s", 1e3, 10, 3},
-    {"posted", "posted", COLUMN_REAL, offsetof(struct bucket_figure, posted), "s", 1e3, 10, 3},
-    {"done", "done", COLUMN_REAL, offsetof(struct bucket_figure, done), "s", 1e3, 10, 3},
-    {"exposed", "exposed", COLUMN_REAL, offsetof(struct bucket_figure, exposed), "s", 1e3, 9, 3},
-    {"last", "last, %", COLUMN_REAL, offsetof(struct bucket_figure, last), "1", 100, 8, 1},
+    {"ready", "ready", COLUMN_REAL, offsetof(struct bucket_figure, time[BUCKET_READY]), "s", 1e3, 10, 3},
+    {"queued", "queued", COLUMN_REAL, offsetof(struct bucket_figure, time[BUCKET_QUEUED]), "s", 1e3, 10, 3},
+    {"posted", "posted", COLUMN_REAL, offsetof(struct bucket_figure, time[BUCKET_POSTED]), "s", 1e3, 10, 3},
+    {"done", "done", COLUMN_REAL, offsetof(struct bucket_figure, time[BUCKET_DONE]), "s", 1e3, 10, 3},
+    {"exposed", "exposed", COLUMN_REAL, offsetof(struct bucket_figure, time[BUCKET_EXPOSED]), "s", 1e3, 9, 3},
+    {"last", "last, %", COLUMN_REAL, offsetof(struct bucket_figure, time[BUCKET_LAST]), "1", 100, 8, 1},
 };
 
 static int by_exposure(const void *a, const void *b)
 {
     const struct bucket_figure *x = a, *y = b;
-    if (x->last != y->last)
-        return x->last < y->last ? 1 : -1;
-    return x->exposed == y->exposed ? x->bucket - y->bucket : x->exposed < y->exposed ? 1 : -1;
+    for (int time = BUCKET_LAST; time >= BUCKET_EXPOSED; time--)
+        if (x->time[time] != y->time[time])
+            return x->time[time] < y->time[time] ? 1 : -1;
+    return x->bucket - y->bucket;
 }
 
 /* If there are more than SHOWN buckets, those that complete last most often come first, then those exposed longest. */
@@ -179,26 +180,22 @@ static void add_controls(const struct profile *p, cJSON *summary, const char *ke
                       &(struct table){key, title, TABLE_COLUMNS(columns), row, n, sizeof *row, 0, .note = {note}});
 }
 
-static void add_all_controls(const struct profile *p, cJSON *summary)
+void profile_add_tables(const struct profile *p, cJSON *summary)
 {
     size_t rounds = p->controls.rounds, steps = p->facts.block_steps;
     char title[200];
-    snprintf(title, sizeof title, "Controls, interleaved with %s in %zu round%s of %zu timed step%s", p->facts.label,
-             rounds, text_plural(rounds), steps, text_plural(steps));
-    add_controls(p, summary, "controls", title, "ms a step", "s", 1e3, NULL);
-    add_controls(p, summary, "control_ratios", NULL, "ratio", "1", 1,
-                 attainable_note(p->facts.ranks, p->facts.comm_on_device, p->controls.step_to_attainable.median));
-}
-
-void profile_add_tables(const struct profile *p, cJSON *summary)
-{
     add_phases(p, summary);
     add_operations(p, summary);
     add_collectives(p, summary);
     add_buckets(p, summary);
     profile_add_rank_tables(p, summary);
-    if (p->controls.rounds)
-        add_all_controls(p, summary);
+    snprintf(title, sizeof title, "Controls, interleaved with %s in %zu round%s of %zu timed step%s", p->facts.label,
+             rounds, text_plural(rounds), steps, text_plural(steps));
+    if (rounds) {
+        add_controls(p, summary, "controls", title, "ms a step", "s", 1e3, NULL);
+        add_controls(p, summary, "control_ratios", NULL, "ratio", "1", 1,
+                     attainable_note(p->facts.ranks, p->facts.comm_on_device, p->controls.step_to_attainable.median));
+    }
     if (p->options->verbose)
         results_show_all(summary);
     else

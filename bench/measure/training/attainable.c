@@ -1,12 +1,9 @@
 /* attainable.c - measures the step time that perfect overlap of computation and communication would reach. */
-#include "training/attainable.h"
+#include "training/training.h"
 
 #include "base/stats.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "training/block.h"
-#include "training/options.h"
-#include "training/samples.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,9 +20,10 @@ struct attainable {
 /* Seconds of a step of `none`: from its start until the first forward ends, and until the last backward ends; in the
  * optimizer; in clipping and checkpoints together. */
 enum of_none { FORWARD_END, BACKWARD_END, UPDATE, REST, OF_NONE };
-/* The parts of a bucket's collectives: reductions between all ranks or across hosts, stages within hosts, all-gathers
- * of weights. */
+static const char *const of_none_name[OF_NONE] = {"forward_end_ms", "backward_end_ms", "update_ms", "rest_ms"};
+/* Parts of a bucket's collectives: reductions of all ranks or across hosts; stages within hosts; gathers of weights. */
 enum part { REDUCE, WITHIN_HOST, GATHER, PARTS };
+static const char *const part_name[PARTS] = {"alone_ms", "within_host_alone_ms", "gather_alone_ms"};
 
 /* Returns the times [rounds] of a bucket's collectives, run alone. */
 static double *alone_of(const struct attainable *a, int implementation, enum part part, int bucket)
@@ -167,33 +165,30 @@ int attainable_write(const struct attainable *a, struct results *results, const 
                      const struct timeline *timeline, const struct block *b)
 {
     const struct reducer *reducer = &a->reducer[b->implementation];
-    size_t round = b->round;
+    const struct traits *traits = reducer->traits;
+    const int has_part[PARTS] = {1, traits->staged, traits->shards}, buckets = reducer->plan.n;
+    size_t round = b->round, length = 0;
     char *text = NULL;
-    size_t length = 0;
     FILE *out = text_begin(&text, &length);
     fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu", label, round);
-    if (reducer->traits->reduces) {
-        double *in_step = allocate((size_t)reducer->plan.n + 1, sizeof *in_step);
+    if (traits->reduces) {
+        double *in_step = allocate((size_t)buckets + 1, sizeof *in_step);
         add_durations(timeline, a->timed, in_step);
-        print_list(out, "alone_ms", alone_of(a, b->implementation, REDUCE, 0) + round, reducer->plan.n, a->rounds);
-        if (reducer->traits->staged)
-            print_list(out, "within_host_alone_ms", alone_of(a, b->implementation, WITHIN_HOST, 0) + round,
-                       reducer->plan.n, a->rounds);
-        if (reducer->traits->shards)
-            print_list(out, "gather_alone_ms", alone_of(a, b->implementation, GATHER, 0) + round, reducer->plan.n,
-                       a->rounds);
-        print_list(out, "in_step_ms", in_step, reducer->plan.n, 1);
+        for (int part = 0; part < PARTS; part++)
+            if (has_part[part])
+                print_list(out, part_name[part], alone_of(a, b->implementation, (enum part)part, 0) + round, buckets,
+                           a->rounds);
+        print_list(out, "in_step_ms", in_step, buckets, 1);
         fprintf(out, ", \"reductions\": %d, \"last_tensor\": [", reducer_reductions(reducer));
-        for (int i = 0; i < reducer->plan.n; i++)
+        for (int i = 0; i < buckets; i++)
             fprintf(out, "%s%d", i ? ", " : "", reducer->plan.bucket[i].last_tensor);
         fprintf(out, "]}\n");
         free(in_step);
     } else {
         print_list(out, "gradients_ready_ms", a->none + round, a->tensors, a->rounds);
-        fprintf(out, ", \"forward_end_ms\": %.6f, \"backward_end_ms\": %.6f, \"update_ms\": %.6f",
-                1e3 * none_of(a, FORWARD_END)[round], 1e3 * none_of(a, BACKWARD_END)[round],
-                1e3 * none_of(a, UPDATE)[round]);
-        fprintf(out, ", \"rest_ms\": %.6f}\n", 1e3 * none_of(a, REST)[round]);
+        for (int i = 0; i < OF_NONE; i++)
+            fprintf(out, ", \"%s\": %.6f", of_none_name[i], 1e3 * none_of(a, (enum of_none)i)[round]);
+        fprintf(out, "}\n");
     }
     text_end(out);
     return results_append(results, text, length);
@@ -229,8 +224,8 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
            first = (double)reducer->owned[0].count / owned,
            last = (double)reducer->owned[reducer->ranges - 1].count / owned;
     double *mine = allocate(rounds + 1, sizeof *mine), *all = allocate(rounds * (size_t)job->size + 1, sizeof *all);
-    double *ready = allocate((size_t)plan->n + 1, sizeof *ready), *alone = allocate((size_t)plan->n + 1, sizeof *alone);
-    double *within = allocate((size_t)plan->n + 1, sizeof *within);
+    double *ready = allocate(3 * (size_t)plan->n + 1, sizeof *ready), *alone = ready + plan->n,
+           *within = alone + plan->n;
     for (size_t r = 0; r < rounds; r++) {
         double gather = 0, update = share * none_of(a, UPDATE)[r];
         double early = reducer->traits->updates_early ? (1 - last) * update : 0; /* before the last bucket is summed */
@@ -260,8 +255,6 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
     free(mine);
     free(all);
     free(ready);
-    free(alone);
-    free(within);
 }
 
 const char *attainable_note(int ranks, int on_device, double ratio)

@@ -38,17 +38,12 @@ void attainable_destroy(struct attainable *attainable); /* NULL is fine */
 void attainable_measure(struct attainable *attainable, const struct job *job, struct timeline *timeline,
                         const struct block *block);
 
-/* Adds the times of a block, in ms, as a line to this rank's metrics. For `none`: gradients_ready_ms of each tensor,
- * forward_end_ms, backward_end_ms, update_ms (the optimizer) and rest_ms (clipping and checkpoints). For other
- * strategies, for each bucket: alone_ms, within_host_alone_ms (stages within hosts), gather_alone_ms (weights, if
- * sharded), in_step_ms (all its collectives, mean over the timed steps), last_tensor (the tensor that completes it);
- * and `reductions`, how often a bucket is reduced in a step. Returns 0; or -1, reported. */
+/* Adds the times of a block as a line to this rank's metrics (results/README.md). Returns 0; or -1, reported. */
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
                      const struct timeline *timeline, const struct block *block);
 
 /* Returns how many times longer the collectives of a block took on this rank in the timed steps than alone: the median
- * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the sum of the reductions' times alone,
- * in s. */
+ * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the seconds of all reductions alone. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline,
                            const struct block *block, double *alone);
 

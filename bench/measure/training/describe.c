@@ -1,5 +1,5 @@
 /* describe.c - writes run.json, and the heading and notes of a summary. */
-#include "training/describe.h"
+#include "training/training.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -43,37 +43,21 @@ static void describe_implementation(const struct implementation *row, const stru
     }
 }
 
-/* Adds what a plan of buckets is cut from: the tensors in order of registration, and the floats of the arena. */
-static void describe_tensors(const struct model *model, cJSON *json)
-{
-    cJSON *list = cJSON_AddArrayToObject(json, "tensors");
-    for (const struct tensor *tensor = model->tensor; tensor < model->tensor + model->tensors; tensor++) {
-        cJSON *item = json_add_row(list);
-        json_add_text(item, "name", tensor->name);
-        json_add_number(item, "offset", (double)tensor->offset);
-        json_add_number(item, "count", (double)tensor->count);
-        json_add_number(item, "joined", tensor->joined);
-        json_add_number(item, "layer", tensor->layer);
-    }
-    json_add_number(json, "arena", (double)model->arena);
-}
-
 double training_flops(const struct training_options *o, const struct model *model)
 {
     return model->source->flops(model, o->batch_size * o->workload.context_length, 0) / (o->forward_only ? 3 : 1);
 }
 
-int training_write_run_json(const struct training *t, const char *mode, const struct command *command,
-                            const struct results *results)
+int training_write_run_json(const struct training *t, const struct results *results)
 {
     const struct run *run = &t->run;
     const struct training_options *o = run->options;
-    size_t tokens = o->batch_size * o->workload.context_length;
-    cJSON *json = harness_run_json(&t->harness, mode, t->engine.comm, command);
+    const struct model *model = &t->engine.model;
+    cJSON *json = harness_run_json(&t->harness, run->mode, t->engine.comm, run->command);
     cJSON *derived = cJSON_GetObjectItemCaseSensitive(json, "derived");
-    json_add_number(derived, "parameters", (double)t->engine.model.parameters);
-    json_add_number(derived, "tokens_per_step", (double)tokens);
-    json_add_number(derived, "model_flops_per_step", training_flops(o, &t->engine.model));
+    json_add_number(derived, "parameters", (double)model->parameters);
+    json_add_number(derived, "tokens_per_step", (double)(o->batch_size * o->workload.context_length));
+    json_add_number(derived, "model_flops_per_step", training_flops(o, model));
     json_add_number(derived, "data_tokens", (double)data_tokens(t->engine.trainer.data));
     if (!t->harness.opened.on_gpu) {
         json_add_text(derived, "blas", run->blas.library);
@@ -84,14 +68,24 @@ int training_write_run_json(const struct training *t, const char *mode, const st
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
-    describe_tensors(&t->engine.model, json);
-    cJSON *list = cJSON_AddArrayToObject(json, "implementations");
+    /* what a plan of buckets is cut from: the tensors in order of registration, and the floats of the arena */
+    cJSON *tensors = cJSON_AddArrayToObject(json, "tensors");
+    for (const struct tensor *tensor = model->tensor; tensor < model->tensor + model->tensors; tensor++) {
+        cJSON *item = json_add_row(tensors);
+        json_add_text(item, "name", tensor->name);
+        json_add_number(item, "offset", (double)tensor->offset);
+        json_add_number(item, "count", (double)tensor->count);
+        json_add_number(item, "joined", tensor->joined);
+        json_add_number(item, "layer", tensor->layer);
+    }
+    json_add_number(json, "arena", (double)model->arena);
+    cJSON *rows = cJSON_AddArrayToObject(json, "implementations");
     for (int i = 0; i < o->n; i++)
-        describe_implementation(&o->implementation[i], &t->engine.reducer[i], &t->engine.model, json_add_row(list));
+        describe_implementation(&o->implementation[i], &t->engine.reducer[i], model, json_add_row(rows));
     return harness_write_run_json(&t->harness, results, json);
 }
 
-/* ---- the heading and notes of a summary ---- */
+/* ---- the heading of a summary ---- */
 
 /* Adds the bucket size to the heading, if the program chose the size. */
 static void add_default_bucket(const struct training_options *o, cJSON *summary)
@@ -122,21 +116,28 @@ static void add_workload(const struct training_options *o, const struct model *m
                          o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", model->sizes.batch);
 }
 
-static void add_memory(const size_t bytes[MEMORY_PARTS], cJSON *summary)
+/* Returns the bytes of all parts together. */
+static size_t add_memory(const size_t bytes[MEMORY_PARTS], cJSON *summary)
 {
-    char total[CELL], parts[256];
-    results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated): %s",
-                         text_memory(total, memory_sum(bytes, 0, MEMORY_PARTS)),
-                         memory_words(bytes, 0, MEMORY_PARTS, parts));
+    char total[CELL], parts[MEMORY_WORDS];
+    size_t sum = memory_sum(bytes, 0, MEMORY_PARTS, parts);
+    results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated): %s", text_memory(total, sum), parts);
+    return sum;
 }
 
-static void add_heading(const struct training *t, const char *epochs, cJSON *summary)
+cJSON *training_create_summary(const struct training *t, const char *epochs)
 {
     const struct run *run = &t->run;
     const struct training_options *o = run->options;
     const struct harness *h = &t->harness;
     int on_gpu = h->opened.on_gpu;
     char machine[300], blas[400];
+    cJSON *summary = results_summary_create(run->mode, h->options->results.label, (double)run->measurements.rounds,
+                                            (double)run->planned, "rounds");
+    if (h->job->size == 1 && !strcmp(run->mode, "benchmark"))
+        results_add_sentence(
+            summary, "heading",
+            "Nothing to compare: one rank has nothing to reduce. Write `mpirun -n 2` before the command.");
     if (on_gpu)
         open_device_words(&h->opened, machine);
     else
@@ -160,7 +161,10 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
         results_add_sentence(summary, "heading", "Products: %s", blas);
     if (!on_gpu && products_warning(&run->blas, blas))
         results_add_sentence(summary, "heading", "Warning: rank %d: %s", run->slowest_products, blas);
+    return summary;
 }
+
+/* ---- a dry run ---- */
 
 /* Adds the number of buckets of each row whose strategy obeys --bucket-size-mb. */
 static void add_buckets(const struct training_options *o, const struct model *model, cJSON *summary)
@@ -188,7 +192,7 @@ int training_dry_run(const struct run_options *options, const struct recording *
     const struct training_options *o = &options->training;
     const struct harness_options *h = &options->harness;
     const struct memory_conditions conditions = {
-        0, ranks, ranks, on_gpus, on_gpus && h->comm.library == COMM_MPI, recording, host_peak_memory()};
+        0, ranks, ranks, on_gpus, on_gpus && h->comm.library == COMM_MPI, recording};
     size_t bytes[MEMORY_PARTS], steps = DISCARDED_STEPS + o->block_steps;
     struct model model;
     char first[64] = "", limit[CELL], flops[CELL], total[CELL];
@@ -197,9 +201,8 @@ int training_dry_run(const struct run_options *options, const struct recording *
     double step_flops = training_flops(o, &model);
     add_workload(o, &model, ranks, summary);
     add_default_bucket(o, summary);
-    add_memory(bytes, summary);
-    results_add_sentence(summary, "heading", "Memory of all ranks: %s",
-                         text_memory(total, (size_t)((double)memory_sum(bytes, 0, MEMORY_PARTS) * ranks)));
+    double memory = (double)add_memory(bytes, summary) * ranks;
+    results_add_sentence(summary, "heading", "Memory of all ranks: %s", text_memory(total, (size_t)memory));
     add_buckets(o, &model, summary);
     if (captured)
         snprintf(first, sizeof first, "%zu captured step%s, then ", captured, text_plural(captured));
@@ -220,18 +223,7 @@ int training_dry_run(const struct run_options *options, const struct recording *
     return 0;
 }
 
-cJSON *training_create_summary(const struct training *t, const char *mode, const char *epochs)
-{
-    const struct run *run = &t->run;
-    cJSON *summary = results_summary_create(mode, t->harness.options->results.label, (double)run->measurements.rounds,
-                                            (double)run->planned, "rounds");
-    if (t->harness.job->size == 1 && !strcmp(mode, "benchmark"))
-        results_add_sentence(
-            summary, "heading",
-            "Nothing to compare: one rank has nothing to reduce. Write `mpirun -n 2` before the command.");
-    add_heading(t, epochs, summary);
-    return summary;
-}
+/* ---- the notes of a summary ---- */
 
 /* compared: number of strategies whose losses are compared. */
 static void add_loss_notes(const struct losses *losses, int compared, cJSON *summary)
@@ -265,16 +257,9 @@ static void add_checkpoint_note(const struct trainer *trainer, cJSON *summary)
     json_add_number(summary, "checkpoint_bytes_per_second", rate);
 }
 
-static void add_machine_notes(const struct harness *h, const struct block_counts *counts, cJSON *summary)
-{
-    json_add_number(summary, "blocks", (double)counts->blocks);
-    harness_add_findings(h, "answers", summary);
-}
-
 void training_add_notes(const struct training *t, cJSON *summary)
 {
     const struct run *run = &t->run;
-    const struct block_counts *counts = &run->counts;
     char words[CELL];
     int compared = 0, narrow = 0;
     for (int i = 0; i < run->options->n; i++) {
@@ -297,13 +282,14 @@ void training_add_notes(const struct training *t, cJSON *summary)
                                  row->twin_of ? ": it is timed, but not ranked" : "");
     }
     json_add_number(summary, "timed_steps_per_block", (double)run->block_steps);
-    add_machine_notes(&t->harness, counts, summary);
-    if (counts->comm_cpu_seconds > 0)
+    json_add_number(summary, "blocks", (double)run->blocks);
+    harness_add_findings(&t->harness, "answers", summary);
+    if (run->comm_cpu_seconds > 0)
         results_add_sentence(summary, "notes",
                              "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
-                             counts->comm_cpu_seconds / counts->comm_seconds, t->engine.comm->progress);
+                             run->comm_cpu_seconds / run->comm_seconds, t->engine.comm->progress);
     add_checkpoint_note(&t->engine.trainer, summary);
     results_add_sentence(summary, "notes", "%s, measured: %s.",
                          t->harness.opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
-                         text_memory(words, block_peak_memory(counts, &t->harness.opened)));
+                         text_memory(words, training_peak_memory(t)));
 }

@@ -1,5 +1,5 @@
 /* implementations.c - the rows of a comparison, and the options that they are made from. */
-#include "training/implementations.h"
+#include "training/options.h"
 
 #include "kernels/error.h"
 
@@ -52,8 +52,8 @@ int bucket_size_parse(struct bucket_size *size, const char *option, const char *
     return 0;
 }
 
-/* For each variant: how the label of its row ends if the plain row exists, too; the option that adds the row; and the
- * texts of variant_words. */
+/* For each variant: how the label of its row ends if the plain row exists, too; the option that adds the row; and, as
+ * form_options and form_words of struct verdict, what distinguishes it from the plain one. */
 static const struct {
     const char *suffix, *option, *options, *words;
 } variants[VARIANTS] = {
@@ -79,41 +79,40 @@ static int strategies_parse(const struct option *option, const char *text, void 
     int more;
     if (!strcmp(text, "all"))
         text = strategy_names(",", 0, names);
-    for (struct option_list l = {option->name, text, 0}; (more = option_next_word(&l, word, sizeof word)) > 0;
-         list.n++) {
-        const char *equal = strchr(word, '='), *size = strchr(equal ? equal : word, ':');
-        size_t length = equal ? (size_t)(equal - word) : strlen(word);
+    for (struct option_list l = {option->name, text, 0}; (more = option_next_word(&l, word, sizeof word)) > 0;) {
         if (list.n == MAX_IMPLEMENTATIONS)
             return error_report("--%s: more than %d rows", option->name, MAX_IMPLEMENTATIONS);
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(equal ? equal + 1 : word, ":"), equal ? equal + 1 : word);
-        const struct strategy *strategy = list.item[list.n].strategy = strategy_find(name);
-        if (!strategy)
+        struct named_strategy *item = &list.item[list.n++];
+        const char *equal = strchr(word, '='), *named = equal ? equal + 1 : word, *size = strchr(named, ':');
+        size_t length = equal ? (size_t)(equal - word) : strlen(word);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(named, ":"), named);
+        item->strategy = strategy_find(name);
+        if (!item->strategy)
             return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
                                 strategy_names(", ", 1, names));
         if (size && variant_option(size))
             return error_report("--%s: '%s' is a row's label, not a name; name '%.*s', and give %s", option->name, word,
                                 (int)(strrchr(word, ':') - word), word, variant_option(size));
-        if (strategy->number.letter) {
-            if (number_parse(&list.item[list.n].number, option->name, strategy, size))
+        if (item->strategy->number.letter) {
+            if (number_parse(&item->number, option->name, item->strategy, size))
                 return -1;
-        } else if (size && !strategy->traits[VARIANT_PLAIN]->buckets)
+        } else if (size && !item->strategy->traits[VARIANT_PLAIN]->buckets)
             return error_report("--%s: '%s' has no buckets, so it takes no size", option->name, name);
-        else if (size && bucket_size_parse(&list.item[list.n].size, option->name, "NAME:SIZE with ", size + 1))
+        else if (size && bucket_size_parse(&item->size, option->name, "NAME:SIZE with ", size + 1))
             return -1;
-        char *label = list.item[list.n].label;
-        if (!length || length >= sizeof list.item->label)
+        if (!length || length >= sizeof item->label)
             return error_report("--%s: the label in '%s' must have 1 to %zu characters", option->name, word,
-                                sizeof list.item->label - 1);
-        memcpy(label, word, length);
-        for (const char *c = label; *c; c++)
+                                sizeof item->label - 1);
+        memcpy(item->label, word, length);
+        for (const char *c = item->label; *c; c++)
             if (!isalnum((unsigned char)*c) && !strchr(equal ? "_-+" : "_-+:.", *c))
-                return error_report("--%s: label '%s' may hold letters, digits, _, - and + only", option->name, label);
-        for (int i = 0; i < list.n && size && !equal; i++) /* such as NAME:2 and NAME:02; a label of its own has no : */
-            if (strchr(list.item[i].label, ':') && list.item[i].strategy == strategy &&
-                list.item[i].number == list.item[list.n].number &&
-                !memcmp(&list.item[i].size.caps, &list.item[list.n].size.caps, sizeof list.item->size.caps))
-                return error_report("--%s: %s and %s are one implementation; name it once", option->name,
-                                    list.item[i].label, label);
+                return error_report("--%s: label '%s' may hold letters, digits, _, - and + only", option->name,
+                                    item->label);
+        for (const struct named_strategy *other = list.item; other < item && size && !equal; other++)
+            if (strchr(other->label, ':') && other->strategy == item->strategy && other->number == item->number &&
+                !memcmp(&other->size.caps, &item->size.caps, sizeof item->size.caps)) /* such as NAME:2 and NAME:02 */
+                return error_report("--%s: %s and %s are one implementation; name it once", option->name, other->label,
+                                    item->label);
     }
     if (more < 0 || !list.n)
         return error_report("--%s '%.200s': expected all, or names separated by commas, such as "
@@ -217,24 +216,25 @@ const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
 
 const char *const sharding_name[SHARDINGS + 1] = {"optimizer", "gradients", NULL};
 
-int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
-                         const struct bucket_sizes *sizes, unsigned wires, unsigned shards, int update)
+int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct workload *w, int update)
 {
+    const struct strategy_list *list = &w->strategies;
+    const struct bucket_sizes *sizes = &w->bucket_sizes;
     int n = 0, buckets = 0, found[VARIANTS] = {0};
-    unsigned narrow = wires & 1u << COMM_BF16, gradients = shards & 1u << SHARD_GRADIENTS;
+    unsigned narrow = w->wire_dtypes & 1u << COMM_BF16, gradients = w->shard & 1u << SHARD_GRADIENTS;
     for (int i = 0; i < list->n; i++) {
-        const struct strategy *named = list->item[i].strategy;
-        const struct traits *const *has = named->traits;
-        int plain = (!has[VARIANT_BF16] || wires & 1u << COMM_FLOAT32) &&
-                    (!has[VARIANT_GRADIENTS] || shards & 1u << SHARD_OPTIMIZER);
+        const struct named_strategy *item = &list->item[i];
+        const struct traits *const *has = item->strategy->traits;
+        int plain = (!has[VARIANT_BF16] || w->wire_dtypes & 1u << COMM_FLOAT32) &&
+                    (!has[VARIANT_GRADIENTS] || w->shard & 1u << SHARD_OPTIMIZER);
         const int wanted[VARIANTS] = {plain, update && plain, narrow != 0, gradients != 0};
-        const struct bucket_size *own = *list->item[i].size.words ? &list->item[i].size : NULL;
+        const struct bucket_size *own = *item->size.words ? &item->size : NULL;
         int has_buckets = has[VARIANT_PLAIN]->buckets, n_sizes = has_buckets && !own ? sizes->n : 1;
         buckets |= has_buckets && !own;
         if (narrow && gradients && has[VARIANT_BF16] && has[VARIANT_GRADIENTS])
             return error_report("--shard gradients: %s with sharded gradients sends fp32 only; leave gradients out of "
                                 "--shard, or bf16 out of --wire-dtype",
-                                named->name);
+                                item->strategy->name);
         for (int r = 0; r < n_sizes * VARIANTS; r++) {
             const struct bucket_size *size = own ? own : &sizes->item[r / VARIANTS];
             enum variant variant = (enum variant)(r % VARIANTS);
@@ -244,8 +244,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
                 return error_report("more than %d rows: name fewer implementations, bucket sizes or variants",
                                     MAX_IMPLEMENTATIONS);
             struct implementation *made = &row[n++];
-            *made = (struct implementation){.strategy = named, .variant = variant, .number = list->item[i].number};
-            snprintf(made->label, sizeof made->label, "%s%s%s%s", list->item[i].label, n_sizes > 1 ? ":" : "",
+            *made = (struct implementation){.strategy = item->strategy, .variant = variant, .number = item->number};
+            snprintf(made->label, sizeof made->label, "%s%s%s%s", item->label, n_sizes > 1 ? ":" : "",
                      n_sizes > 1 ? size->words : "", plain ? variants[variant].suffix : "");
             for (const struct implementation *other = row; other < made; other++)
                 if (!strcmp(other->label, made->label))
@@ -280,26 +280,28 @@ int implementation_is_compared(const struct implementation *row)
     return implementation_traits(row)->exact && !row->twin_of;
 }
 
-static int same_buckets_and_kind(const struct implementation *a, const struct implementation *b)
-{
-    return !strcmp(a->size.words, b->size.words) && a->traced == b->traced && a->captured == b->captured &&
-           a->after_backward == b->after_backward;
-}
-
 void implementations_mark_twins(struct implementation *row, int n, int ranks, int local_size)
 {
-    for (int i = 0; i < n; i++) {
-        const struct strategy *used = strategy_used(row[i].strategy, ranks, local_size);
-        for (int j = 0; j < n && used != row[i].strategy && !row[i].twin_of; j++)
-            if (row[j].strategy == used && row[j].variant == row[i].variant && same_buckets_and_kind(&row[i], &row[j]))
-                row[i].twin_of = row[j].label;
+    for (struct implementation *a = row; a < row + n; a++) {
+        const struct strategy *used = strategy_used(a->strategy, ranks, local_size);
+        for (const struct implementation *b = row; b < row + n && used != a->strategy && !a->twin_of; b++)
+            if (b->strategy == used && b->variant == a->variant && !strcmp(b->size.words, a->size.words) &&
+                b->traced == a->traced && b->captured == a->captured && b->after_backward == a->after_backward)
+                a->twin_of = b->label;
     }
 }
 
-void variant_words(enum variant variant, const char **options, const char **words)
+struct verdict implementations_verdict(const struct implementation *best, double round_seconds)
 {
-    *options = variants[variant].options;
-    *words = variants[variant].words;
+    struct verdict verdict = {.best_size = "", .sample = "round", .sample_seconds = round_seconds, .explain = 1};
+    if (!best)
+        return verdict;
+    verdict.label = best->label;
+    verdict.strategy = best->strategy->name;
+    verdict.size = best->size.words;
+    verdict.form_options = variants[best->variant].options;
+    verdict.form_words = variants[best->variant].words;
+    return verdict;
 }
 
 int implementations_sharding(const struct implementation *row, int n)

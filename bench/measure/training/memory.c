@@ -53,10 +53,11 @@ void memory_spans(const struct training_options *o, const struct model *model, c
     spans_of_step(o, model, recording->operations, spans);
     for (int i = 0; i < TIMELINE_LANES; i++) /* + 1: a capture also records a step that it discards */
         spans[i] *= (captured > steps ? captured : steps) + 1;
-    spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + 2 * (size_t)o->n : 0;
+    spans[LANE_MEMORY] = recording->operations ? ALLOCATIONS + 2 * (size_t)o->n : 0;
 }
 
-void memory_estimate(const struct memory_conditions *c, const struct training_options *o, const struct model *model,
+/* Estimates the bytes of each part for a rank that trains a planned model. */
+static void estimate(const struct memory_conditions *c, const struct training_options *o, const struct model *model,
                      size_t bytes[MEMORY_PARTS])
 {
     size_t arena = model->arena * sizeof(float), ranks = (size_t)c->ranks;
@@ -83,7 +84,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
         bytes[c->stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] +=
             bytes[MEMORY_GRADIENTS] < arena ? bytes[MEMORY_GRADIENTS] : arena;
 
-    bytes[MEMORY_PROGRAM] = c->on_gpu ? 0 : c->program;
+    bytes[MEMORY_PROGRAM] = c->on_gpu ? 0 : host_peak_memory();
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers);
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
@@ -115,7 +116,7 @@ int memory_plan(struct model *model, const struct memory_conditions *c, const st
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
     transformer_plan(model, &sizes, compute_bytes);
-    memory_estimate(c, o, model, bytes);
+    estimate(c, o, model, bytes);
     int on_wrong_device = c->recording->gpu_option && !c->on_gpu;
     int is_too_small = c->recording->operations && !memory_captured_steps(o, model, c->recording);
     if (on_wrong_device || is_too_small)
@@ -128,24 +129,18 @@ int memory_plan(struct model *model, const struct memory_conditions *c, const st
     return 0;
 }
 
-size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to)
-{
-    size_t total = 0;
-    for (int i = from; i < to; i++)
-        total += bytes[i];
-    return total;
-}
-
-const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256])
+size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to, char words[MEMORY_WORDS])
 {
     char part[CELL];
-    size_t at = 0;
-    *text = 0;
-    for (int i = from; i < to && at < 256; i++)
-        if (bytes[i])
-            at += (size_t)snprintf(text + at, 256 - at, "%s%s %s", at ? ", " : "", memory_part_name[i],
+    size_t at = 0, sum = 0;
+    *words = 0;
+    for (int i = from; i < to; i++) {
+        sum += bytes[i];
+        if (bytes[i] && at < MEMORY_WORDS)
+            at += (size_t)snprintf(words + at, MEMORY_WORDS - at, "%s%s %s", at ? ", " : "", memory_part_name[i],
                                    text_memory(part, bytes[i]));
-    return text;
+    }
+    return sum;
 }
 
 /* ---- whether the memory suffices ---- */
@@ -164,15 +159,14 @@ int memory_check(const struct job *job, const struct open_device *opened, const 
                  {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PROGRAM,
                   "fewer --steps-per-block or --data-workers, or more hosts"}};
     for (const struct place *p = place; p < place + 2; p++) {
-        double needed = (double)memory_sum(bytes, p->from, p->to) * p->ranks;
-        char need[CELL], have[CELL], parts[256];
+        char need[CELL], have[CELL], parts[MEMORY_WORDS];
+        double needed = (double)memory_sum(bytes, p->from, p->to, parts) * p->ranks;
         if (needed > (double)p->available)
             return error_report(
                 "%s has %s of memory free and %d rank%s on it need%s %s: a rank needs %s; use a smaller "
                 "--preset, --batch-size, --num-layers, --d-model or --context-length, %s",
                 p->name, text_memory(have, p->available), p->ranks, text_plural((size_t)p->ranks),
-                p->ranks > 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)),
-                memory_words(bytes, p->from, p->to, parts), p->advice);
+                p->ranks > 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)), parts, p->advice);
     }
     return 0;
 }

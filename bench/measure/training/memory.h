@@ -29,12 +29,7 @@ struct memory_conditions {
     int local_size;     /* number of ranks on this rank's host */
     int on_gpu, stages; /* stages 1: collectives go through host memory */
     const struct recording *recording;
-    size_t program; /* bytes of MEMORY_PROGRAM */
 };
-
-/* Estimates the bytes of each part for a rank that trains a planned model. */
-void memory_estimate(const struct memory_conditions *conditions, const struct training_options *options,
-                     const struct model *model, size_t bytes[MEMORY_PARTS]);
 
 /* Sets spans[i] to the number of spans that lane i needs room for: a block's, or a capture's if that is more. */
 void memory_spans(const struct training_options *options, const struct model *model, const struct recording *recording,
@@ -47,9 +42,9 @@ size_t memory_collectives(const struct training_options *options, const struct m
 size_t memory_captured_steps(const struct training_options *options, const struct model *model,
                              const struct recording *recording);
 
-/* For the parts [from, to): memory_sum returns their bytes together; memory_words lists those above 0, with sizes. */
-size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to);
-const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
+/* Returns the bytes of the parts [from, to) together, and lists in words those above 0, with their sizes. */
+enum { MEMORY_WORDS = 256 };
+size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to, char words[MEMORY_WORDS]);
 
 /* Checks that, if each rank needs bytes[], this machine has enough free memory for its ranks, and this rank's GPU for
  * the ranks that compute on it. Returns 0; or -1, reported with the bytes of each part. */

@@ -9,7 +9,6 @@
 
 #define FIELD(field)    offsetof(struct training_options, field)
 #define WORKLOAD(field) offsetof(struct workload, field)
-#define HUGE_COUNT      1e15
 
 static const char *const wire_dtype_names[] = {"fp32", "bf16", NULL};
 static const char *const data_digest_names[] = {"sampled", "all", NULL};
@@ -60,7 +59,7 @@ static const struct option batch_rows[] = {
      .help = "synthetic, or a file: *.bin holds tokens of 16 bits (llm.c's for Llama 3: of 32), any other file is read as bytes"},
     {.name = "data-digest", .kind = &option_choice, .offset = FIELD(data_digest), .initial = "sampled", .choices = data_digest_names,
      .help = "what is compared, besides the size, to see that all ranks read the same --data: sampled (first and last MiB, 64 blocks between), or all bytes"},
-    {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
+    {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = 1e15,
      .help = "fixes initial weights and the order of the data"},
     {.name = "data-workers", .also = "num-workers workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
      .help = "threads of a rank that prepare batches, each one micro-batch in advance; 0: the training thread, in data_loading"},
@@ -204,25 +203,6 @@ int training_options_check(struct training_options *o, const struct option_table
             "--checkpoint-every %zu: no checkpoint is due in the steps that are measured, %zu to %zu; use at "
             "most %zu",
             every, first + 1, first + steps, steps);
-    return 0;
-}
-
-int training_rows_check(struct training_options *o)
-{
-    for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
-        if (!implementation_traits(row)->averages)
-            continue;
-        size_t n = row->number;
-        if (o->block_steps % n)
-            return error_report("%s: %zu timed steps are not a multiple of %zu, so blocks would differ in "
-                                "communication; use a multiple, such as --steps-per-block %zu",
-                                row->label, o->block_steps, n, n * (1 + o->block_steps / n));
-        if (o->checkpoint_every)
-            return error_report("--checkpoint-every does not go with %s: a checkpoint has the weights of one rank, but "
-                                "ranks have different weights",
-                                row->strategy->name);
-        o->keep_block_steps = 1;
-    }
     return 0;
 }
 

@@ -1,10 +1,59 @@
-/* options.h - the options of every command that trains: the model, and how it is trained and timed. */
+/* options.h - the options of every command that trains, and the rows of the comparison that follow from them. */
 #ifndef BENCH_MEASURE_TRAINING_OPTIONS_H
 #define BENCH_MEASURE_TRAINING_OPTIONS_H
 
 #include "ddp/model.h"
+#include "ddp/step.h"
 #include "harness/harness.h"
-#include "training/implementations.h"
+#include "results/verdict.h"
+
+enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 120 };
+
+/* A bucket size: the caps of a plan, and as --bucket-size-mb takes them, such as 25 or 1+4+25+last0.25. */
+enum { BUCKET_WORDS = 50 };
+struct bucket_size {
+    char words[BUCKET_WORDS];
+    struct bucket_caps caps;
+};
+
+/* Parses the words of a bucket size. option: the option that has them; before: what an error message puts before "sizes
+ * in MiB". Returns 0; or -1, reported. */
+int bucket_size_parse(struct bucket_size *size, const char *option, const char *before, const char *words);
+
+/* --implementations: a list of NAME or LABEL=NAME, where NAME may be NAME:SIZE with a bucket size, and is NAME:N for a
+ * strategy with a number; or `all`: every strategy without a number, labelled with its name. */
+struct strategy_list {
+    int n;
+    struct named_strategy {
+        char label[41];
+        const struct strategy *strategy;
+        size_t number;           /* 0: the strategy has none */
+        struct bucket_size size; /* words "": the sizes of --bucket-size-mb */
+    } item[MAX_IMPLEMENTATIONS];
+};
+extern const struct option_kind option_strategies;
+
+/* --bucket-size-mb: the sizes given; or, if automatic is 1, a single size that workload_check chooses. */
+struct bucket_sizes {
+    int n, automatic;
+    struct bucket_size item[MAX_IMPLEMENTATIONS];
+};
+extern const struct option_kind option_buckets;
+
+/* --shard: what is divided among the ranks. */
+enum sharding { SHARD_OPTIMIZER, SHARD_GRADIENTS, SHARDINGS };
+extern const char *const sharding_name[SHARDINGS + 1]; /* optimizer, gradients, NULL */
+
+/* --inject-delay: which rank sleeps at the start of which phase, and for how long. */
+struct delays {
+    int n;
+    struct delay {
+        int rank;
+        double ms;
+        enum step_phase phase;
+    } item[16];
+};
+extern const struct option_kind option_delay;
 
 enum preset_number {
     PRESET_AUTO,
@@ -28,6 +77,19 @@ struct workload {
     struct bucket_sizes bucket_sizes;
     unsigned wire_dtypes; /* a set of 1 << COMM_FLOAT32 and 1 << COMM_BF16 */
     unsigned shard;       /* a set of 1 << enum sharding */
+};
+
+/* A row of the comparison: a strategy and a variant of it, a label, and a bucket size if the strategy has buckets. */
+struct implementation {
+    char label[IMPLEMENTATION_LABEL];
+    const struct strategy *strategy;
+    enum variant variant;
+    struct bucket_size size; /* words "": the strategy has no buckets */
+    size_t number;           /* N of NAME:N; 0 if the strategy has no number */
+    int traced;              /* 1: while the row runs, the device's operations are recorded */
+    int after_backward;      /* 1: the row's collectives wait until backward ends (the control without overlap) */
+    int captured;            /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
+    const char *twin_of;     /* label of a row of another strategy that runs the same operations; NULL: none */
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
@@ -54,7 +116,7 @@ struct training_options {
     /* the fields below are set by the command and by training_options_check */
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n;
-    int keep_block_steps;             /* 1: blocks keep their length even if time is short (training_rows_check) */
+    int keep_block_steps;             /* 1: blocks keep their length even if time is short, as rows that average need */
     size_t warmup_steps, block_steps; /* warmup_steps: in all warm-up epochs; block_steps: timed steps in a block */
     long block_start;                 /* step of the learning-rate schedule at which each block begins */
 };
@@ -74,7 +136,10 @@ void run_options_add(struct option_table *table, struct run_options *options); /
  * on CPUs). workload_use_preset sets the model's sizes; training_options_use_preset also sets the batch. */
 void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
 void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
-void workload_help_presets(FILE *out); /* prints the list of presets for --help */
+
+/* Print the lists of presets and of strategies for --help. */
+void workload_help_presets(FILE *out);
+void implementations_help(FILE *out);
 
 /* Checks the sizes of the model, and sets those that were not given: the vocabulary by the kind of data; the bucket
  * size to BUCKET_DEFAULT_BYTES, or to a quarter of the gradient if that is less. Returns 0; or -1, reported. */
@@ -93,16 +158,39 @@ struct model_sizes workload_sizes(const struct workload *workload, size_t batch)
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
                            int captures);
 
-/* Checks that block_steps and checkpoints suit the rows that average weights: a block must have a whole number of
- * intervals. Call it when the rows are made. Returns 0; or -1, reported. */
-int training_rows_check(struct training_options *options);
-
-/* Returns 1 if the run needs an array for the whole gradient: for a row that does not release it, or for checkpoints,
- * which are gathered in it. Call it when the rows are made. */
-int training_needs_gradient(const struct training_options *options);
-
 /* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch is not divisible by ranks x
  * micro-batches, or a delay names a rank that does not exist. */
 int training_options_fit(struct training_options *options, int ranks);
+
+/* ---- the rows of the comparison ---- */
+
+/* Makes the rows: for each strategy, and each bucket size if it has buckets, a row of every variant that it has and
+ * that wire_dtypes and shard ask for; update 1 adds a row that updates early. A row's label is the strategy's label;
+ * then :SIZE if there are several sizes; then :update, or :bf16 or :gradients if the plain row exists, too. Returns how
+ * many; or -1, reported, if too many, two have one label, or none uses the given sizes, types, shards or update. */
+int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct workload *workload, int update);
+
+/* Returns the traits of a row's variant. */
+static inline const struct traits *implementation_traits(const struct implementation *row)
+{
+    return row->strategy->traits[row->variant];
+}
+
+/* Returns 1 if a row may be the best: its strategy may be, and the row is not a twin of another. 0: it is a control. */
+int implementation_is_compared(const struct implementation *row);
+
+/* Sets twin_of in row[n], for `ranks` ranks, local_size on each host. If a row's strategy is replaced by another one
+ * (strategy_used), it is the twin of that strategy's row with the same buckets, as only chance could rank the two. */
+void implementations_mark_twins(struct implementation *row, int n, int ranks, int local_size);
+
+/* Begins the verdict on a comparison over rounds of round_seconds each. best: the row with the shortest step; NULL: not
+ * known. The caller sets the members that depend on the other rows and on the samples. */
+struct verdict implementations_verdict(const struct implementation *best, double round_seconds);
+
+/* Returns how many of n rows shard the optimizer's work (struct traits). */
+int implementations_sharding(const struct implementation *row, int n);
+
+/* Whether the run needs an array for the whole gradient: for rows that do not release it, or to gather checkpoints. */
+int training_needs_gradient(const struct training_options *options);
 
 #endif

@@ -1,5 +1,4 @@
-/* recorder.h - records the operations of a rank's device as spans, and the activities of its GPU through a tracer,
- * while traced implementations run. */
+/* recorder.h - records operations of a rank's device as spans, and its GPU's activities, while traced rows run. */
 #ifndef BENCH_MEASURE_TRAINING_RECORDER_H
 #define BENCH_MEASURE_TRAINING_RECORDER_H
 
@@ -8,10 +7,10 @@
 
 /* What a profile records in addition to phases and collectives; zeroed: nothing more. */
 struct recording {
-    int operations, allocations; /* 1: record the device's operations, and its allocations, as spans */
-    int gpu;                     /* 1: trace the activities of the GPU */
-    double buffer_mb;            /* MiB per rank for captured spans */
-    const char *gpu_option;      /* an option that was given and needs a GPU; NULL: none */
+    int operations;         /* 1: record the device's operations and allocations as spans */
+    int gpu;                /* 1: trace the activities of the GPU */
+    double buffer_mb;       /* MiB per rank for captured spans */
+    const char *gpu_option; /* an option that was given and needs a GPU; NULL: none */
 };
 
 struct recorder {

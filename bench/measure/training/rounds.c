@@ -1,5 +1,4 @@
-/* rounds.c - runs rounds: one block of each implementation, interleaved so that a drift of the machine affects all
- * implementations equally. */
+/* rounds.c - runs rounds: one block of each implementation, interleaved so that a drift affects all of them equally. */
 #include "training/training.h"
 
 #include "base/best.h"
@@ -46,34 +45,35 @@ static void fit_blocks(struct run *run, char *text, size_t size)
 }
 
 /* Runs the first steps of an implementation (one that reduces, if there is one), checks that checkpoints can be
- * written, and prints on stderr how long the rounds will take. Returns 0; or -1 on every rank, reported. */
-static int try_first_steps(struct run *run, const struct job *job, struct engine *engine, const struct run_hooks *hooks)
+ * written, and prints how long the rounds will take if will_plan is 0. Returns 0; or -1 on every rank, reported. */
+static int try_first_steps(struct training *t, int will_plan)
 {
+    const struct job *job = t->harness.job;
+    struct run *run = &t->run;
     const struct training_options *o = run->options;
+    struct checkpoint *c = &t->engine.trainer.checkpoint;
     int tried = 0;
     char words[CELL], blocks[240] = "";
+    double cold;
     while (tried < o->n && !implementation_traits(&o->implementation[tried])->reduces)
         tried++;
     watchdog_doing(job->watchdog, "the first steps");
-    double cold;
-    run->warm_step = block_try_steps(run, job, engine, tried < o->n ? tried : 0, &cold);
+    run->warm_step = block_try_steps(t, tried < o->n ? tried : 0, &cold);
     if (o->resolve > 0)
         fit_blocks(run, blocks, sizeof blocks);
-    int status = job_agree(job, checkpoint_try(&engine->trainer.checkpoint, trainer_state(&engine->trainer)));
+    int status = job_agree(job, checkpoint_try(c, trainer_state(&t->engine.trainer)));
     if (job->rank || status)
         return status;
-    const struct checkpoint *c = &engine->trainer.checkpoint;
     double seconds = run->warm_step + (c->saved ? c->seconds / (double)(c->saved * c->every) : 0);
     size_t steps = o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps);
     fprintf(stderr, "The first step took %.2f s, the next %.3f s", cold, run->warm_step);
-    if (hooks->plan)
-        fprintf(stderr, ".");
+    if (will_plan)
+        fprintf(stderr, ".\n");
     else if (o->resolve > 0)
-        fprintf(stderr, "; rounds go on until --resolve is reached, for %s at most.%s",
+        fprintf(stderr, "; rounds go on until --resolve is reached, for %s at most.%s\n",
                 text_duration(words, 60 * o->max_minutes), blocks);
     else
-        fprintf(stderr, "; the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
-    fprintf(stderr, "\n");
+        fprintf(stderr, "; the other %zu will take about %s.\n", steps, text_duration(words, seconds * (double)steps));
     return 0;
 }
 
@@ -87,17 +87,11 @@ static int implementation_at(size_t round, int j, int n)
     return round % 2 ? (n + shift - j) % n : (shift + j) % n;
 }
 
-/* Marks the sample of an implementation as missing (NAN) in a round in which it had no block. */
-static void mark_missing(struct measurements *m, int implementation, size_t round)
+static void show_progress(struct progress *progress, const struct training *t, const struct block *b, size_t done)
 {
-    for (int figure = 0; figure < FIGURES; figure++)
-        measurements_of(m, implementation, figure)[round] = NAN;
-}
-
-static void show_progress(struct progress *progress, const struct run *run, const struct trainer *trainer,
-                          const struct block *b, size_t done)
-{
+    const struct run *run = &t->run;
     const struct training_options *o = run->options;
+    const struct trainer *trainer = &t->engine.trainer;
     char words[160];
     progress->total = progress->total ? run->planned * (size_t)o->n : 0;
     snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", b->round + 1, run->planned,
@@ -108,24 +102,25 @@ static void show_progress(struct progress *progress, const struct run *run, cons
 }
 
 /* Runs the next round. Returns 0; or -1 on every rank, reported. */
-static int run_round(struct run *run, struct harness *h, struct engine *engine, const struct run_hooks *hooks,
-                     struct block *b, struct progress *progress)
+static int run_round(struct training *t, const struct run_hooks *hooks, struct block *b, struct progress *progress)
 {
-    struct measurements *m = &run->measurements;
+    struct measurements *m = &t->run.measurements;
     b->round = m->rounds;
     if (b->round == m->capacity)
         series_grow(&m->value, (size_t)m->n * FIGURES, &m->capacity);
     for (int j = 0; j < m->n; j++) {
         b->implementation = implementation_at(b->round, j, m->n);
-        if (run->resting[b->implementation]) {
-            mark_missing(m, b->implementation, b->round);
+        if (t->run.resting[b->implementation]) {
+            for (int figure = 0; figure < FIGURES; figure++)
+                measurements_of(m, b->implementation, figure)[b->round] = NAN;
             continue;
         }
-        block_run(run, h, engine, b);
-        int wrote = hooks->block(hooks->context, b);
-        if (job_agree(h->job, engine->trainer.checkpoint.failed ? -1 : wrote))
+        block_run(t, b);
+        int failed = telemetry_write_block(&t->harness.results, t, b) != 0;
+        failed |= hooks->block(hooks->context, b) || t->engine.trainer.checkpoint.failed;
+        if (job_agree(t->harness.job, failed ? -1 : 0))
             return -1;
-        show_progress(progress, run, &engine->trainer, b, b->round * (size_t)m->n + (size_t)j + 1);
+        show_progress(progress, t, b, b->round * (size_t)m->n + (size_t)j + 1);
     }
     m->rounds++;
     return 0;
@@ -149,12 +144,13 @@ static void plan_more(struct run *run, const struct job *job, const struct run_h
 }
 
 /* Runs the planned rounds. Returns 0; or -1 on every rank, reported, if results could not be written. */
-static int run_rounds(struct run *run, struct harness *h, struct engine *engine, const struct run_hooks *hooks)
+static int run_rounds(struct training *t, const struct run_hooks *hooks)
 {
+    struct run *run = &t->run;
     const struct training_options *o = run->options;
-    const struct job *job = h->job;
+    const struct job *job = t->harness.job;
     const double summary_every_s = 2;
-    int status = try_first_steps(run, job, engine, hooks);
+    int status = try_first_steps(t, hooks->plan != NULL);
     size_t steps = DISCARDED_STEPS + run->block_steps;
     struct block b = {.times = allocate(steps, sizeof *b.times),
                       .overlap = allocate(steps, sizeof *b.overlap),
@@ -166,7 +162,7 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
     if (hooks->begin && !status)
         hooks->begin(hooks->context);
-    (void)other_processes_watch(&h->other_processes, job);
+    (void)other_processes_watch(&t->harness.other_processes, job);
     int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary is due after the first round */
     double needed = 0;
     struct progress progress;
@@ -175,7 +171,7 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
     if (hooks->plan && !status)
         hooks->plan(hooks->context, 0);
     while (!status && run->measurements.rounds < run->planned) {
-        status = run_round(run, h, engine, hooks, &b, &progress);
+        status = run_round(t, hooks, &b, &progress);
         if (status)
             break;
         run->seconds = clock_seconds_since(start_ns);
@@ -200,7 +196,7 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
 int training_measure(struct training *t, const struct run_hooks *hooks, int skip)
 {
     const struct job *job = t->harness.job;
-    int status = skip ? 0 : run_rounds(&t->run, &t->harness, &t->engine, hooks);
+    int status = skip ? 0 : run_rounds(t, hooks);
     if (harness_stop_monitors(&t->harness))
         status = -1;
     t->run.complete = 1;

@@ -1,5 +1,4 @@
-/* samples.h - the samples of a run (one for each block, that is for each implementation in each round), and whether the
- * losses of the blocks agree. */
+/* samples.h - the samples of a run, one for each block, and whether the losses of the blocks agree. */
 #ifndef BENCH_MEASURE_TRAINING_SAMPLES_H
 #define BENCH_MEASURE_TRAINING_SAMPLES_H
 

@@ -33,8 +33,8 @@ static int plan_model(struct training *t, int stages)
     struct run *run = &t->run;
     const struct harness *h = &t->harness;
     const struct device *device = h->opened.device;
-    const struct memory_conditions conditions = {h->job->rank, h->job->size,    h->job->local_size, h->opened.on_gpu,
-                                                 stages,       &run->recording, host_peak_memory()};
+    const struct memory_conditions conditions = {h->job->rank,     h->job->size, h->job->local_size,
+                                                 h->opened.on_gpu, stages,       &run->recording};
     if (memory_plan(&t->engine.model, &conditions, run->options, device->compute_bytes, run->memory))
         return -1;
     size_t width = run->options->workload.d_model / run->options->workload.num_heads;
@@ -42,21 +42,6 @@ static int plan_model(struct training *t, int stages)
         return error_report("heads of width %zu: on a GPU they are at most %zu wide; use more --num-heads", width,
                             device->most_head_width);
     return memory_check(h->job, &h->opened, run->memory);
-}
-
-static int open_data(struct data **data, const struct training_options *o, const struct job *job)
-{
-    const struct data_options options = {o->data,
-                                         o->workload.vocab_size,
-                                         o->workload.context_length,
-                                         o->batch_size,
-                                         o->grad_accumulation,
-                                         o->seed,
-                                         job->rank,
-                                         job->size,
-                                         (int)o->data_workers,
-                                         job->watchdog};
-    return job_agree(job, data_create(data, &options));
 }
 
 int training_plan(struct training *t, const struct job *job, const struct run_options *options, const char *option,
@@ -73,106 +58,114 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
         return -1;
     if (!h->opened.on_gpu)
         run->slowest_products = products_measure(job, &run->blas);
+    const struct data_options data = {o->data,
+                                      o->workload.vocab_size,
+                                      o->workload.context_length,
+                                      o->batch_size,
+                                      o->grad_accumulation,
+                                      o->seed,
+                                      job->rank,
+                                      job->size,
+                                      (int)o->data_workers,
+                                      job->watchdog};
     if (job_agree(job, plan_groups(h, o)) ||
         job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm))) ||
-        open_data(&t->engine.trainer.data, o, job))
+        job_agree(job, data_create(&t->engine.trainer.data, &data)))
         return -1;
     memory_spans(o, &t->engine.model, &run->recording, spans);
     recorder_create(&t->engine.recorder, h->opened.device, &run->recording, h->opened.on_gpu, spans);
-    t->engine.comm =
-        comm_create(job, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
-                    &t->engine.recorder.timeline, memory_collectives(o, &t->engine.model), &h->comm);
-    const struct named_path data = {"data", data_tokens(t->engine.trainer.data) ? o->data : "", NULL};
-    return t->engine.comm ? harness_open_results(h, option, given, below, data) : -1;
+    t->engine.comm = comm_create(job, run->recording.operations ? t->engine.recorder.traced : t->engine.recorder.device,
+                                 &t->engine.recorder.timeline, memory_collectives(o, &t->engine.model), &h->comm);
+    const struct named_path file = {"data", data_tokens(t->engine.trainer.data) ? o->data : "", NULL};
+    return t->engine.comm ? harness_open_results(h, option, given, below, file) : -1;
 }
 
-/* Allocates weights, reducers and trainer. directory: where checkpoints are written. */
-static void create_trainer(struct training *t, const char *directory)
+/* Allocates weights, reducers and trainer. */
+static void create_trainer(struct training *t)
 {
-    struct run *run = &t->run;
-    const struct training_options *o = run->options;
+    const struct training_options *o = t->run.options;
     const struct job *job = t->harness.job;
-    struct trainer *trainer = &t->engine.trainer;
-    struct comm *comm = t->engine.comm;
-    struct model *model = &t->engine.model;
+    struct engine *e = &t->engine;
+    struct trainer *trainer = &e->trainer;
+    struct comm *comm = e->comm;
+    struct model *model = &e->model;
+    size_t moments = 0;
     int gathers = implementations_sharding(o->implementation, o->n); /* collectives also write weights */
     model->has_no_gradient = !training_needs_gradient(o);
     /* the comm allocates what collectives read or write, in memory with which they are fast */
-    model_allocate(model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
+    model_allocate(model, t->run.recording.operations ? e->recorder.traced : e->recorder.device,
                    model->has_no_gradient ? NULL : comm->allocate(comm, model->arena * sizeof(float)),
                    gathers ? comm->allocate(comm, model->arena * model->compute_bytes) : NULL);
-    t->engine.model.source->initialize(&t->engine.model, o->seed);
-    t->engine.reducer = allocate((size_t)o->n, sizeof *t->engine.reducer);
+    model->source->initialize(model, o->seed);
+    e->reducer = allocate((size_t)o->n, sizeof *e->reducer);
     for (int i = 0; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];
-        reducer_create(&t->engine.reducer[i], row->strategy, row->variant, &t->engine.model, t->engine.comm,
-                       &row->size.caps, row->number);
-        t->engine.reducer[i].after_backward = row->after_backward;
+        struct reducer *reducer = &e->reducer[i];
+        reducer_create(reducer, row->strategy, row->variant, model, comm, &row->size.caps, row->number);
+        reducer->after_backward = row->after_backward;
+        size_t owned = reducer_owned(reducer);
+        moments = owned > moments ? owned : moments;
     }
     *trainer = (struct trainer){
-        .device = t->engine.model.device,
-        .model = &t->engine.model,
+        .device = model->device,
+        .model = model,
         .data = trainer->data,
-        .reducer = &t->engine.reducer[0],
+        .reducer = &e->reducer[0],
         .schedule = {(float)o->lr, (long)o->warmup_steps},
-        .timeline = &t->engine.recorder.timeline,
+        .timeline = &e->recorder.timeline,
         .ranks = job->size,
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
         .forward_only = o->forward_only,
         .checkpoint = {.every = o->checkpoint_every, .job = job, .seed = o->seed},
     };
-    snprintf(trainer->checkpoint.path, sizeof trainer->checkpoint.path, "%s/checkpoint.bin", directory);
+    snprintf(trainer->checkpoint.path, sizeof trainer->checkpoint.path, "%s/checkpoint.bin",
+             t->harness.results.directory);
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         trainer->delay_ns[d->phase] += d->rank == job->rank ? (int64_t)(1e6 * d->ms) : 0;
     const struct adamw adamw = {
         .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .weight_decay = 0.01f}; /* PyTorch's defaults */
     size_t slots = DISCARDED_STEPS + o->block_steps;
-    size_t captured = memory_captured_steps(o, &t->engine.model, &run->recording) + 1, moments = 0;
-    for (int i = 0; i < o->n; i++) {
-        size_t owned = reducer_owned(&t->engine.reducer[i]);
-        moments = owned > moments ? owned : moments;
-    }
+    size_t captured = memory_captured_steps(o, model, &t->run.recording) + 1;
     trainer_create(trainer, &adamw, slots > captured ? slots : captured, moments);
 }
 
-int training_set_up(struct training *t, const char *mode, const struct command *command)
+int training_set_up(struct training *t)
 {
-    const struct results *results = &t->harness.results;
-    create_trainer(t, results->directory);
+    create_trainer(t);
     measurements_create(&t->run.measurements, t->run.options->n, t->run.options->rounds);
-    return training_write_run_json(t, mode, command, results) ? -1 : harness_start_monitors(&t->harness);
+    return training_write_run_json(t, &t->harness.results) ? -1 : harness_start_monitors(&t->harness);
 }
 
 int training_close(struct training *t, int status, int print_directory)
 {
-    struct run *run = &t->run;
+    struct engine *e = &t->engine;
     status = harness_close(&t->harness, status, print_directory);
-    measurements_destroy(&run->measurements);
-    losses_destroy(&run->losses);
-    trainer_destroy(&t->engine.trainer);
-    for (int i = 0; t->engine.reducer && i < run->options->n; i++)
-        reducer_destroy(&t->engine.reducer[i]);
-    free(t->engine.reducer);
-    if (t->engine.comm) {
-        t->engine.comm->release(t->engine.comm, t->engine.model.gradient);
-        if (!t->engine.model.owns_read_weight)
-            t->engine.comm->release(t->engine.comm, model_read_weight(&t->engine.model));
-        t->engine.comm->destroy(t->engine.comm);
+    measurements_destroy(&t->run.measurements);
+    losses_destroy(&t->run.losses);
+    trainer_destroy(&e->trainer);
+    for (int i = 0; e->reducer && i < t->run.options->n; i++)
+        reducer_destroy(&e->reducer[i]);
+    free(e->reducer);
+    if (e->comm) {
+        e->comm->release(e->comm, e->model.gradient);
+        if (!e->model.owns_read_weight)
+            e->comm->release(e->comm, model_read_weight(&e->model));
+        e->comm->destroy(e->comm);
     }
-    recorder_destroy(&t->engine.recorder);
-    data_destroy(t->engine.trainer.data);
-    model_destroy(&t->engine.model);
+    recorder_destroy(&e->recorder);
+    data_destroy(e->trainer.data);
+    model_destroy(&e->model);
     return status;
 }
 
-int training_run(struct training *t, const char *mode, const struct job *job, const struct run_options *options,
-                 const struct command *command, const struct run_hooks *hooks)
+int training_run(struct training *t, const struct job *job, const struct run_options *options,
+                 const struct run_hooks *hooks)
 {
     int status = training_plan(t, job, options, "output", options->harness.results.output, "");
     if (!status) {
-        harness_show_heading(&t->harness, training_create_summary(t, mode, NULL));
-        status = training_set_up(t, mode, command);
+        harness_show_heading(&t->harness, training_create_summary(t, NULL));
+        status = training_set_up(t);
     }
     if (!status)
         status = training_measure(t, hooks, 0);

@@ -1,7 +1,7 @@
 /* delayed_tune.c - `ddpbench tune` with a known best bucket size. After each backward every rank sleeps: longer if the
  * bucket size differs more from the best size, and less long if only the last bucket has another size. Used by
  * tests/cli/tune.sh, on the CPU. */
-#include "benchmark/tune.h"
+#include "benchmark/benchmark.h"
 #include "ddp/job.h"
 #include "kernels/error.h"
 

@@ -1,5 +1,5 @@
 /* test_answer.c - the result of a search by `tune`, as text and figures, on samples with known answers. */
-#include "benchmark/answer.h"
+#include "benchmark/benchmark.h"
 
 #include "base/json.h"
 #include "results/results.h"

@@ -1,5 +1,5 @@
 /* test_candidates.c - which bucket sizes a search compares, on made-up tensors. */
-#include "benchmark/tune.h"
+#include "benchmark/benchmark.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -19,7 +19,7 @@ static const struct gradient {
 
 static struct tensor tensor[64];
 static struct implementation row[MAX_IMPLEMENTATIONS];
-static char kind[MAX_IMPLEMENTATIONS];
+static struct search_row searched[MAX_IMPLEMENTATIONS];
 static const struct strategy *const with_buckets[] = {&strategy_ddp_bucketed, &strategy_ddp_sharded};
 enum { GRADIENTS = sizeof gradients / sizeof *gradients, CASES = 2 * GRADIENTS };
 static const struct strategy *strategy;
@@ -35,12 +35,12 @@ static void make(const struct gradient *gradient, const struct strategy *of)
         tensor[i] = (struct tensor){.offset = offset, .count = gradient->size[i % 3], .joined = 1};
         offset += tensor[i].count;
     }
-    all = candidates_make(row, kind, tensor, gradient->tensors);
+    all = candidates_make(row, searched, tensor, gradient->tensors);
     for (without = 0; without < all && !*row[without].size.words;)
         without++;
     for (first = without; first < all && row[first].strategy != of;)
         first++;
-    for (rows = first; rows < all && row[rows].strategy == of && kind[rows] != CANDIDATE_PLAN;)
+    for (rows = first; rows < all && row[rows].strategy == of && !searched[rows].is_plan;)
         rows++;
 }
 
@@ -56,6 +56,7 @@ TEST_EACH(strategies_without_buckets_come_first, GRADIENTS)
     int n = 0;
     make(&gradients[_i], &strategy_ddp_bucketed);
     ck_assert_ptr_eq(row[0].strategy, &strategy_none);
+    ck_assert_int_eq(searched[0].state, SEARCH_CONTROL);
     for (int i = 0; strategies[i]; i++) {
         const struct traits *traits = strategies[i]->traits[VARIANT_PLAIN];
         n += !traits->buckets && (traits->exact || !traits->reduces);
@@ -87,7 +88,7 @@ TEST(blocks_are_a_candidate)
         ck_assert_str_ne(row[i].size.words, "block");
     for (int i = 0; i < gradients[0].tensors; i++)
         tensor[i].layer = i * i / 100;
-    all = candidates_make(row, kind, tensor, gradients[0].tensors);
+    all = candidates_make(row, searched, tensor, gradients[0].tensors);
     int blocks = 0;
     for (int i = 0; i < all; i++)
         blocks += !strcmp(row[i].label, "ddp_bucketed:block") + !strcmp(row[i].label, "ddp_sharded:block");
@@ -139,7 +140,8 @@ TEST_EACH(powers_of_two_are_in_the_first_round, CASES)
         plan_destroy(&plan);
         plan_destroy(&twice);
         int is_between = lround(2 * log2((double)row[i].size.caps.cap[0] / 1048576)) % 2 != 0;
-        ck_assert_int_eq(kind[i], is_between ? CANDIDATE_BETWEEN : CANDIDATE);
+        ck_assert_int_eq(searched[i].state, is_between ? SEARCH_RESERVE : SEARCH_IN);
+        ck_assert_int_eq(searched[i].series, searched[first].series);
         sum += is_between;
     }
     ck_assert_int_gt(sum, 0);
@@ -164,7 +166,7 @@ TEST_EACH(plans_are_around_a_size, 2)
         const struct implementation *made = &row[rows + p];
         struct plan plan = plan_of(&gradients[0], &made->size.caps);
         ck_assert_ptr_eq(made->strategy, strategy);
-        ck_assert_int_eq(kind[rows + p], CANDIDATE_PLAN);
+        ck_assert(searched[rows + p].is_plan && searched[rows + p].state == SEARCH_RESERVE);
         ck_assert_str_eq(made->size.words, expected[p].words);
         ck_assert_int_eq(is_new[p], expected[p].is_new);
         for (int b = 0; b < plan.n; b++)

@@ -1,6 +1,6 @@
 /* test_search.c - which rows stay in a search and how a search ends, on samples with known answers; and how often a
  * search finds the best bucket size despite noise. */
-#include "benchmark/search.h"
+#include "benchmark/benchmark.h"
 
 #include "kernels/error.h"
 #include "tests/support/noise.h"
@@ -16,8 +16,8 @@ enum { MOST_ROUNDS = 20000 };
 /* A made-up machine: a step of row i takes mean[i] exp(noise z + drift y) seconds. z and y are random with a standard
  * normal distribution; z is drawn for each block, y for each round. A block has 5 steps. */
 struct machine {
-    double mean[SEARCH_ROWS], noise, drift, seconds;
-    double *step[SEARCH_ROWS];
+    double mean[MAX_IMPLEMENTATIONS], noise, drift, seconds;
+    double *step[MAX_IMPLEMENTATIONS];
     struct search search;
 };
 
@@ -25,21 +25,21 @@ static struct machine machine;
 
 static void release(void)
 {
-    for (int i = 0; i < SEARCH_ROWS; i++)
+    for (int i = 0; i < MAX_IMPLEMENTATIONS; i++)
         free(machine.step[i]);
     memset(&machine, 0, sizeof machine);
 }
 
-/* Makes a search with a control, whose step takes 1 s, `strategies` rows without a bucket size, and `sizes` rows with a
+/* Makes a search with a control, whose step takes 1 s, `others` rows without a bucket size, and `sizes` rows with a
  * bucket size. Every second one of these is in reserve, and runs only in the final, if at all. */
-static void create(int strategies, int sizes, double noise)
+static void create(int others, int sizes, double noise)
 {
     struct search *s = &machine.search;
     release();
     machine.noise = noise;
-    s->n = 1 + strategies + sizes;
+    s->n = 1 + others + sizes;
     for (int i = 0; i < s->n; i++) {
-        int size = i - 1 - strategies;
+        int size = i - 1 - others;
         s->row[i] = (struct search_row){.state = i == 0                  ? SEARCH_CONTROL
                                                  : size >= 0 && size % 2 ? SEARCH_RESERVE
                                                                          : SEARCH_IN,
@@ -53,7 +53,7 @@ static void create(int strategies, int sizes, double noise)
 static void run_round(void)
 {
     struct search *s = &machine.search;
-    const double *step[SEARCH_ROWS];
+    const double *step[MAX_IMPLEMENTATIONS];
     size_t round = s->rounds;
     double all = exp(machine.drift * noise_normal());
     for (int i = 0; i < s->n; i++) {
@@ -173,7 +173,7 @@ TEST_EACH(plans_enter_the_final, 3)
 TEST(drift_changes_nothing)
 {
     struct search *s = &machine.search;
-    const double *step[SEARCH_ROWS];
+    const double *step[MAX_IMPLEMENTATIONS];
     create(11, 0, 0);
     search_begin(s, 1e4, 10);
     for (int i = 0; i < s->n; i++) {

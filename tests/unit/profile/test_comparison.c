@@ -11,13 +11,12 @@ enum { ROUNDS = 8, ROOM = 10, PROFILES = 4 };
 
 /* Made-up profiles: steps of 100 ms, 1 ms longer each round, multiplied by 1.0, 1.2, about 1.0 and, for `none`, 0.5. */
 static const struct {
-    const char *label;
-    const struct strategy *strategy;
+    struct implementation row;
     double factor, jitter;
-} made_up[PROFILES] = {{"ddp", &strategy_ddp, 1, 0},
-                       {"slow", &strategy_ddp_bucketed, 1.2, 0},
-                       {"alike", &strategy_ddp_individual, 1, 0.1},
-                       {"none", &strategy_none, 0.5, 0}};
+} made_up[PROFILES] = {{{.label = "ddp", .strategy = &strategy_ddp}, 1, 0},
+                       {{.label = "slow", .strategy = &strategy_ddp_bucketed}, 1.2, 0},
+                       {{.label = "alike", .strategy = &strategy_ddp_individual}, 1, 0.1},
+                       {{.label = "none", .strategy = &strategy_none}, 0.5, 0}};
 
 static struct profile profile[PROFILES];
 static struct measurements measurements;
@@ -35,11 +34,9 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
             step[r] = 0.1 * (1 + 0.01 * r) * made_up[i].factor * (1 + made_up[i].jitter * (r % 2 ? 1 : -0.9));
         profile[i] = (struct profile){.row = i,
                                       .facts = {.ranks = 2,
-                                                .label = made_up[i].label,
-                                                .bucket_words = "",
-                                                .strategy = made_up[i].strategy->name,
-                                                .traits = made_up[i].strategy->traits[VARIANT_PLAIN],
-                                                .compared = strategy_is_compared(made_up[i].strategy)},
+                                                .row = &made_up[i].row,
+                                                .label = made_up[i].row.label,
+                                                .traits = implementation_traits(&made_up[i].row)},
                                       .controls.step = stats_estimate(step, rounds),
                                       .overlap = "Overlap: as made up."};
     }

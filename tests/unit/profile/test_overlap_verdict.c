@@ -17,13 +17,15 @@ static void one_rank(void)
 
 static void no_strategy(void)
 {
-    h.facts.strategy = strategy_none.name;
+    static const struct implementation none = {.strategy = &strategy_none};
+    h.facts.row = &none;
     h.facts.traits = strategy_none.traits[VARIANT_PLAIN];
 }
 
 static void after_backward(void)
 {
-    h.facts.strategy = strategy_ddp.name;
+    static const struct implementation ddp = {.strategy = &strategy_ddp};
+    h.facts.row = &ddp;
     h.facts.traits = strategy_ddp.traits[VARIANT_PLAIN];
 }
 

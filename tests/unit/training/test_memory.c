@@ -41,7 +41,7 @@ static size_t communication(const char *line, struct model *model)
 {
     struct training_options *o = &parsed(line)->run.training;
     const struct recording recording = {0};
-    const struct memory_conditions conditions = {0, 2, 2, 0, 0, &recording, 0};
+    const struct memory_conditions conditions = {0, 2, 2, 0, 0, &recording};
     size_t bytes[MEMORY_PARTS];
     ck_assert_int_eq(training_options_fit(o, 2), 0);
     ck_assert_int_eq(memory_plan(model, &conditions, o, sizeof(float), bytes), 0);
