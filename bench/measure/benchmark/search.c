@@ -46,7 +46,7 @@ static int stages_of(int n)
 static void forget_comparisons(struct search *s)
 {
     for (int i = 0; i < s->n; i++)
-        s->row[i].against = (struct against_best){.paired = {NAN, NAN, NAN, 1, 0}};
+        s->row[i].against = (struct against_best){.ratio = stats_estimate(NULL, 0)};
 }
 
 void search_begin(struct search *s, double limit, double block_seconds)
@@ -115,7 +115,7 @@ static void drop_slowest(struct search *s, int left)
         int slowest = s->best;
         for (int i = 0; i < s->n; i++)
             if (s->row[i].state == SEARCH_IN && i != s->best &&
-                (slowest == s->best || s->row[i].against.paired.ratio > s->row[slowest].against.paired.ratio))
+                (slowest == s->best || s->row[i].against.ratio.median > s->row[slowest].against.ratio.median))
                 slowest = i;
         s->row[slowest].state = SEARCH_DROPPED;
     }

@@ -40,13 +40,11 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .explain = 1,
                               .item = other};
     variant_words(shortest->facts.variant, &verdict.form_options, &verdict.form_words);
-    for (struct profile *p = profile; p < profile + n; p++) {
-        const struct paired alone = stats_paired(measurements_of(m, p->row, FIGURE_STEP), step[best], m->rounds, 0.95);
-        p->step_to_shortest = stats_of_paired(&alone);
-    }
+    for (struct profile *p = profile; p < profile + n; p++)
+        p->step_to_shortest = stats_ratios(measurements_of(m, p->row, FIGURE_STEP), step[best], m->rounds, 0);
     for (int j = 0; j < candidates && m->rounds; j++) {
         struct profile *p = &profile[of[j]];
-        p->step_to_shortest = stats_of_paired(&against[j].paired);
+        p->step_to_shortest = against[j].ratio;
         if (j != best)
             other[verdict.n++] = (struct verdict_item){p->facts.label, against[j]};
     }

@@ -112,13 +112,6 @@ static struct estimate estimate_known(const double *figure, size_t n)
     return estimate;
 }
 
-/* Returns the geometric mean of a[i] / b[i] with its interval. */
-static struct estimate mean_ratio(const double *a, const double *b, size_t n)
-{
-    struct paired paired = stats_paired(a, b, n, 0.95);
-    return stats_of_paired(&paired);
-}
-
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
     /* A result that does not apply is estimated from n = 0 rounds, so the row given for it is not read. */
@@ -148,14 +141,14 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     double could = fmin(c->comm_alone.median, c->backward_none.median);
     c->overlap_efficiency = (struct estimate){
         c->saved.median / could, c->saved.ci_low / could, c->saved.ci_high / could, NAN, NAN, c->saved.n};
-    c->profiling_overhead = mean_ratio(step, untraced, n);
+    c->profiling_overhead = stats_ratios(step, untraced, n, 0);
     c->tracer_residue = stats_unpaired_ratio(untraced, n, c->before, c->n_before);
-    c->step_to_none = mean_ratio(step, none, of_none);
-    c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
+    c->step_to_none = stats_ratios(step, none, of_none, 0);
+    c->compute_slowdown = stats_ratios(c->compute, c->compute_none, of_none, 0);
     c->sync_cost = stats_excess(step, none, of_none ? of_communication : 0, 0);
     attainable_rounds(c->attainable_of, job, c->rows.captured, of_communication, attainable);
     c->attainable = stats_geometric(attainable, of_communication);
-    c->step_to_attainable = mean_ratio(step, attainable, of_communication);
+    c->step_to_attainable = stats_ratios(step, attainable, of_communication, 0);
     free(attainable);
 }
 
