@@ -38,7 +38,8 @@ struct new_file {
     int file;
 };
 
-/* Begins a new file `path`, which will replace any older one; gzip != 0: compressed. Returns 0; or -1, reported. */
+/* Begins a new file `path`, which will replace any older one; gzip != 0: compressed. Returns 0; or -1, reported. End it
+ * with new_file_end in either case. */
 int new_file_open(struct new_file *file, const char *path, int gzip);
 
 /* Appends n bytes. Returns 0; or -1, reported. */

@@ -11,6 +11,7 @@ struct option;
 /* A kind of value, and how it is parsed and printed. */
 struct option_kind {
     enum { VALUE_TEXT, VALUE_COUNT, VALUE_REAL, VALUE_FLAG } value; /* flags have no value: parse gets NULL */
+    const char *value_name; /* name of the value in manual pages, such as SIZE */
     /* Sets the field from the text. Returns 0; or -1, reported, with the field unchanged. */
     int (*parse)(const struct option *option, const char *text, void *field);
     /* Prints a VALUE_TEXT field for run.json; NULL: run.json gets the text of the value. */
@@ -43,7 +44,7 @@ struct option {
     const char *initial;        /* default, as on a command line; NULL: the field keeps its value */
     double low, high;           /* bounds of a number */
     const char *const *choices; /* the words that option_choice allows, ended by NULL */
-    const char *value_name;     /* name of the value in manual pages, such as SIZE; NULL: from the kind */
+    const char *value_name;     /* in place of that of the kind; NULL: that */
     const char *decides;        /* if the default is computed: text that help shows in place of `initial`; else NULL */
     const char *needs;          /* the option that must also be given, as NAME or NAME=VALUE; NULL: none */
     const char *without;        /* options that exclude this one: a comma list of items as in `needs`; NULL: none */

@@ -114,17 +114,6 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 
 #define UNFINISHED "Interrupted, or still running"
 
-/* If the run is unfinished, adds a sentence about that to the heading. */
-static void add_unfinished(cJSON *summary)
-{
-    cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
-    char words[RESULTS_UNFINISHED], line[RESULTS_UNFINISHED + 64];
-    if (!*results_unfinished(words, summary))
-        return;
-    snprintf(line, sizeof line, UNFINISHED ": %s.", words);
-    cJSON_AddItemToArray(heading, json_text(line));
-}
-
 /* Writes summary.prom, and a copy to the file given to --prometheus. Returns 0; or -1, reported. A failed copy is not
  * an error here: results_close reports it. */
 static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
@@ -155,10 +144,11 @@ static int write_prometheus(struct results *results, const cJSON *summary, const
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures)
 {
     const char *const label = results->label;
-    char *text = NULL, *csv = NULL;
+    char *text = NULL, *csv = NULL, unfinished[RESULTS_UNFINISHED];
     size_t length = 0;
     FILE *words = text_begin(&text, &length), *lines = text_begin(&csv, &length);
-    add_unfinished(summary);
+    if (*results_unfinished(unfinished, summary))
+        results_add_sentence(summary, "heading", UNFINISHED ": %s.", unfinished);
     results_print_summary(words, summary);
     fprintf(lines, "label," FIGURES_CSV_COLUMNS "\n");
     figures_print_csv(lines, figures, &label, 1);

@@ -304,10 +304,10 @@ TEST_EACH(coverage, 6)
  * the rounds. Without an interval, the number is infinite. */
 TEST(rounds_needed_known)
 {
-    const struct against_best slower = {{1.1, 1.05, 1.15, 0.01, 10}, 1, 0};
-    const struct against_best within = {{1, 1 / 1.01, 1.01, 1, 10}, 0, 0};
-    const struct against_best twice = {{1, 1 / pow(1.02, 2), pow(1.02, 2), 1, 10}, 0, 0};
-    const struct against_best none = {{1.1, NAN, NAN, 1, 2}, 0, 0};
+    const struct against_best slower = {{1.1, 1.05, 1.15, NAN, NAN, 10}, 1, 0};
+    const struct against_best within = {{1, 1 / 1.01, 1.01, NAN, NAN, 10}, 0, 0};
+    const struct against_best twice = {{1, 1 / pow(1.02, 2), pow(1.02, 2), NAN, NAN, 10}, 0, 0};
+    const struct against_best none = {{1.1, NAN, NAN, NAN, NAN, 2}, 0, 0};
     ck_assert_double_eq(best_rounds_needed(&slower, 0.02), 10);
     ck_assert_double_eq(best_rounds_needed(&within, 0.02), 10);
     ck_assert_double_eq_tol(best_rounds_needed(&twice, 0.02), 40, 1);
