@@ -44,9 +44,10 @@ int main(int argc, char *argv[])
     model.row++; /* the first row is --preset, which this program lacks */
     model.rows--;
     struct option_section own[] = {model, {.title = "Step", OPTION_ROWS(rows), .base = &o}};
-    int status =
-        program_open(&program, own, 2,
-                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
+    int status = program_open(&program, own, 2,
+                              "Usage: bench_step [OPTION VALUE]...\n\n"
+                              "What a training step costs beyond its matrix products, and the harness around it.\n",
+                              argc, argv);
     if (status >= 0)
         return status;
     o.model.preset = program.quick ? PRESET_LAPTOP : PRESET_DEFAULT;
@@ -169,18 +170,8 @@ static double one_rank_block_us(struct one_rank *rank, int steps)
 
 /* ---- 1. a step against its products ---- */
 
-enum {
-    PRODUCTS,
-    STEP,
-    RATIO,
-    CEILING,
-    MODEL,
-    OF_PRODUCTS,
-    MFU,
-    MFU_WHOLE_ATTENTION,
-    FIRST_PHASE,
-    FIGURES = FIRST_PHASE + PHASES
-};
+enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, OF_PRODUCTS, MFU, MFU_WHOLE_ATTENTION, FIRST_PHASE };
+enum { FIGURES = FIRST_PHASE + PHASES };
 
 struct step_and_products {
     struct one_rank rank;

@@ -29,7 +29,7 @@ struct link {
     double latency;       /* seconds of a message */
     double bandwidth;     /* bytes / second that a rank sends */
     size_t fitted_ranks;  /* ranks of the all-reduces to which latency and bandwidth were fitted; 0: both were given */
-    double fitted_latency, fitted_bandwidth; /* the fit to these all-reduces: seconds, and bus bytes / second */
+    double fitted_latency, fitted_bandwidth; /* this fit: seconds, and bus bytes / second; or as given */
     double error; /* relative standard deviation of a time, from intervals and interpolation; 0: no sweeps */
     double latency_scale, bandwidth_scale; /* factors of the link's latency and bandwidth; 1: as measured */
 };

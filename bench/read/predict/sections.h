@@ -11,7 +11,7 @@
 struct prediction {
     cJSON *document;
     cJSON *figures; /* an array of {subject, ranks, link, name, unit, value, low, high, basis} of each number of the
-                       points; NULL: not wanted */
+                       points */
     struct points_model model;
     struct point *point; /* [groups, n]: a group for each number of ranks */
     size_t groups, n;

@@ -305,11 +305,9 @@ static int allocate_rounds(struct reading *r, const char *directory)
     double numbers = (double)t->tensors + 3 * (double)r->timed;
     for (size_t i = 0; i <= t->rows; i++)
         numbers += 6 * t->row[i].plan.n + 2;
-    if (numbers * (double)t->rounds > MOST_NUMBERS) {
-        error_report("%s: has %.3g times in all rounds; at most %d can be read", directory, numbers * (double)t->rounds,
-                     MOST_NUMBERS);
-        return -1;
-    }
+    if (numbers * (double)t->rounds > MOST_NUMBERS)
+        return error_report("%s: has %.3g times in all rounds; at most %d can be read", directory,
+                            numbers * (double)t->rounds, MOST_NUMBERS);
     r->step = allocate(t->rounds * r->timed, sizeof *r->step);
     t->round = allocate(t->rounds, sizeof *t->round);
     for (size_t i = 0; i < t->rounds; i++)
