@@ -28,6 +28,9 @@ double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
 
+/* Returns the first item of a list or object that is a member; ->next: the next one. NULL: there is none. */
+cJSON *json_first(const cJSON *object, const char *name);
+
 /* What members must be if they exist; a count or a real number may be null (not known). paths: separated by a blank; a
  * path has names of members with a . between them, and * for each item of an object or a list: tensors.*.count. most:
  * the maximum number of items; 0: no limit. */

@@ -117,15 +117,12 @@ static int path_parse(const struct option *o, const char *text, void *field)
 static int label_parse(const struct option *o, const char *text, void *field)
 {
     enum { LONGEST = 100 };
-    if (!*text && text != o->initial)
-        return text_parse(o, text, field);
     for (const char *c = text; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_-+.", *c))
             return error_report("--%s '%.100s': may hold letters, digits, _, -, + and . only", o->name, text);
     if (strlen(text) > LONGEST)
         return error_report("--%s: %zu characters; at most %d", o->name, strlen(text), LONGEST);
-    *(const char **)field = text;
-    return 0;
+    return text_parse(o, text, field);
 }
 
 static int flag_parse(const struct option *o, const char *text, void *field)

@@ -170,17 +170,15 @@ static void replace_controls(char *text)
 void place_machine(char *text, size_t size, const cJSON *run)
 {
     const cJSON *gpu = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run, "derived"), "gpu");
-    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts"), *host = hosts ? hosts->child : NULL;
-    snprintf(text, size, "%s", json_string(gpu ? gpu : host, gpu ? "name" : "cpu"));
+    snprintf(text, size, "%s", json_string(gpu ? gpu : json_first(run, "hosts"), gpu ? "name" : "cpu"));
     replace_controls(text);
 }
 
 struct place place_of(const cJSON *run)
 {
-    const cJSON *rank, *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts");
+    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts");
     struct place place = {0};
-    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(run, "ranks"))
-    {
+    for (const cJSON *rank = json_first(run, "ranks"); rank; rank = rank->next) {
         const cJSON *host = cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host"));
         if (json_number(rank, "machine") != (double)place.machines)
             continue; /* counted before: machines are numbered in rank order */
@@ -217,7 +215,7 @@ const char *saved_run_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ran
                    {"context-length", ""}, {"vocab-size", ""}, {"batch-size", ""}, {"grad-accumulation", "1"},
                    {"data", "synthetic"},  {"dtype", "fp32"},  {"device", "auto"}, {"comm", "auto"},
                    {"threads", "0"}};
-    const char *program = cJSON_GetStringValue(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(run, "argv"), 0));
+    const char *program = cJSON_GetStringValue(json_first(run, "argv"));
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
     char *words = NULL;
     size_t length = 0;

@@ -49,11 +49,8 @@ void results_add_table(cJSON *summary, const struct table *table)
 
 void results_show_all(cJSON *summary)
 {
-    cJSON *table;
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
-    {
+    for (cJSON *table = json_first(summary, "tables"); table; table = table->next)
         cJSON_DeleteItemFromObjectCaseSensitive(table, "shown");
-    }
 }
 
 /* Returns the prefix of each text line: "# " for allreduce, whose output has the format of nccl-tests; programs that
@@ -66,10 +63,8 @@ static const char *prefix_of(const cJSON *summary)
 /* Prints the sentences in a list of the summary, after an empty line if `apart` and the list is not empty. */
 static void print_sentences(FILE *out, const cJSON *summary, const char *list, int apart)
 {
-    const cJSON *sentence;
     int n = 0;
-    cJSON_ArrayForEach(sentence, cJSON_GetObjectItemCaseSensitive(summary, list))
-    {
+    for (const cJSON *sentence = json_first(summary, list); sentence; sentence = sentence->next) {
         if (!cJSON_IsString(sentence))
             continue;
         fputs(apart && !n++ ? "\n" : "", out);
@@ -85,12 +80,9 @@ void results_print_heading(FILE *out, const cJSON *summary)
 
 void results_print_body(FILE *out, const cJSON *summary)
 {
-    const cJSON *table;
     print_sentences(out, summary, "answers", 1);
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
-    {
+    for (const cJSON *table = json_first(summary, "tables"); table; table = table->next)
         table_print(out, prefix_of(summary), table);
-    }
     print_sentences(out, summary, "notes", 1);
 }
 

@@ -222,13 +222,11 @@ const char *verdict_best(const cJSON *saved)
 
 const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind)
 {
-    const cJSON *item;
     char heading[HEADING + 1] = " ";
     size_t at = 0, more = 0;
     *text = 0;
     kind_heading(heading + 1, kind, json_number(saved, "within"));
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
-    {
+    for (const cJSON *item = json_first(saved, "others"); item; item = item->next) {
         const char *label = json_string(item, "implementation");
         if (strcmp(json_string(item, "verdict"), verdict_kind_name[kind]) != 0)
             continue;
@@ -247,13 +245,10 @@ const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum ver
 /* Returns the row of an implementation other than the best; NULL if it was not compared. */
 static const cJSON *find_other(const cJSON *saved, const char *label)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
-    {
-        if (!strcmp(json_string(item, "implementation"), label))
-            return item;
-    }
-    return NULL;
+    const cJSON *item = json_first(saved, "others");
+    while (item && strcmp(json_string(item, "implementation"), label) != 0)
+        item = item->next;
+    return item;
 }
 
 double verdict_ratio_of(const cJSON *saved, const char *label)
