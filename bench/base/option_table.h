@@ -44,7 +44,7 @@ struct option {
     const char *initial;        /* default, as on a command line; NULL: the field keeps its value */
     double low, high;           /* bounds of a number */
     const char *const *choices; /* the words that option_choice allows, ended by NULL */
-    const char *value_name;     /* in place of that of the kind; NULL: that */
+    const char *value_name;     /* in place of that of the kind; NULL: that of the kind */
     const char *decides;        /* if the default is computed: text that help shows in place of `initial`; else NULL */
     const char *needs;          /* the option that must also be given, as NAME or NAME=VALUE; NULL: none */
     const char *without;        /* options that exclude this one: a comma list of items as in `needs`; NULL: none */
