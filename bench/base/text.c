@@ -5,7 +5,6 @@
 #include "kernels/utf8.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* How text_value_like prints unit `kept`: x scale, in unit `shown`. A unit's first row with from <= |like| applies. */

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/stats.h"
 #include "kernels/error.h"
-#include "results/busy.h"
 #include "results/saved_run.h"
 
 #include <math.h>
