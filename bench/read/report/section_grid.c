@@ -1,6 +1,7 @@
 /* section_grid.c - writes the section on a sweep: table, picture and verdict for each number of ranks and model. */
 #include "report/sections.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "report/grid.h"
@@ -144,7 +145,7 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n)
     const struct report_run *run = point->sample->run;
     char title[600], finding[600], edge[200];
     cJSON *verdict = verdict_on(point, n);
-    const cJSON *first = cJSON_GetObjectItemCaseSensitive(verdict, "answers")->child;
+    const cJSON *first = json_first(verdict, "answers");
     grid_edge_advice(edge, point, n);
     snprintf(finding, sizeof finding, "%s%s%s", first->valuestring, *edge ? " " : "", edge);
     snprintf(title, sizeof title, "%zu rank%s, model %s%s%s%s%s", point->ranks, text_plural(point->ranks), point->model,
