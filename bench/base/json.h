@@ -1,5 +1,4 @@
-/* json.h - additions to cJSON: numbers that may be missing, text that may not be UTF-8, and a reader that limits the
- * size of files and reports the line of a mistake. */
+/* json.h - additions to cJSON: numbers that may be missing, text that may not be UTF-8, and checks of what is read. */
 #ifndef BENCH_BASE_JSON_H
 #define BENCH_BASE_JSON_H
 
@@ -41,8 +40,7 @@ struct json_rule {
     const char *paths;
 };
 
-/* Checks rule[n]. Returns 0; or -1, reported after `where` with the path (items of lists count from 0), the value and
- * what is allowed. */
+/* Checks rule[n]. Returns 0; or -1, reported after `where` with path (items from 0), value and what is allowed. */
 int json_check(const char *where, const cJSON *json, const struct json_rule *rule, size_t n);
 
 /* The size of the largest file that json_read accepts; a file of a run of 1,000 ranks has a few MB. */
@@ -51,8 +49,7 @@ enum { JSON_MOST_BYTES = 64 << 20 };
 /* Parses a text that is one JSON object, which the caller deletes; NULL for any other text. */
 cJSON *json_object(const char *text);
 
-/* Reads directory/name, which holds one JSON object. Returns the object, which the caller deletes; or NULL, reported
- * with the path and with the line of a mistake. */
+/* Reads directory/name, one JSON object, which the caller deletes; or NULL, reported with path and line. */
 cJSON *json_read(const char *directory, const char *name);
 
 #endif

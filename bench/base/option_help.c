@@ -1,5 +1,4 @@
-/* option_help.c - prints the options of a table as help, or as fields for the scripts that make manual pages, and
- * begins the commands that only read files. */
+/* option_help.c - prints the options of a table as help or for scripts, and begins commands that only read files. */
 #include "base/option_table.h"
 
 #include "base/text.h"

@@ -268,8 +268,7 @@ static int is_listed(const char *word, const char *list)
     return 0;
 }
 
-/* Reports an unknown option, with what to do instead, or up to three options that have this name in other programs, or
- * a similar name. */
+/* Reports an unknown option: what to do instead, or up to three options with this name elsewhere or a similar name. */
 static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
     size_t dashes = strspn(word, "-"), at = 0;

@@ -117,9 +117,8 @@ void option_help_text(FILE *out, const char *text);
  * tab before each: name, letter or -, name of the value (empty for a flag), default, choices separated by |, help. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 
-/* Parses and checks the command line of a command that only reads files. With --help prints `usage`, the options and
- * `statuses`, what exit statuses mean; with --version the version. Returns 0 if the command shall run; 1 if a text was
- * printed; or -1, reported. */
+/* Parses and checks the command line of a command that only reads files. --help prints `usage`, options and `statuses`
+ * (what exit statuses mean), --version the version. Returns 0: run; 1: a text was printed; or -1, reported. */
 int option_table_begin(struct option_table *table, const char *usage, const char *statuses, int argc,
                        char *const argv[]);
 #define OPTION_STATUSES                                                                                                \

@@ -13,9 +13,8 @@ struct estimate {
 };
 struct estimate stats_estimate(const double *sample, size_t n);
 
-/* Returns the geometric mean of sample[n] with a 95 % interval by Student's t on the logarithms, so that no end of it
- * is 0 or below; p5 and p95 as above. No interval if n < STATS_LEAST. If a sample is 0, the geometric mean is 0,
- * without an interval. */
+/* Returns the geometric mean of sample[n] with a 95 % interval by Student's t on the logarithms, above 0; p5 and p95 as
+ * above. No interval if n < STATS_LEAST, or if a sample is 0, which makes the mean 0. */
 struct estimate stats_geometric(const double *sample, size_t n);
 
 /* Return quantile q in [0, 1], or the median, of sample[n] (type 7, the default of numpy and R); NAN when n = 0. */
@@ -58,9 +57,8 @@ double stats_neighbours(const double *a, const double *b, size_t n, double chanc
  * Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
 struct estimate stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
-/* stats_sign_p returns this p. stats_sign_outside returns m: the m-th smallest and the m-th largest of n samples are
- * the ends of this interval at level 1 - alpha, so the median is above x if fewer than m samples are at or below x; 0:
- * n is too small. */
+/* Return this p; and m (0: n is too small): the m-th smallest and m-th largest of n samples are the interval's ends at
+ * level 1 - alpha, so the median is above x if fewer than m samples are at or below x. */
 double stats_sign_p(size_t n, size_t k);
 size_t stats_sign_outside(size_t n, double alpha);
 
@@ -76,8 +74,7 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
 /* Returns mean a / mean b, geometric, with a 95 % interval by Student's t; NAN if n_a or n_b is below STATS_LEAST. */
 struct estimate stats_unpaired_ratio(const double *a, size_t n_a, const double *b, size_t n_b);
 
-/* Return the mean of x[i], or of log(a[i] / b[i]) (b NULL: of log(a[i])), i < n, as `difference`, with its standard
- * error and n - 1 degrees of freedom; n is at least 1. */
+/* Return the mean of x[n], or of log(a[i] / b[i]) (b NULL: log(a[i])), its standard error, and df = n - 1; n > 0. */
 struct unpaired stats_mean(const double *x, size_t n);
 struct unpaired stats_log_ratio(const double *a, const double *b, size_t n);
 

@@ -119,8 +119,7 @@ static int take_directory(struct results *results, const struct results_target *
     return 0;
 }
 
-/* Checks all paths that options name. A file must not have the name of a file that a run writes. Returns 0; or -1,
- * reported. */
+/* Checks all paths that options name: no file may have the name of a run's file. Returns 0; or -1, reported. */
 static int check_named(const struct results_target *target)
 {
     const struct named_path named[] = {{target->option, target->given, NULL},

@@ -53,8 +53,7 @@ void results_show_all(cJSON *summary)
         cJSON_DeleteItemFromObjectCaseSensitive(table, "shown");
 }
 
-/* Returns the prefix of each text line: "# " for allreduce, whose output has the format of nccl-tests; programs that
- * read that format treat # as a comment. */
+/* Returns the prefix of each text line: "# ", a comment, for allreduce, whose output has the format of nccl-tests. */
 static const char *prefix_of(const cJSON *summary)
 {
     return strcmp(json_string(summary, "mode"), "allreduce") ? "" : "# ";
@@ -106,8 +105,7 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 
 #define UNFINISHED "Interrupted, or still running"
 
-/* Writes summary.prom, and a copy to the file given to --prometheus. Returns 0; or -1, reported. A failed copy is not
- * an error here: results_close reports it. */
+/* Writes summary.prom, and a copy for --prometheus, whose failure results_close reports. Returns 0; or -1, reported. */
 static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
 {
     const struct prometheus_run run = {figures,

@@ -105,8 +105,7 @@ static void null_destroy(void *state)
 }
 
 /* Creates a rank that trains on synthetic data with ddp_individual, the strategy with the most collectives; all weights
- * are 0. The timeline has room for the spans of `steps` steps. threaded: collectives go through a communication thread,
- * whose transport completes them immediately. */
+ * are 0. The timeline has room for `steps` steps. threaded: a communication thread completes collectives at once. */
 static void one_rank_create(struct one_rank *rank, const struct device *device, const struct model_sizes *sizes,
                             int threaded, int steps)
 {

@@ -1,5 +1,4 @@
-/* link.h - how long a collective takes on a link, for any size and number of ranks: from measured sweeps (`ddpbench
- * allreduce`) or from a latency and a bandwidth. */
+/* link.h - how long collectives of any size and number of ranks take: from sweeps, or a latency and a bandwidth. */
 #ifndef BENCH_READ_PREDICT_LINK_H
 #define BENCH_READ_PREDICT_LINK_H
 
@@ -46,8 +45,7 @@ struct link {
 int link_read(struct link *link, const char *option, const char *directories);
 
 /* Parses words such as latency=23us,bandwidth=11.7MB/s: latency in s, ms, us or ns, bandwidth as option_nominal takes
- * it (100gbit, nvlink4). The link has MPICH's algorithms. Returns 0; or -1, reported. Release with link_destroy in
- * either case. */
+ * it (100gbit, nvlink4). The algorithms are MPICH's. Returns 0; or -1, reported. Release it in any case. */
 int link_parse(struct link *link, const char *option, const char *words);
 void link_destroy(struct link *link); /* a zeroed link is fine */
 

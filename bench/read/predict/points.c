@@ -85,8 +85,7 @@ static double largest_normal(size_t n)
     return stats_t_quantile(((double)n - 0.375) / ((double)n + 0.25), 1e9);
 }
 
-/* Returns the factor of all times of computation: the model's `speed` x how much slower the slowest of `ranks` ranks is
- * than the slowest of the run's ranks. */
+/* Returns the factor of all times of computation: `speed` x the slowest of `ranks` ranks / the slowest of the run's. */
 static double slowness(const struct points_model *m, size_t ranks)
 {
     return m->speed * exp(m->trained.spread * (largest_normal(ranks) - largest_normal(m->trained.ranks)));
@@ -227,8 +226,7 @@ static double replay_point(const struct points_model *m, struct point *p, double
     return (longer[0] - longer[1]) / 2;
 }
 
-/* Fills sample[RESAMPLES] with a point's step, in logarithms. In resample i, all points share the drawn rounds, the
- * link's error and the drift. */
+/* Fills sample[RESAMPLES] with log(step). In resample i, all points share rounds, the link's error and the drift. */
 static void resample_point(const struct points_model *model, const double *replayed, double by_link, uint64_t stream,
                            double *sample)
 {

@@ -75,8 +75,7 @@ struct replay_plan trained_cut(const struct trained *t, const struct strategy *s
     return plan_of(t, strategy->traits[variant], &cut, ranks);
 }
 
-/* Sets *plan to the buckets that a run recorded; another version may have cut them by another rule. Returns 0; or -1 if
- * the buckets do not cover all tensors in order. */
+/* Sets *plan to the recorded buckets, cut by any rule. Returns 0; or -1 if they do not cover all tensors in order. */
 static int read_buckets(struct plan *plan, const struct trained *t, const cJSON *implementation)
 {
     int next = t->tensors; /* the first tensor of the bucket is the one before it */
