@@ -46,7 +46,7 @@ static int stages_of(int n)
 static void forget_comparisons(struct search *s)
 {
     for (int i = 0; i < s->n; i++)
-        s->row[i].against = (struct against_best){.ratio = stats_estimate(NULL, 0)};
+        s->row[i].against = (struct against_best){.ratio = {NAN, NAN, NAN, NAN, NAN, 0}};
 }
 
 void search_begin(struct search *s, double limit, double block_seconds)

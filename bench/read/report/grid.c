@@ -108,7 +108,7 @@ static void take_mean(struct grid_point *p, const double *shared, size_t n)
         own[i] = p->sample[i].step_s;
     p->step_s = stats_geometric(n ? shared : own, n ? n : p->n);
     p->tokens_per_second = p->sample->run->tokens / p->step_s.median;
-    p->to_best = (struct against_best){.ratio = stats_estimate(NULL, 0)};
+    p->to_best = (struct against_best){.ratio = {NAN, NAN, NAN, NAN, NAN, 0}};
     free(own);
 }
 
