@@ -147,7 +147,7 @@ static int raise_to(const cJSON *array, int n, size_t bytes, void *first)
     char *at = first;
     if (cJSON_GetArraySize(array) != n)
         return -1;
-    for (const cJSON *item = n ? array->child : NULL; item; item = item->next) {
+    for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
         double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
         if (isnan(seconds))
             return -1;
@@ -297,9 +297,11 @@ static int allocate_rounds(struct reading *r, const char *directory)
     double numbers = (double)t->tensors + 3 * (double)r->timed;
     for (size_t i = 0; i <= t->rows; i++)
         numbers += 6 * t->row[i].plan.n + 2;
-    if (numbers * (double)t->rounds > MOST_NUMBERS)
-        return error_report("%s: has %.3g times in all rounds; at most %d can be read", directory,
-                            numbers * (double)t->rounds, MOST_NUMBERS);
+    if (numbers * (double)t->rounds > MOST_NUMBERS) {
+        error_report("%s: has %.3g times in all rounds; at most %d can be read", directory, numbers * (double)t->rounds,
+                     MOST_NUMBERS);
+        return -1;
+    }
     r->step = allocate(t->rounds * r->timed, sizeof *r->step);
     t->round = allocate(t->rounds, sizeof *t->round);
     for (size_t i = 0; i < t->rounds; i++)
