@@ -38,7 +38,7 @@ struct against_best best_compare(const double *sample, const double *best, size_
     struct against_best against = {
         (anytime ? stats_paired_anytime : stats_paired)(sample, best, n, 1 - best_alpha(family)), 0,
         stats_neighbours(sample, best, n, CHANCE / (family - 1))};
-    against.slower = against.paired.ci_low > 1;
+    against.slower = against.ratio.ci_low > 1;
     return against;
 }
 
@@ -47,7 +47,7 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
     int best = (anytime ? best_by_medians : best_by_means)(sample, k, n);
     for (int i = 0; i < k; i++)
         if (i == best)
-            out[i] = (struct against_best){.paired = {n ? 1 : NAN, NAN, NAN, 1, n}};
+            out[i] = (struct against_best){.ratio = {n ? 1 : NAN, NAN, NAN, NAN, NAN, n}};
         else
             out[i] = best_compare(sample[i], sample[best], n, k, anytime);
     return best;
@@ -61,18 +61,18 @@ size_t best_least_rounds(int k, int anytime)
     return n;
 }
 
-int best_within(const struct paired *to_best, double share)
+int best_within(const struct estimate *to_best, double share)
 {
     return to_best->ci_high <= 1 + share && to_best->ci_low >= 1 / (1 + share);
 }
 
 double best_rounds_needed(const struct against_best *against, double share)
 {
-    const struct paired *paired = &against->paired;
-    double distance = fabs(log(paired->ratio)), made = (double)paired->n;
-    double reach = fmax(log(paired->ci_high / paired->ratio), log(paired->ratio / paired->ci_low));
+    const struct estimate *ratio = &against->ratio;
+    double distance = fabs(log(ratio->median)), made = (double)ratio->n;
+    double reach = fmax(log(ratio->ci_high / ratio->median), log(ratio->median / ratio->ci_low));
     double part = fmax(distance, log1p(share) - distance) / reach; /* the interval may have this part of its reach */
-    if (against->slower || best_within(paired, share))
+    if (against->slower || best_within(ratio, share))
         return made;
     return part > 0 ? fmax(made + 1, ceil(made / (part * part))) : INFINITY;
 }

@@ -5,9 +5,8 @@
 #include "base/stats.h"
 
 struct against_best {
-    /* The ratio of this series to the best. Its interval holds jointly with those of all other series; p does not. */
-    struct paired paired;
-    int slower;       /* 1: the whole interval of the ratio is above 1 */
+    struct estimate ratio; /* of this series to the best; its interval holds jointly with those of all other series */
+    int slower;            /* 1: the whole interval of the ratio is above 1 */
     double dependent; /* correlation of neighbouring rounds, if it is too large for chance (stats_neighbours); else 0 */
 };
 
@@ -33,12 +32,11 @@ struct against_best best_compare(const double *sample, const double *best, size_
 /* Returns 1 - the level of each interval, so that the intervals of all pairs of `family` >= 2 series hold jointly. */
 double best_alpha(int family);
 
-/* Returns the fewest rounds with which best_of has intervals for k series; with anytime set, p-values can then reach
- * 5 % / (k (k - 1) / 2). */
+/* Returns the fewest rounds with which best_of has intervals for k series. */
 size_t best_least_rounds(int k, int anytime);
 
 /* Whether the interval of to_best lies between 1 / (1 + share) and 1 + share (share 0.01: 1 %); false if it is NAN. */
-int best_within(const struct paired *to_best, double share);
+int best_within(const struct estimate *to_best, double share);
 
 /* Returns the number of rounds after which the verdict on `against` is known: its interval lies above 1, or within
  * `share` of 1 (best_within). If it is known already, returns the rounds made; otherwise an estimate for intervals that

@@ -6,7 +6,6 @@
 #include "kernels/error.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,12 +103,10 @@ static int check_twice(const struct figure_list *list, const char *path)
 
 int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 {
-    const cJSON *row;
     *list = (struct figure_list){0};
     if (!cJSON_IsArray(json))
         return error_report("%s: lacks the list \"figures\", so ddpbench did not write it", path);
-    cJSON_ArrayForEach(row, json)
-    {
+    for (const cJSON *row = json->child; row; row = row->next) {
         const char *subject = json_string(row, "subject"), *name = json_string(row, "name");
         const char *unit = json_string(row, "unit"), *better = json_string(row, "better");
         double n = json_number(row, "n"), bytes = json_number(row, "bytes");

@@ -1,5 +1,4 @@
-/* figures.h - the list of figures in every summary.json. Values are in unscaled units (s, B, B/s, FLOP/s) or ratios;
- * code that prints them scales them. */
+/* figures.h - the list of figures in every summary.json: unscaled values (s, B, B/s, FLOP/s) or ratios. */
 #ifndef BENCH_BASE_FIGURES_H
 #define BENCH_BASE_FIGURES_H
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -96,17 +95,11 @@ int new_file_open(struct new_file *file, const char *path, int gzip)
     *file = (struct new_file){0};
     snprintf(file->path, sizeof file->path, "%s", path);
     file->file = files_begin(file->temporary, sizeof file->temporary, path);
-    if (file->file < 0) {
+    if (file->file < 0)
         *file->temporary = 0;
-        return cannot_write(file);
-    }
-    file->gzip = gzip ? gzdopen(fcntl(file->file, F_DUPFD_CLOEXEC, 0), "wb1") : NULL; /* gzclose closes this copy */
-    if (!gzip || file->gzip)
-        return 0;
-    int status = cannot_write(file);
-    (void)files_abandon(file->file, file->temporary);
-    *file->temporary = 0;
-    return status;
+    else if (gzip)
+        file->gzip = gzdopen(fcntl(file->file, F_DUPFD_CLOEXEC, 0), "wb1"); /* gzclose closes this copy */
+    return file->file < 0 || (gzip && !file->gzip) ? cannot_write(file) : 0;
 }
 
 int new_file_write(struct new_file *file, const char *text, size_t n)

@@ -23,8 +23,7 @@ int files_make_directories(const char *option, const char *path);
 enum { FILES_WHY = 100 };
 FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
 
-/* Like getline, but returns a line longer than FILES_MOST_LINE in pieces. Returns the length; or -1 at the end or after
- * an error (ferror). */
+/* Like getline, but returns a line above FILES_MOST_LINE in pieces. Returns the length; -1: end or error (ferror). */
 ssize_t files_read_line(char **line, size_t *room, FILE *file);
 
 /* Finds the paths that match directory/pattern, sorted. Special characters (glob(3)) work in the pattern only. Returns
@@ -38,7 +37,7 @@ struct new_file {
     int file;
 };
 
-/* Begins a new file `path`, which will replace any older one; gzip != 0: compressed. Returns 0; or -1, reported. */
+/* Begins a file that will replace `path`; gzip: compressed. Returns 0; or -1, reported. Call new_file_end even then. */
 int new_file_open(struct new_file *file, const char *path, int gzip);
 
 /* Appends n bytes. Returns 0; or -1, reported. */

@@ -78,6 +78,12 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
+cJSON *json_first(const cJSON *object, const char *name)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, name);
+    return list ? list->child : NULL;
+}
+
 /* Checks the items that a path names, relative to `item`; place: the path of `item`. */
 static int check_path(const char *where, const char *place, const cJSON *item, const char *path,
                       const struct json_rule *rule)

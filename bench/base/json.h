@@ -1,5 +1,4 @@
-/* json.h - additions to cJSON: numbers that may be missing, text that may not be UTF-8, and a reader that limits the
- * size of files and reports the line of a mistake. */
+/* json.h - additions to cJSON: numbers that may be missing, text that may not be UTF-8, and checks of what is read. */
 #ifndef BENCH_BASE_JSON_H
 #define BENCH_BASE_JSON_H
 
@@ -28,6 +27,9 @@ double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
 
+/* Returns the first item of a list or object that is a member; ->next: the next one. NULL: there is none. */
+cJSON *json_first(const cJSON *object, const char *name);
+
 /* What members must be if they exist; a count or a real number may be null (not known). paths: separated by a blank; a
  * path has names of members with a . between them, and * for each item of an object or a list: tensors.*.count. most:
  * the maximum number of items; 0: no limit. */
@@ -38,8 +40,7 @@ struct json_rule {
     const char *paths;
 };
 
-/* Checks rule[n]. Returns 0; or -1, reported after `where` with the path (items of lists count from 0), the value and
- * what is allowed. */
+/* Checks rule[n]. Returns 0; or -1, reported after `where` with path (items from 0), value and what is allowed. */
 int json_check(const char *where, const cJSON *json, const struct json_rule *rule, size_t n);
 
 /* The size of the largest file that json_read accepts; a file of a run of 1,000 ranks has a few MB. */
@@ -48,8 +49,7 @@ enum { JSON_MOST_BYTES = 64 << 20 };
 /* Parses a text that is one JSON object, which the caller deletes; NULL for any other text. */
 cJSON *json_object(const char *text);
 
-/* Reads directory/name, which holds one JSON object. Returns the object, which the caller deletes; or NULL, reported
- * with the path and with the line of a mistake. */
+/* Reads directory/name, one JSON object, which the caller deletes; or NULL, reported with path and line. */
 cJSON *json_read(const char *directory, const char *name);
 
 #endif

@@ -1,5 +1,4 @@
-/* junit.h - test results as JUnit XML for CI systems: one suite of test cases, with the attributes that Jenkins and
- * GitLab read (https://llg.cubic.org/docs/junit/). */
+/* junit.h - a suite of test cases as JUnit XML, as Jenkins and GitLab read it (https://llg.cubic.org/docs/junit/). */
 #ifndef BENCH_BASE_JUNIT_H
 #define BENCH_BASE_JUNIT_H
 
@@ -32,8 +31,7 @@ void junit_begin(struct junit *junit);
 /* Adds a case; copies its texts. */
 void junit_add(struct junit *junit, const struct junit_case *test);
 
-/* Prints the file as a suite named `name` whose output is `words` ("": none), and releases the cases. The XML is valid
- * whatever the texts contain. */
+/* Prints a suite `name` with the output `words` ("": none), as valid XML for any texts, and releases the cases. */
 void junit_end(struct junit *junit, FILE *out, const char *name, const char *words);
 
 #endif

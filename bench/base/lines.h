@@ -1,5 +1,4 @@
-/* lines.h - a file to which only whole lines are appended, so it is valid whenever the run ends; and lines of
- * comma-separated values. */
+/* lines.h - a file that grows by whole lines, so it is valid whenever the run ends; and comma-separated values. */
 #ifndef BENCH_BASE_LINES_H
 #define BENCH_BASE_LINES_H
 

@@ -66,7 +66,7 @@ static int nominal_parse(const struct option *option, const char *text, void *fi
                         option->name, text);
 }
 
-const struct option_kind option_nominal = {VALUE_TEXT, nominal_parse, NULL};
+const struct option_kind option_nominal = {VALUE_TEXT, "VALUE", nominal_parse, NULL};
 
 const char *nominal_unused(const struct nominal *nominal, int hosts, int on_device)
 {

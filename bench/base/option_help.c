@@ -1,5 +1,4 @@
-/* option_help.c - prints the options of a table as help, or as fields for the scripts that make manual pages, and
- * begins the commands that only read files. */
+/* option_help.c - prints the options of a table as help or for scripts, and begins commands that only read files. */
 #include "base/option_table.h"
 
 #include "base/text.h"
@@ -17,19 +16,6 @@ static int is_for_another(const struct option_table *table, size_t section)
     return 0;
 }
 
-static const char *value_name(const struct option *o)
-{
-    static const struct {
-        const struct option_kind *kind;
-        const char *name;
-    } names[] = {{&option_path, "PATH"}, {&option_form, "PATH"},  {&option_bytes, "SIZE"}, {&option_percent, "PERCENT"},
-                 {&option_flag, ""},     {&option_label, "NAME"}, {&option_choice, "WORD"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !o->value_name; i++)
-        if (o->kind == names[i].kind)
-            return names[i].name;
-    return o->value_name ? o->value_name : o->kind->value == VALUE_TEXT ? "VALUE" : "N";
-}
-
 static const char *default_of(const struct option *o)
 {
     return o->decides ? o->decides : o->initial ? o->initial : "";
@@ -37,7 +23,8 @@ static const char *default_of(const struct option *o)
 
 static void print_fields(FILE *out, const struct option *o)
 {
-    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-', value_name(o), default_of(o));
+    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-',
+            o->value_name ? o->value_name : o->kind->value_name, default_of(o));
     for (int i = 0; o->choices && o->choices[i]; i++)
         fprintf(out, "%s%s", i ? "|" : "", o->choices[i]);
     fprintf(out, "\t%s\n", o->help);

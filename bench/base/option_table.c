@@ -117,15 +117,12 @@ static int path_parse(const struct option *o, const char *text, void *field)
 static int label_parse(const struct option *o, const char *text, void *field)
 {
     enum { LONGEST = 100 };
-    if (!*text && text != o->initial)
-        return text_parse(o, text, field);
     for (const char *c = text; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_-+.", *c))
             return error_report("--%s '%.100s': may hold letters, digits, _, -, + and . only", o->name, text);
     if (strlen(text) > LONGEST)
         return error_report("--%s: %zu characters; at most %d", o->name, strlen(text), LONGEST);
-    *(const char **)field = text;
-    return 0;
+    return text_parse(o, text, field);
 }
 
 static int flag_parse(const struct option *o, const char *text, void *field)
@@ -183,19 +180,21 @@ static void choice_print(const struct option *o, const void *field, char *text, 
     snprintf(text, size, "%s", o->choices[*(const int *)field]);
 }
 
-const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
-const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
-const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
-const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
-const struct option_kind option_path = {VALUE_TEXT, path_parse, NULL};
-const struct option_kind option_form = {VALUE_TEXT, path_parse, NULL};
-const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
-const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
-const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};
-const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
-const struct option_kind option_choice = {VALUE_TEXT, choice_parse, choice_print};
+const struct option_kind option_count = {VALUE_COUNT, "N", count_parse, NULL};
+const struct option_kind option_real = {VALUE_REAL, "N", real_parse, NULL};
+const struct option_kind option_percent = {VALUE_REAL, "PERCENT", percent_parse, NULL};
+const struct option_kind option_text = {VALUE_TEXT, "VALUE", text_parse, NULL};
+const struct option_kind option_path = {VALUE_TEXT, "PATH", path_parse, NULL};
+const struct option_kind option_form = {VALUE_TEXT, "PATH", path_parse, NULL};
+const struct option_kind option_label = {VALUE_TEXT, "NAME", label_parse, NULL};
+const struct option_kind option_flag = {VALUE_FLAG, "", flag_parse, NULL};
+const struct option_kind option_bytes = {VALUE_COUNT, "SIZE", bytes_parse, NULL};
+const struct option_kind option_names = {VALUE_TEXT, "VALUE", names_parse, NULL};
+const struct option_kind option_choice = {VALUE_TEXT, "WORD", choice_parse, choice_print};
 
 /* ---- the command line ---- */
+
+enum { OPTION_NAME = 64 }; /* no option name is longer */
 
 void option_table_add(struct option_table *table, struct option_section section)
 {
@@ -221,69 +220,71 @@ static size_t find_row(const struct option_table *table, const char *name, char 
     return i;
 }
 
-void option_table_remove(struct option_table *table, const char *name)
+/* Returns the index of an option that the program itself names. */
+static size_t own_row(const struct option_table *table, const char *name)
 {
     size_t at = find_row(table, name, 0);
     if (at == table->rows)
         FATAL("there is no option --%s", name);
+    return at;
+}
+
+void option_table_remove(struct option_table *table, const char *name)
+{
+    size_t at = own_row(table, name);
     table->rows--;
     memmove(table->row + at, table->row + at + 1, (table->rows - at) * sizeof *table->row);
 }
 
-/* Returns a character of a given option name as rows have it: people also write _ for -. */
-static char in_row(char c)
+/* Copies a given option name of n characters as rows have it: people also write _ for -. */
+static void copy_name(char name[OPTION_NAME], const char *given, size_t n)
 {
-    return c == '_' ? '-' : c;
+    snprintf(name, OPTION_NAME, "%.*s", (int)n, given);
+    for (char *c = name; (c = strchr(c, '_'));)
+        *c = '-';
 }
 
 /* Counts the letters that only one of two words has, whatever their order: 0 if two letters are swapped, 1 if one is
  * missing, 2 if one is replaced. Returns 1 if b begins with a, since people abbreviate names. */
-static int distance(const char *a, size_t n, const char *b)
+static int distance(const char *a, const char *b)
 {
     int count[256] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        count[(unsigned char)in_row(a[i])]++;
-    for (size_t i = 0; b[i]; i++)
-        count[(unsigned char)b[i]]--;
+    for (const char *c = a; *c; c++)
+        count[(unsigned char)*c]++;
+    for (const char *c = b; *c; c++)
+        count[(unsigned char)*c]--;
     for (int c = 0; c < 256; c++)
         sum += abs(count[c]);
-    return strncmp(a, b, n) ? sum : 1;
+    return strncmp(a, b, strlen(a)) ? sum : 1;
 }
 
-/* Whether a word is in a list of words separated by spaces. */
-static int is_listed(const char *word, size_t length, const char *list)
+/* Whether a word is in a list of words with a space between them; NULL: an empty list. */
+static int is_listed(const char *word, const char *list)
 {
-    for (const char *at = list; at && *at; at += strspn(at, " ")) {
-        size_t n = strcspn(at, " ");
-        size_t same = 0;
-        while (same < n && same < length && at[same] == in_row(word[same]))
-            same++;
-        if (same == n && n == length)
+    size_t n;
+    for (const char *at = list ? list : ""; (n = strcspn(at, " ")); at += n + (at[n] == ' '))
+        if (n == strlen(word) && !memcmp(at, word, n))
             return 1;
-        at += n;
-    }
     return 0;
 }
 
-/* Reports an unknown option, with what to do instead, or up to three options that have this name in other programs, or
- * a similar name. */
+/* Reports an unknown option: what to do instead, or up to three options with this name elsewhere or a similar name. */
 static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
-    size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
-    int limit = 1 + (int)length / 3, shown = 0;
-    char known[200] = "";
+    size_t dashes = strspn(word, "-"), at = 0;
+    int limit = length > dashes && length < OPTION_NAME ? 1 + (int)length / 3 : -1, shown = 0;
+    char name[OPTION_NAME], known[200] = "";
+    copy_name(name, word + dashes, length - dashes);
     for (const struct option_hint *hint = table->hints; hint && hint->words; hint++)
-        if (is_listed(word + dashes, length - dashes, hint->words))
+        if (is_listed(name, hint->words))
             return error_report("unknown option '%.*s': %s", (int)length, word, hint->instead);
-    if (length <= dashes || length >= 64) /* no name is longer */
-        limit = -1;
     for (int far = 0; far <= limit && !(far == 1 && shown); far++)
-        for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
-            if ((is_listed(word + dashes, length - dashes, table->row[i].option->also)
-                     ? 0
-                     : distance(word + dashes, length - dashes, table->row[i].option->name)) == far)
+        for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++) {
+            const struct option *o = table->row[i].option;
+            if ((is_listed(name, o->also) ? 0 : distance(name, o->name)) == far)
                 at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",
-                                       table->row[i].option->name);
+                                       o->name);
+        }
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
@@ -346,11 +347,10 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
 {
     const char *word = argv[*i], *value = word[2] ? word + 2 : NULL;
     size_t length = strcspn(word, "=");
-    char letter = word[1], name[64] = ""; /* no option name is longer */
+    char letter = word[1], name[OPTION_NAME] = "";
     if (letter == '-') {
         letter = 0;
-        for (size_t c = 0; c + 2 < length && c < sizeof name - 1; c++)
-            name[c] = in_row(word[c + 2]);
+        copy_name(name, word + 2, length - 2);
         value = word[length] ? word + length + 1 : NULL;
     }
     size_t number = find_row(table, name, letter);
@@ -399,10 +399,7 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 
 int option_was_given(const struct option_table *table, const char *name)
 {
-    size_t number = find_row(table, name, 0);
-    if (number == table->rows)
-        FATAL("there is no option --%s", name);
-    return table->row[number].given;
+    return table->row[own_row(table, name)].given;
 }
 
 /* ---- record ---- */

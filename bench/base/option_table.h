@@ -11,6 +11,7 @@ struct option;
 /* A kind of value, and how it is parsed and printed. */
 struct option_kind {
     enum { VALUE_TEXT, VALUE_COUNT, VALUE_REAL, VALUE_FLAG } value; /* flags have no value: parse gets NULL */
+    const char *value_name; /* name of the value in manual pages, such as SIZE */
     /* Sets the field from the text. Returns 0; or -1, reported, with the field unchanged. */
     int (*parse)(const struct option *option, const char *text, void *field);
     /* Prints a VALUE_TEXT field for run.json; NULL: run.json gets the text of the value. */
@@ -43,7 +44,7 @@ struct option {
     const char *initial;        /* default, as on a command line; NULL: the field keeps its value */
     double low, high;           /* bounds of a number */
     const char *const *choices; /* the words that option_choice allows, ended by NULL */
-    const char *value_name;     /* name of the value in manual pages, such as SIZE; NULL: from the kind */
+    const char *value_name;     /* in place of that of the kind; NULL: that of the kind */
     const char *decides;        /* if the default is computed: text that help shows in place of `initial`; else NULL */
     const char *needs;          /* the option that must also be given, as NAME or NAME=VALUE; NULL: none */
     const char *without;        /* options that exclude this one: a comma list of items as in `needs`; NULL: none */
@@ -116,9 +117,8 @@ void option_help_text(FILE *out, const char *text);
  * tab before each: name, letter or -, name of the value (empty for a flag), default, choices separated by |, help. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 
-/* Parses and checks the command line of a command that only reads files. With --help prints `usage`, the options and
- * `statuses`, what exit statuses mean; with --version the version. Returns 0 if the command shall run; 1 if a text was
- * printed; or -1, reported. */
+/* Parses and checks the command line of a command that only reads files. --help prints `usage`, options and `statuses`
+ * (what exit statuses mean), --version the version. Returns 0: run; 1: a text was printed; or -1, reported. */
 int option_table_begin(struct option_table *table, const char *usage, const char *statuses, int argc,
                        char *const argv[]);
 #define OPTION_STATUSES                                                                                                \

@@ -11,9 +11,11 @@
 
 enum { PARTS = 4, NAME = 128 };
 
-/* A sample of a Prometheus metric: a printed line in two parts. */
+/* A sample of a metric. */
 struct sample {
-    const char *metric, *rest; /* metric: the metric's name; rest: labels and value */
+    char metric[NAME];
+    const struct figure *figure; /* NULL: a sample of the whole run */
+    double value;
 };
 
 static int ends_with(const char *text, const char *ending)
@@ -70,71 +72,49 @@ static void print_label(FILE *out, const char *name, const char *value)
     putc('"', out);
 }
 
-/* Prints the texts `metric` and `rest` of a struct sample, each ended by a 0 byte. figure: NULL for a sample of the
- * whole run. Returns the number of samples printed: 1, or 0 if the value is not finite. */
-static size_t print_sample(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
-                           double value)
+static void print_sample(FILE *out, const struct prometheus_run *run, const struct sample *sample)
 {
-    if (!isfinite(value))
-        return 0;
-    fprintf(out, "%s%c{", metric, 0);
+    fprintf(out, "%s{", sample->metric);
     print_label(out, "run", run->run);
     print_label(out, ",mode", run->mode);
     print_label(out, ",directory", run->directory);
-    if (figure)
-        print_label(out, ",subject", figure->subject);
-    if (figure && figure->bytes > 0)
-        fprintf(out, ",bytes=\"%.15g\"", figure->bytes);
-    fprintf(out, "} %.15g%c", value, 0);
-    return 1;
+    if (sample->figure)
+        print_label(out, ",subject", sample->figure->subject);
+    if (sample->figure && sample->figure->bytes > 0)
+        fprintf(out, ",bytes=\"%.15g\"", sample->figure->bytes);
+    fprintf(out, "} %.15g\n", sample->value);
 }
 
-/* Prints the samples of the progress and of all figures, unsorted. Returns their number. */
-static size_t print_samples(FILE *out, const struct prometheus_run *run)
-{
-    static const char *const part[PARTS] = {"", "_low", "_high", "_samples"};
-    char metric[NAME];
-    size_t n = print_sample(out, "ddpbench_run_done", run, NULL, run->done) +
-               print_sample(out, "ddpbench_run_planned", run, NULL, run->planned);
-    for (const struct figure *f = run->figures->item; f < run->figures->item + run->figures->n; f++) {
-        const double value[PARTS] = {f->value, f->low, f->high, (double)f->n};
-        for (int i = 0; i < PARTS; i++) {
-            make_name(metric, f, part[i]);
-            n += print_sample(out, metric, run, f, value[i]);
-        }
-    }
-    return n;
-}
-
-/* Compares samples for qsort: by metric, then by address, which is the order in which they were printed. */
+/* Compares samples for qsort: by metric, then in the order of the figures. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;
     int order = strcmp(a->metric, b->metric);
-    return order ? order : (a->metric > b->metric) - (a->metric < b->metric);
+    return order ? order : (a->figure > b->figure) - (a->figure < b->figure);
 }
 
 void prometheus_print(FILE *out, const struct prometheus_run *run)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *samples = text_begin(&text, &length);
-    const size_t n = print_samples(samples, run);
-    text_end(samples);
-    struct sample *sample = allocate(n + 1, sizeof *sample);
-    const char *at = text;
-    for (size_t i = 0; i < n; i++) {
-        sample[i].metric = at;
-        sample[i].rest = at += strlen(at) + 1;
-        at += strlen(at) + 1;
+    static const char *const part[PARTS] = {"", "_low", "_high", "_samples"};
+    struct sample *sample = allocate(2 + PARTS * run->figures->n, sizeof *sample);
+    size_t n = 2;
+    sample[0] = (struct sample){"ddpbench_run_done", NULL, run->done};
+    sample[1] = (struct sample){"ddpbench_run_planned", NULL, run->planned};
+    for (const struct figure *f = run->figures->item; f < run->figures->item + run->figures->n; f++) {
+        const double value[PARTS] = {f->value, f->low, f->high, (double)f->n};
+        for (int i = 0; i < PARTS; i++)
+            if (isfinite(value[i])) {
+                make_name(sample[n].metric, f, part[i]);
+                sample[n].figure = f;
+                sample[n++].value = value[i];
+            }
     }
     qsort(sample, n, sizeof *sample, compare_samples);
     for (size_t i = 0; i < n; i++) {
-        if (!i || strcmp(sample[i].metric, sample[i - 1].metric) != 0)
-            fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", sample[i].metric, help_of(sample[i].metric),
-                    sample[i].metric);
-        fprintf(out, "%s%s\n", sample[i].metric, sample[i].rest);
+        const char *metric = sample[i].metric;
+        if (!i || strcmp(metric, sample[i - 1].metric) != 0)
+            fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metric, help_of(metric), metric);
+        print_sample(out, run, &sample[i]);
     }
     free(sample);
-    free(text);
 }

@@ -82,10 +82,10 @@ struct estimate stats_geometric(const double *sample, size_t n)
     double least = INFINITY;
     for (size_t i = 0; i < n; i++)
         least = fmin(least, sample[i]);
-    struct paired paired = stats_paired(sample, NULL, least > 0 ? n : 0, 0.95);
-    estimate.median = least > 0 ? paired.ratio : n ? 0 : NAN;
-    estimate.ci_low = paired.ci_low;
-    estimate.ci_high = paired.ci_high;
+    struct estimate mean = stats_paired(sample, NULL, least > 0 ? n : 0, 0.95);
+    estimate.median = least > 0 ? mean.median : n ? 0 : NAN;
+    estimate.ci_low = mean.ci_low;
+    estimate.ci_high = mean.ci_high;
     return estimate;
 }
 
@@ -187,41 +187,34 @@ struct unpaired stats_log_ratio(const double *a, const double *b, size_t n)
     return mean;
 }
 
-struct paired stats_paired(const double *a, const double *b, size_t n, double level)
+struct estimate stats_paired(const double *a, const double *b, size_t n, double level)
 {
-    struct paired paired = {NAN, NAN, NAN, 1, n};
+    struct estimate ratio = {NAN, NAN, NAN, NAN, NAN, n};
     if (n == 0)
-        return paired;
+        return ratio;
     struct unpaired log_ratio = stats_log_ratio(a, b, n);
-    double mean = log_ratio.difference, error = log_ratio.error;
-    paired.ratio = exp(mean);
+    ratio.median = exp(log_ratio.difference);
     if (n < STATS_LEAST)
-        return paired;
+        return ratio;
     double t = stats_t_quantile(0.5 + level / 2, log_ratio.df);
-    paired.ci_low = exp(mean - t * error);
-    paired.ci_high = exp(mean + t * error);
-    paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, log_ratio.df) : mean == 0;
-    return paired;
-}
-
-struct estimate stats_of_paired(const struct paired *paired)
-{
-    return (struct estimate){paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
+    ratio.ci_low = exp(log_ratio.difference - t * log_ratio.error);
+    ratio.ci_high = exp(log_ratio.difference + t * log_ratio.error);
+    return ratio;
 }
 
 struct estimate stats_typical(const double *sample, size_t n, int anytime)
 {
-    struct estimate estimate = anytime ? stats_estimate(sample, n) : stats_geometric(sample, n);
-    struct paired valid = stats_paired_anytime(sample, NULL, anytime ? n : 0, 0.95);
-    estimate.ci_low = anytime ? valid.ci_low : estimate.ci_low;
-    estimate.ci_high = anytime ? valid.ci_high : estimate.ci_high;
+    if (!anytime)
+        return stats_geometric(sample, n);
+    struct estimate estimate = stats_estimate(sample, n), valid = stats_paired_anytime(sample, NULL, n, 0.95);
+    estimate.ci_low = valid.ci_low;
+    estimate.ci_high = valid.ci_high;
     return estimate;
 }
 
 struct estimate stats_ratios(const double *a, const double *b, size_t n, int anytime)
 {
-    struct paired paired = (anytime ? stats_paired_anytime : stats_paired)(a, b, n, 0.95);
-    return stats_of_paired(&paired);
+    return (anytime ? stats_paired_anytime : stats_paired)(a, b, n, 0.95);
 }
 
 struct estimate stats_excess(const double *a, const double *b, size_t n, int anytime)
@@ -272,28 +265,23 @@ size_t stats_sign_outside(size_t n, double alpha)
     return outside;
 }
 
-struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level)
+struct estimate stats_paired_anytime(const double *a, const double *b, size_t n, double level)
 {
-    struct paired paired = {NAN, NAN, NAN, 1, n};
+    struct estimate estimate = {NAN, NAN, NAN, NAN, NAN, n};
     if (n == 0)
-        return paired;
+        return estimate;
     double *ratio = allocate(n, sizeof *ratio);
-    size_t below = 0, above = 0, outside = stats_sign_outside(n, 1 - level);
-    for (size_t i = 0; i < n; i++) {
+    size_t outside = stats_sign_outside(n, 1 - level);
+    for (size_t i = 0; i < n; i++)
         ratio[i] = b ? a[i] / b[i] : a[i];
-        below += ratio[i] < 1;
-        above += ratio[i] > 1;
-    }
     qsort(ratio, n, sizeof *ratio, compare);
-    paired.ratio = sorted_quantile(ratio, n, 0.5);
-    size_t most = below > above ? below : above;
-    paired.p = stats_sign_p(n, n - most < n / 2 ? n - most : n / 2);
+    estimate.median = sorted_quantile(ratio, n, 0.5);
     if (outside) {
-        paired.ci_low = ratio[outside - 1];
-        paired.ci_high = ratio[n - outside];
+        estimate.ci_low = ratio[outside - 1];
+        estimate.ci_high = ratio[n - outside];
     }
     free(ratio);
-    return paired;
+    return estimate;
 }
 
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd)

@@ -13,9 +13,8 @@ struct estimate {
 };
 struct estimate stats_estimate(const double *sample, size_t n);
 
-/* Returns the geometric mean of sample[n] with a 95 % interval by Student's t on the logarithms, so that no end of it
- * is 0 or below; p5 and p95 as above. No interval if n < STATS_LEAST. If a sample is 0, the geometric mean is 0,
- * without an interval. */
+/* Returns the geometric mean of sample[n] with a 95 % interval by Student's t on the logarithms, above 0; p5 and p95 as
+ * above. No interval if n < STATS_LEAST, or if a sample is 0, which makes the mean 0. */
 struct estimate stats_geometric(const double *sample, size_t n);
 
 /* Return quantile q in [0, 1], or the median, of sample[n] (type 7, the default of numpy and R); NAN when n = 0. */
@@ -25,25 +24,13 @@ static inline double stats_median(const double *sample, size_t n)
     return stats_quantile(sample, n, 0.5);
 }
 
-/* The result of comparing a[i] with b[i] in pairs. */
-struct paired {
-    double ratio;           /* geometric mean or median of all a_i / b_i; NAN when n = 0 */
-    double ci_low, ci_high; /* two-sided interval of the ratio; NAN if n is too small */
-    double p;               /* two-sided p-value of the hypothesis that the ratio is 1 */
-    size_t n;
-};
-
 /* With fewer samples or pairs there are neither intervals nor verdicts: an order statistic has no 95 % interval, and
  * one by Student's t with few degrees of freedom spans orders of magnitude. */
 enum { STATS_LEAST = 6 };
 
-/* Compares a with b (NULL: with 1) for a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from
- * Student's t with n - 1 degrees of freedom on x_i = log(a_i / b_i). For n < STATS_LEAST the interval is NAN and p
- * is 1. If all x_i are equal, both ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
-struct paired stats_paired(const double *a, const double *b, size_t n, double level);
-
-/* Returns the ratio and its interval as an estimate without percentiles. */
-struct estimate stats_of_paired(const struct paired *paired);
+/* Returns the geometric mean of a_i / b_i (b NULL: of a_i) for a fixed n, without percentiles. Its interval at `level`
+ * comes from Student's t with n - 1 degrees of freedom on log(a_i / b_i); no interval if n < STATS_LEAST. */
+struct estimate stats_paired(const double *a, const double *b, size_t n, double level);
 
 /* Figures that are read together use one kind of estimate. anytime 0: geometric means, with intervals for a fixed n
  * (stats_geometric, stats_paired). anytime 1: medians, with intervals that hold at any n at which sampling may stop
@@ -60,20 +47,18 @@ struct estimate stats_excess(const double *a, const double *b, size_t n, int any
  * Randomness in the Non-Parametric Case Based on Serial Correlation, Ann. Math. Stat. 14 (1943) 378-388. */
 double stats_neighbours(const double *a, const double *b, size_t n, double chance);
 
-/* Compares a with b (NULL: with 1) for an n that is not fixed in advance, so that sampling may stop after any sample:
- * ratio is the median, and the intervals of all n together contain the true median with probability `level`. This is a
- * sign test: with k the smaller of the number of ratios below 1 and the number above 1 (ratios of 1 are added to k, up
- * to n / 2), p = min(1, (n + 1) (n choose k) / 2^n) and the interval contains all values that, put in place of 1, have
- * p > 1 - level. If p < 1, 1 / p is the likelihood ratio of the signs, for a coin with a bias uniform in [0, 1] to a
- * fair coin. This ratio is a martingale, so if the true median is 1, the probability that p ever falls to q or below is
- * at most q. The only condition is that each sample is as likely above the true median as below it, whatever the
- * samples before it. At 95 % n must be 8 or more. Source: Robbins, Statistical Methods Related to the Law of the
- * Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
-struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
+/* Returns the median of a_i / b_i (b NULL: of a_i), without percentiles, for an n that is not fixed in advance, so that
+ * sampling may stop after any sample: the intervals of all n together contain the true median with probability `level`.
+ * This is a sign test: the interval contains all values x with p > 1 - level, where p = min(1, (n + 1) (n choose k) /
+ * 2^n), and k is the smaller of the number of ratios below x and the number above x. If p < 1, 1 / p is the likelihood
+ * ratio of the signs, for a coin with a bias uniform in [0, 1] to a fair coin. This ratio is a martingale, so if x is
+ * the true median, the probability that p ever falls to q or below is at most q. The only condition is that each sample
+ * is as likely above the true median as below it, whatever the samples before it. At 95 % n must be 8 or more. Source:
+ * Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
+struct estimate stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
-/* stats_sign_p returns this p for n ratios of which k are on the rarer side of 1: min(1, (n + 1) (n choose k) / 2^n).
- * stats_sign_outside returns m: the m-th smallest and the m-th largest of n samples are the ends of this interval at
- * level 1 - alpha, so the median is above x if fewer than m samples are at or below x; 0: n is too small. */
+/* Return this p; and m (0: n is too small): the m-th smallest and m-th largest of n samples are the interval's ends at
+ * level 1 - alpha, so the median is above x if fewer than m samples are at or below x. */
 double stats_sign_p(size_t n, size_t k);
 size_t stats_sign_outside(size_t n, double alpha);
 
@@ -89,8 +74,7 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
 /* Returns mean a / mean b, geometric, with a 95 % interval by Student's t; NAN if n_a or n_b is below STATS_LEAST. */
 struct estimate stats_unpaired_ratio(const double *a, size_t n_a, const double *b, size_t n_b);
 
-/* Return the mean of x[i], or of log(a[i] / b[i]) (b NULL: of log(a[i])), i < n, as `difference`, with its standard
- * error and n - 1 degrees of freedom; n is at least 1. */
+/* Return the mean of x[n], or of log(a[i] / b[i]) (b NULL: log(a[i])), its standard error, and df = n - 1; n > 0. */
 struct unpaired stats_mean(const double *x, size_t n);
 struct unpaired stats_log_ratio(const double *a, const double *b, size_t n);
 

@@ -89,7 +89,7 @@ void table_print_csv(FILE *out, const struct table *table)
         else
             fprintf(out, "%s%s", before, key);
     }
-    for (const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "rows")->child; row; row = row->next)
+    for (const cJSON *row = json_first(json, "rows"); row; row = row->next)
         for (const cJSON *field = row->child; field; field = field->next) {
             fputc(field == row->child ? '\n' : ',', out);
             if (cJSON_IsString(field))
@@ -173,22 +173,19 @@ int table_is_left(const cJSON *column)
 
 struct table_view table_view(const cJSON *table)
 {
-    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows"), *column;
     const char *rest = json_string(table, "rest");
-    const cJSON *notes = cJSON_GetObjectItemCaseSensitive(table, "notes");
     double shown = json_number(table, "shown");
-    int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n;
+    int n = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(table, "rows"));
+    int most = shown >= 0 && shown < n ? (int)shown : n;
     struct table_view view = {.title = json_string(table, "title"),
-                              .note = notes ? notes->child : NULL,
+                              .note = json_first(table, "notes"),
                               .rest = *rest ? rest : "summary.json",
-                              .row = most ? rows->child : NULL,
+                              .row = most ? json_first(table, "rows") : NULL,
                               .rows = most,
                               .more = n - most};
-    cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
-    {
+    for (const cJSON *column = json_first(table, "columns"); column; column = column->next)
         if (cJSON_GetObjectItemCaseSensitive(column, "heading") && view.columns < TABLE_COLUMNS_MOST)
             view.column[view.columns++] = column;
-    }
     return view;
 }
 

@@ -57,8 +57,7 @@ struct table {
  * are printed, the printed table names the file that has them all: summary.json, or the member `rest` of the object. */
 cJSON *table_json(const struct table *table);
 
-/* Prints all columns and rows as comma-separated values, unscaled, below a line of the keys, as in JSON. A number that
- * is not finite becomes an empty field. */
+/* Prints all columns and rows as CSV, unscaled, below the keys, as in JSON. Numbers that are not finite are empty. */
 void table_print_csv(FILE *out, const struct table *table);
 
 /* Appends a structure as a row to a table of table_json, for a table that is printed as it grows. Returns the row. */
@@ -75,10 +74,9 @@ struct table_view {
 };
 struct table_view table_view(const cJSON *table);
 
-/* table_cell fills and returns the text of a cell, on one line; row NULL: the heading, with its newlines.
- * table_is_left: whether a column is aligned to the left. */
+/* Fills and returns the text of a cell, on one line; row NULL: of the heading, with its newlines. */
 const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row);
-int table_is_left(const cJSON *column);
+int table_is_left(const cJSON *column); /* whether the column is aligned to the left */
 
 /* Prints an empty line, the title, headings, rows and notes, each line after a prefix; title and notes are wrapped
  * (text_wrap). If a table's first heading begins with #, its headings are comments and its rows are for programs, so

@@ -4,9 +4,7 @@
 #include "kernels/error.h"
 #include "kernels/utf8.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* How text_value_like prints unit `kept`: x scale, in unit `shown`. A unit's first row with from <= |like| applies. */
@@ -123,17 +121,15 @@ const char *text_duration(char text[CELL], double seconds)
 
 void text_print_word(FILE *out, const char *word)
 {
-    int plain = *word != 0;
-    for (const char *c = word; *c; c++)
-        plain = plain && (isalnum((unsigned char)*c) || strchr("_-+=.,:/@%", *c));
-    if (plain) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+    if (*word && !word[strspn(word, plain)]) {
         fprintf(out, " %s", word);
         return;
     }
-    fprintf(out, " '");
-    for (const char *c = word; *c; c++)
-        fprintf(out, *c == '\'' ? "'\\''" : "%c", *c);
-    fprintf(out, "'");
+    fputs(" '", out);
+    for (; *word; word++)
+        fprintf(out, *word == '\'' ? "'\\''" : "%c", *word);
+    fputc('\'', out);
 }
 
 FILE *text_begin(char **text, size_t *length)

@@ -37,12 +37,10 @@ void text_print_word(FILE *out, const char *word);
 /* Replaces each byte that is not part of a UTF-8 character by ?. Returns the number of such bytes. */
 size_t text_make_utf8(char *text);
 
-/* Prints the first character of a non-empty text, or ? for a control character or invalid UTF-8. Returns the length of
- * the character in bytes. */
+/* Prints the first character of a non-empty text, or ? if it is a control or invalid. Returns its length in bytes. */
 size_t text_print_character(FILE *out, const char *text);
 
-/* Prints a text for a terminal: newlines and tabs unchanged, all other characters by text_print_character, so that text
- * from a file cannot control the terminal. */
+/* Prints newlines and tabs unchanged, all else by text_print_character, so that no text can control the terminal. */
 void text_print_lines(FILE *out, const char *text);
 
 /* Columns of the lines of results, and of help. */
@@ -61,8 +59,7 @@ size_t text_columns(const char *text, size_t n);
  * become spaces, all other characters are printed by text_print_character. */
 void text_print_markup(FILE *out, const char *text);
 
-/* Prints a field of comma-separated values, quoted if necessary (RFC 4180). Control characters become spaces; all other
- * characters are printed by text_print_character. */
+/* Prints a CSV field, quoted if necessary (RFC 4180): control characters as spaces, others by text_print_character. */
 void text_print_csv(FILE *out, const char *text);
 
 /* Returns the ending of a noun after the number n: "" for 1, otherwise "s". */

@@ -8,13 +8,13 @@
 
 struct busy busy_of(const cJSON *summary, const cJSON *run)
 {
-    const cJSON *others = cJSON_GetObjectItemCaseSensitive(summary, "other_processes"), *host;
+    const cJSON *others = cJSON_GetObjectItemCaseSensitive(summary, "other_processes");
     struct busy busy = {json_number(others, "share"), json_number(others, "machine_cores")};
     double fewest = INFINITY;
-    cJSON_ArrayForEach(host, cJSON_GetObjectItemCaseSensitive(run, "hosts")) fewest =
-        fmin(fewest, json_number(host, "pus"));
     if (cJSON_HasObjectItem(others, "share"))
         return busy;
+    for (const cJSON *host = json_first(run, "hosts"); host; host = host->next)
+        fewest = fmin(fewest, json_number(host, "pus"));
     return (struct busy){json_number(others, "cores") / fewest, fewest};
 }
 

@@ -11,8 +11,7 @@ struct busy {
     double share, cores; /* mean cores that they used / cores of that machine; its number of cores */
 };
 
-/* Reads the member other_processes of summary.json. For a run of an older program, which recorded cores only, the share
- * is of the machine with the fewest CPUs in run.json. */
+/* Reads other_processes of summary.json. If an older run has cores only, the share is of the machine of fewest CPUs. */
 struct busy busy_of(const cJSON *summary, const cJSON *run);
 #define BUSY_ADVICE "measure again on an idle machine" /* in place of any advice from a busy machine's times */
 

@@ -25,16 +25,14 @@ int finding_is_significant(const struct finding *finding);
 /* Makes a finding from times on a busy machine (busy.h) a note, whose only advice is to measure again. */
 void finding_lower(struct finding *finding);
 
-/* Comparison function for qsort: significant losses come first, then losses that are not significant; each of these two
- * groups has its notes last, and is otherwise ordered from the largest loss down. Findings with unknown loss come last,
- * the highest level first. */
+/* For qsort: significant losses first, then those that are not, in each group notes last and else the largest first;
+ * unknown losses come last, the highest level first. */
 int finding_compare(const void *a, const void *b);
 
 /* Appends to the finding's text; formatted as by printf. */
 void finding_append(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* finding_write appends a finding to a JSON array, as an object; finding_read reads the object back, and cuts off texts
- * that are longer than the structure's members. */
+/* Append a finding to a JSON array, as an object; and read it back, with texts cut off to the members' lengths. */
 void finding_write(cJSON *list, const struct finding *finding);
 void finding_read(struct finding *finding, const cJSON *json);
 

@@ -16,10 +16,8 @@ enum { MOST_COLUMNS = 1000 };
 /* Adds a null to `columns` for each new member of a line. Returns 0; or -1, reported, if there are too many columns. */
 static int add_columns(cJSON *columns, const cJSON *line, const char *from)
 {
-    const cJSON *member;
     int n = cJSON_GetArraySize(columns);
-    cJSON_ArrayForEach(member, line)
-    {
+    for (const cJSON *member = line->child; member; member = member->next) {
         if (cJSON_IsArray(member) || cJSON_IsObject(member) ||
             cJSON_GetObjectItemCaseSensitive(columns, member->string))
             continue;

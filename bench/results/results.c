@@ -48,17 +48,13 @@ static void name_directory(struct results *results, const struct job *job, const
     char stamp[32], name[sizeof results->top] = "";
     time_t now = time(NULL);
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime(&now));
-    if (*given)
-        snprintf(name, sizeof name, "%s", given);
-    else {
-        const char *dash = *label ? "-" : "";
-        snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, label);
-        if (job->rank == 0) { /* mkdir now, so that runs begun in the same second share no directory */
-            int made = mkdir("results", 0777) && errno != EEXIST ? -1 : mkdir(name, 0777);
-            for (int i = 2; made && errno == EEXIST && i < 1000; i++) {
-                snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, label, i);
-                made = mkdir(name, 0777);
-            } /* if mkdir failed for another reason, take_directory reports the failure */
+    snprintf(name, sizeof name, "%s", given);
+    if (!*given && job->rank == 0) {  /* mkdir now, so that runs begun in the same second share no directory */
+        (void)mkdir("results", 0777); /* take_directory reports any failure but that a directory exists */
+        for (int i = 1, taken = 1; taken && i < 1000; i++) {
+            snprintf(name, sizeof name, i > 1 ? "results/%s%s%s-%d" : "results/%s%s%s", stamp, *label ? "-" : "", label,
+                     i);
+            taken = mkdir(name, 0777) && errno == EEXIST;
         }
     }
     job_gather(job, name, sizeof name, all);
@@ -123,8 +119,7 @@ static int take_directory(struct results *results, const struct results_target *
     return 0;
 }
 
-/* Checks all paths that options name. A file must not have the name of a file that a run writes. Returns 0; or -1,
- * reported. */
+/* Checks all paths that options name: no file may have the name of a run's file. Returns 0; or -1, reported. */
 static int check_named(const struct results_target *target)
 {
     const struct named_path named[] = {{target->option, target->given, NULL},

@@ -60,8 +60,7 @@ int results_check_free(const char *option, const char *top, const char *below);
 
 /* ---- the steps of a rank ---- */
 
-/* Appends a text of whole lines to this rank's metrics file, completely or not at all, and frees the text. Returns 0;
- * or -1, reported. */
+/* Appends a text of whole lines, all or none, to this rank's metrics file, and frees it. Returns 0; or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);
 
 /* Closes this rank's metrics file; does nothing if it is closed. Rank 0 also makes metrics.csv and unlocks the

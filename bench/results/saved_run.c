@@ -8,7 +8,6 @@
 #include "results/summary.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,30 +25,20 @@ static int holds(const char *directory, const char *name, struct stat *status)
     return !stat(path, status);
 }
 
-/* Counts the subdirectories that hold a run.json, and copies the path of one of them to `below`. */
-static int count_below(const char *directory, char *below, size_t size)
+/* Replaces the path of a directory by that of its first subdirectory that holds a run.json. Returns how many do. */
+static size_t find_below(char directory[FILES_PATH])
 {
-    int n = 0;
-    DIR *open = opendir(directory);
-    if (!open)
-        return 0;
-    for (const struct dirent *entry; (entry = readdir(open));) { /* NOLINT(concurrency-mt-unsafe) */
-        struct stat status;
-        char name[FILES_PATH];
-        snprintf(name, sizeof name, "%.500s/%.255s", directory, entry->d_name);
-        if (*entry->d_name == '.' || !holds(name, "run.json", &status))
-            continue;
-        n++;
-        snprintf(below, size, "%s", name);
-    }
-    closedir(open);
+    glob_t found;
+    size_t n = files_find(&found, directory, "*/run.json");
+    if (n)
+        snprintf(directory, FILES_PATH, "%.*s", (int)(strlen(*found.gl_pathv) - strlen("/run.json")), *found.gl_pathv);
+    globfree(&found);
     return n;
 }
 
 static int find_directory(struct saved_run *saved, const char *directory)
 {
     struct stat status;
-    char below[FILES_PATH + 16];
     if (strlen(directory) >= sizeof saved->directory - 300) /* leaves room for a subdirectory's name */
         return error_report("%.100s...: the path is longer than %zu characters", directory,
                             sizeof saved->directory - 301);
@@ -61,12 +50,12 @@ static int find_directory(struct saved_run *saved, const char *directory)
     for (size_t n = strlen(saved->directory); n > 1 && saved->directory[n - 1] == '/'; n--)
         saved->directory[n - 1] = 0;
     if (!holds(saved->directory, "run.json", &status)) {
-        int n = count_below(saved->directory, below, sizeof below);
+        size_t n = find_below(saved->directory);
         if (n > 1)
-            return error_report("%s: holds the results of %d runs; give one of them, such as %s", directory, n, below);
+            return error_report("%s: holds the results of %zu runs; give one of them, such as %s", directory, n,
+                                saved->directory);
         if (!n)
             return error_report("%s: holds no run.json, so it is not a result directory of ddpbench", directory);
-        memcpy(saved->directory, below, strlen(below) + 1);
     }
     if (!holds(saved->directory, "summary.json", &status))
         return error_report("%s: holds no summary.json: the run has not finished a round, a row or a capture",
@@ -170,17 +159,15 @@ static void replace_controls(char *text)
 void place_machine(char *text, size_t size, const cJSON *run)
 {
     const cJSON *gpu = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run, "derived"), "gpu");
-    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts"), *host = hosts ? hosts->child : NULL;
-    snprintf(text, size, "%s", json_string(gpu ? gpu : host, gpu ? "name" : "cpu"));
+    snprintf(text, size, "%s", json_string(gpu ? gpu : json_first(run, "hosts"), gpu ? "name" : "cpu"));
     replace_controls(text);
 }
 
 struct place place_of(const cJSON *run)
 {
-    const cJSON *rank, *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts");
+    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts");
     struct place place = {0};
-    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(run, "ranks"))
-    {
+    for (const cJSON *rank = json_first(run, "ranks"); rank; rank = rank->next) {
         const cJSON *host = cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host"));
         if (json_number(rank, "machine") != (double)place.machines)
             continue; /* counted before: machines are numbered in rank order */
@@ -217,7 +204,7 @@ const char *saved_run_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ran
                    {"context-length", ""}, {"vocab-size", ""}, {"batch-size", ""}, {"grad-accumulation", "1"},
                    {"data", "synthetic"},  {"dtype", "fp32"},  {"device", "auto"}, {"comm", "auto"},
                    {"threads", "0"}};
-    const char *program = cJSON_GetStringValue(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(run, "argv"), 0));
+    const char *program = cJSON_GetStringValue(json_first(run, "argv"));
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
     char *words = NULL;
     size_t length = 0;

@@ -49,15 +49,11 @@ void results_add_table(cJSON *summary, const struct table *table)
 
 void results_show_all(cJSON *summary)
 {
-    cJSON *table;
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
-    {
+    for (cJSON *table = json_first(summary, "tables"); table; table = table->next)
         cJSON_DeleteItemFromObjectCaseSensitive(table, "shown");
-    }
 }
 
-/* Returns the prefix of each text line: "# " for allreduce, whose output has the format of nccl-tests; programs that
- * read that format treat # as a comment. */
+/* Returns the prefix of each text line: "# ", a comment, for allreduce, whose output has the format of nccl-tests. */
 static const char *prefix_of(const cJSON *summary)
 {
     return strcmp(json_string(summary, "mode"), "allreduce") ? "" : "# ";
@@ -66,10 +62,8 @@ static const char *prefix_of(const cJSON *summary)
 /* Prints the sentences in a list of the summary, after an empty line if `apart` and the list is not empty. */
 static void print_sentences(FILE *out, const cJSON *summary, const char *list, int apart)
 {
-    const cJSON *sentence;
     int n = 0;
-    cJSON_ArrayForEach(sentence, cJSON_GetObjectItemCaseSensitive(summary, list))
-    {
+    for (const cJSON *sentence = json_first(summary, list); sentence; sentence = sentence->next) {
         if (!cJSON_IsString(sentence))
             continue;
         fputs(apart && !n++ ? "\n" : "", out);
@@ -85,12 +79,9 @@ void results_print_heading(FILE *out, const cJSON *summary)
 
 void results_print_body(FILE *out, const cJSON *summary)
 {
-    const cJSON *table;
     print_sentences(out, summary, "answers", 1);
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
-    {
+    for (const cJSON *table = json_first(summary, "tables"); table; table = table->next)
         table_print(out, prefix_of(summary), table);
-    }
     print_sentences(out, summary, "notes", 1);
 }
 
@@ -114,19 +105,7 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 
 #define UNFINISHED "Interrupted, or still running"
 
-/* If the run is unfinished, adds a sentence about that to the heading. */
-static void add_unfinished(cJSON *summary)
-{
-    cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
-    char words[RESULTS_UNFINISHED], line[RESULTS_UNFINISHED + 64];
-    if (!*results_unfinished(words, summary))
-        return;
-    snprintf(line, sizeof line, UNFINISHED ": %s.", words);
-    cJSON_AddItemToArray(heading, json_text(line));
-}
-
-/* Writes summary.prom, and a copy to the file given to --prometheus. Returns 0; or -1, reported. A failed copy is not
- * an error here: results_close reports it. */
+/* Writes summary.prom, and a copy for --prometheus, whose failure results_close reports. Returns 0; or -1, reported. */
 static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
 {
     const struct prometheus_run run = {figures,
@@ -155,10 +134,11 @@ static int write_prometheus(struct results *results, const cJSON *summary, const
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures)
 {
     const char *const label = results->label;
-    char *text = NULL, *csv = NULL;
+    char *text = NULL, *csv = NULL, unfinished[RESULTS_UNFINISHED];
     size_t length = 0;
     FILE *words = text_begin(&text, &length), *lines = text_begin(&csv, &length);
-    add_unfinished(summary);
+    if (*results_unfinished(unfinished, summary))
+        results_add_sentence(summary, "heading", UNFINISHED ": %s.", unfinished);
     results_print_summary(words, summary);
     fprintf(lines, "label," FIGURES_CSV_COLUMNS "\n");
     figures_print_csv(lines, figures, &label, 1);

@@ -26,13 +26,13 @@ static const char *kind_heading(char text[HEADING], enum verdict_kind kind, doub
 
 enum verdict_kind verdict_judge(const struct against_best *against, double within)
 {
-    return against->slower ? VERDICT_SLOWER : best_within(&against->paired, within) ? VERDICT_TIE : VERDICT_UNDECIDED;
+    return against->slower ? VERDICT_SLOWER : best_within(&against->ratio, within) ? VERDICT_TIE : VERDICT_UNDECIDED;
 }
 
 static int by_ratio(const void *a, const void *b)
 {
-    double x = ((const struct verdict_item *)a)->against.paired.ratio;
-    double y = ((const struct verdict_item *)b)->against.paired.ratio;
+    double x = ((const struct verdict_item *)a)->against.ratio.median;
+    double y = ((const struct verdict_item *)b)->against.ratio.median;
     return (x > y) - (x < y);
 }
 
@@ -61,9 +61,9 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
         cJSON *row = json_add_row(others);
         json_add_text(row, "implementation", item->label);
         json_add_text(row, "verdict", verdict_kind_name[verdict_judge(&item->against, verdict->within)]);
-        json_add_number(row, "ratio", item->against.paired.ratio);
-        json_add_number(row, "low", item->against.paired.ci_low);
-        json_add_number(row, "high", item->against.paired.ci_high);
+        json_add_number(row, "ratio", item->against.ratio.median);
+        json_add_number(row, "low", item->against.ratio.ci_low);
+        json_add_number(row, "high", item->against.ratio.ci_high);
     }
 }
 
@@ -135,11 +135,11 @@ static void add_kind(const struct verdict *verdict, enum verdict_kind kind, cons
     double needed = 0;
     FILE *out = text_begin(&text, &length);
     for (const struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++) {
-        const struct paired *to = &item->against.paired;
+        const struct estimate *to = &item->against.ratio;
         if (verdict_judge(&item->against, verdict->within) != kind)
             continue;
         fprintf(out, "%s%s %s%s", items++ ? ", " : "", item->label,
-                text_change(change, to->ratio, to->ci_low, to->ci_high), isfinite(to->ci_low) ? "" : " (no interval)");
+                text_change(change, to->median, to->ci_low, to->ci_high), isfinite(to->ci_low) ? "" : " (no interval)");
         needed = fmax(needed, best_rounds_needed(&item->against, verdict->within));
     }
     text_end(out);
@@ -222,13 +222,11 @@ const char *verdict_best(const cJSON *saved)
 
 const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind)
 {
-    const cJSON *item;
     char heading[HEADING + 1] = " ";
     size_t at = 0, more = 0;
     *text = 0;
     kind_heading(heading + 1, kind, json_number(saved, "within"));
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
-    {
+    for (const cJSON *item = json_first(saved, "others"); item; item = item->next) {
         const char *label = json_string(item, "implementation");
         if (strcmp(json_string(item, "verdict"), verdict_kind_name[kind]) != 0)
             continue;
@@ -247,13 +245,10 @@ const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum ver
 /* Returns the row of an implementation other than the best; NULL if it was not compared. */
 static const cJSON *find_other(const cJSON *saved, const char *label)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
-    {
-        if (!strcmp(json_string(item, "implementation"), label))
-            return item;
-    }
-    return NULL;
+    const cJSON *item = json_first(saved, "others");
+    while (item && strcmp(json_string(item, "implementation"), label) != 0)
+        item = item->next;
+    return item;
 }
 
 double verdict_ratio_of(const cJSON *saved, const char *label)

@@ -8,7 +8,6 @@
  * - groups, as NVIDIA's cluster-readiness-engine does: sqrt n groups, each of which sends around a ring; a group below
  *   93 % of the nominal rate, which is known, is halved; members of a group of 2 or 3 are tested with a member of a
  *   good group. */
-#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/random.h"
 #include "selfbench/members.h"
@@ -16,10 +15,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
-enum { MESSAGES = 64, MOST_ROUNDS = 20000 };
-enum { OUTLIER_EVERY = 100 };
+enum { MESSAGES = 64, MOST_ROUNDS = 20000, OUTLIER_EVERY = 100 };
 static const double limit = 0.93, noise = 0.05, ratio = 1.11;
 static const enum members_scenario scenario[] = {MEMBERS_NO_FAULT,   MEMBERS_SENDS, MEMBERS_RECEIVES,
                                                  MEMBERS_NEIGHBOURS, MEMBERS_TWO,   MEMBERS_ANY_PAIR};
@@ -30,12 +27,6 @@ struct cost {
     double pairings, rounds, messages;
     int right;
 };
-
-static struct members make_members(int n, uint64_t seed)
-{
-    return (struct members){
-        .n = n, .noise = noise, .message = MEMBERS_MESSAGE, .outlier_every = OUTLIER_EVERY, .seed = seed};
-}
 
 /* ---- isolate ---- */
 
@@ -195,7 +186,7 @@ static struct cost groups(struct members *m)
     return g.cost;
 }
 
-/* ---- tables ---- */
+/* ---- the table ---- */
 
 /* Prints a line: the mean cost of a method over all scenarios, and how often it was right in each. */
 static void print_line(const char *name, struct cost (*method)(struct members *), int n, int seeds)
@@ -204,7 +195,8 @@ static void print_line(const char *name, struct cost (*method)(struct members *)
     int right[SCENARIOS] = {0}, runs = SCENARIOS * seeds;
     for (int run = 0; run < runs; run++) {
         int s = run / seeds;
-        struct members m = make_members(n, (uint64_t)run);
+        struct members m = {
+            .n = n, .noise = noise, .message = MEMBERS_MESSAGE, .outlier_every = OUTLIER_EVERY, .seed = (uint64_t)run};
         members_plant(&m, scenario[s], ratio);
         struct cost cost = method(&m);
         right[s] += cost.right;
@@ -220,11 +212,17 @@ static void print_line(const char *name, struct cost (*method)(struct members *)
     fflush(stdout);
 }
 
-static void print_table(void)
+int main(void)
 {
     static const struct {
         int members, seeds;
     } size[] = {{4, 20}, {8, 20}, {16, 20}, {64, 20}, {232, 20}, {1000, 10}, {10000, 1}};
+    printf("Made-up members. A message takes 10 ms, with a noise of %.0f %%; one in %d takes 3 times as long. A fault "
+           "makes it\n"
+           "%.2f times as long. In a round all pairs send a message each way. seconds: of the messages alone. Costs "
+           "are means\n"
+           "over all searches; the columns at the right count right answers by planted fault.\n",
+           100 * noise, OUTLIER_EVERY, ratio);
     printf("\n%7s  %-9s %8s %8s %12s %9s ", "members", "method", "pairings", "rounds", "messages", "seconds");
     for (int s = 0; s < SCENARIOS; s++)
         printf(" %10s", members_scenario_name[scenario[s]]);
@@ -234,37 +232,5 @@ static void print_table(void)
         print_line("all pairs", all_pairs, size[i].members, size[i].seeds);
         print_line("groups", groups, size[i].members, size[i].seeds);
     }
-}
-
-static double peak_bytes(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return 1024 * (double)usage.ru_maxrss;
-}
-
-/* Prints the memory and the time of a search among most members. */
-static void print_resources(void)
-{
-    enum { MOST_MEMBERS = 10000 };
-    struct members m = make_members(MOST_MEMBERS, 0);
-    members_plant(&m, MEMBERS_TWO, ratio);
-    double before = peak_bytes();
-    int64_t start = clock_now_ns();
-    double rounds = isolate(&m).rounds;
-    printf("A search among %d members needs %.0f MB of resident memory, and %.1f ms a round, with the simulation.\n",
-           MOST_MEMBERS, 1e-6 * (peak_bytes() - before), 1e-6 * (double)(clock_now_ns() - start) / rounds);
-}
-
-int main(void)
-{
-    printf("Made-up members. A message takes 10 ms, with a noise of %.0f %%; one in %d takes 3 times as long. A fault "
-           "makes it\n"
-           "%.2f times as long. In a round all pairs send a message each way. seconds: of the messages alone. Costs "
-           "are means\n"
-           "over all searches; the columns at the right count right answers by planted fault.\n",
-           100 * noise, OUTLIER_EVERY, ratio);
-    print_resources();
-    print_table();
     return 0;
 }

@@ -74,8 +74,9 @@ int main(int argc, char *argv[])
     static struct bench b = {.program = {.name = "bench_kernels"}};
     const struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b};
     int status = program_open(&b.program, &own, 1,
+                              "Usage: bench_kernels [OPTION VALUE]...\n\n"
                               "Times each operation of the device next to a copy. On a GPU products and attention have "
-                              "the sizes of\nbench/peers/torch_kernels.py.\n",
+                              "the sizes of bench/peers/torch_kernels.py.\n",
                               argc, argv);
     if (status >= 0)
         return status;
@@ -165,29 +166,23 @@ static void declare_products_of(struct bench *b, const char *letters, const size
 /* Adds all products. On a GPU they have the sizes of bench/peers/torch_kernels.py, for comparison with PyTorch. */
 static void declare_products(struct bench *b)
 {
-    static const size_t context[2][3] = {{512, 2048, 8192}, {128, 256}}, tokens[2] = {16384, 512},
-                        width[2] = {2048, 256},
-                        weight[2][9][2] = {{{C, C},
-                                            {C, 3072},
-                                            {3072, C},
-                                            {C, V},
-                                            {C, GPT2_V},
-                                            {C, PADDED_GPT2_V},
-                                            {1600, 1600},
-                                            {1600, 6400},
-                                            {6400, 1600}},
-                                           {{256, 256}, {256, 1024}}};
-    int quick = b->program.quick;
+    static const size_t weight[9][2] = {{C, C},       {C, 3072},    {3072, C},
+                                        {C, V},       {C, GPT2_V},  {C, PADDED_GPT2_V},
+                                        {1600, 1600}, {1600, 6400}, {6400, 1600}},
+                        quick_weight[2][2] = {{256, 256}, {256, 1024}}, context[2][3] = {{512, 2048, 8192}, {128, 256}};
+    const int quick = b->program.quick, shapes = quick ? 2 : 9;
+    const size_t tokens = quick ? 512 : 16384, width = quick ? 256 : 2048;
+    const size_t(*shape)[2] = quick ? quick_weight : weight;
     if (!b->program.opened.on_gpu) {
         declare_products_of(b, "NIO", (const size_t[4]){T, C, 3072});
         declare_products_of(b, "BTHD", (const size_t[4]){1, T, H, D});
         return;
     }
-    for (int i = 0; i < 9 && weight[quick][i][0]; i++)
-        declare_products_of(b, "NIO", (const size_t[4]){tokens[quick], weight[quick][i][0], weight[quick][i][1]});
+    for (int i = 0; i < shapes; i++)
+        declare_products_of(b, "NIO", (const size_t[4]){tokens, shape[i][0], shape[i][1]});
     for (int i = 0; i < 3 && context[quick][i]; i++)
         for (size_t d = D, t = context[quick][i]; d <= 128; d *= 2)
-            declare_products_of(b, "BTHD", (const size_t[4]){tokens[quick] / t, t, width[quick] / d, d});
+            declare_products_of(b, "BTHD", (const size_t[4]){tokens / t, t, width / d, d});
 }
 
 /* ---- the arrays, which live until the program ends ---- */

@@ -33,8 +33,7 @@ enum members_scenario {
     MEMBERS_COMPUTES,
     MEMBERS_COPIES,
     MEMBERS_DELAY,
-    MEMBERS_ANY_PAIR, /* messages from a member to one that is not its neighbour are slow; the ring does not measure
-                         them */
+    MEMBERS_ANY_PAIR, /* messages to one that is not its neighbour are slow; the ring does not measure them */
     MEMBERS_SCENARIOS = MEMBERS_ANY_PAIR
 };
 extern const char *const members_scenario_name[MEMBERS_SCENARIOS + 1];

@@ -2,7 +2,6 @@
 #include "selfbench/program.h"
 
 #include "base/text.h"
-#include "base/version.h"
 #include "kernels/error.h"
 #include "kernels/reexec.h"
 
@@ -37,7 +36,7 @@ static void describe_cpu(struct program *program)
         fprintf(stderr, "%s: warning: %s\n", program->name, text);
 }
 
-int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
+int program_open(struct program *program, const struct option_section *own, size_t sections, const char *usage,
                  int argc, char *const argv[])
 {
     struct option_table *table = &program->table;
@@ -48,18 +47,9 @@ int program_open(struct program *program, const struct option_section *own, size
     for (size_t i = 0; i < sections; i++)
         option_table_add(table, own[i]);
     option_table_add(table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = program});
-    if (option_table_parse(table, argc, argv))
-        return program_error(program, 2);
-    if (table->help) {
-        printf("Usage: %s [OPTION VALUE]...\n", program->name);
-        option_table_help(stdout, table, HELP_ALL);
-        printf("\n%s", words);
-        return EXIT_SUCCESS;
-    }
-    if (table->version) {
-        printf("ddpbench %s\n", version_text());
-        return EXIT_SUCCESS;
-    }
+    int printed = option_table_begin(table, usage, "", argc, argv);
+    if (printed)
+        return printed < 0 ? program_error(program, 2) : EXIT_SUCCESS;
     program->threads = host_threads(program->options.threads, 1);
     if (program->threads < 0 || open_device_alone(&program->opened, &program->options, program->threads))
         return program_error(program, 1);

@@ -15,9 +15,9 @@ struct program {
 };
 
 /* Reads the command line (own[sections]: the program's own options), and opens the device. Returns -1 to
- * continue, or the exit status: 0 after --help (`words` end the help) or --version; 2 for a bad command line, or 1 if
- * the device cannot be opened, both reported on stderr. */
-int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
+ * continue, or the exit status: 0 after --help (`usage` begins the help) or --version; 2 for a bad command line, or 1
+ * if the device cannot be opened, both reported on stderr. */
+int program_open(struct program *program, const struct option_section *own, size_t sections, const char *usage,
                  int argc, char *const argv[]);
 
 /* Prints the reported error on stderr. Returns `status`. */

@@ -13,7 +13,6 @@
 #include "kernels/error.h"
 #include "kernels/gpu_peak.h"
 #include "selfbench/program.h"
-#include "spans/spans.h"
 #include "training/options.h"
 
 #include <math.h>
@@ -44,9 +43,10 @@ int main(int argc, char *argv[])
     model.row++; /* the first row is --preset, which this program lacks */
     model.rows--;
     struct option_section own[] = {model, {.title = "Step", OPTION_ROWS(rows), .base = &o}};
-    int status =
-        program_open(&program, own, 2,
-                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
+    int status = program_open(&program, own, 2,
+                              "Usage: bench_step [OPTION VALUE]...\n\n"
+                              "What a training step costs beyond its matrix products, and the harness around it.\n",
+                              argc, argv);
     if (status >= 0)
         return status;
     o.model.preset = program.quick ? PRESET_LAPTOP : PRESET_DEFAULT;
@@ -105,8 +105,7 @@ static void null_destroy(void *state)
 }
 
 /* Creates a rank that trains on synthetic data with ddp_individual, the strategy with the most collectives; all weights
- * are 0. The timeline has room for the spans of `steps` steps. threaded: collectives go through a communication thread,
- * whose transport completes them immediately. */
+ * are 0. The timeline has room for `steps` steps. threaded: a communication thread completes collectives at once. */
 static void one_rank_create(struct one_rank *rank, const struct device *device, const struct model_sizes *sizes,
                             int threaded, int steps)
 {
@@ -169,18 +168,7 @@ static double one_rank_block_us(struct one_rank *rank, int steps)
 
 /* ---- 1. a step against its products ---- */
 
-enum {
-    PRODUCTS,
-    STEP,
-    RATIO,
-    CEILING,
-    MODEL,
-    OF_PRODUCTS,
-    MFU,
-    MFU_WHOLE_ATTENTION,
-    FIRST_PHASE,
-    FIGURES = FIRST_PHASE + PHASES
-};
+enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, OF_PRODUCTS, MFU, MFU_WHOLE_ATTENTION, FIGURES };
 
 struct step_and_products {
     struct one_rank rank;
@@ -255,23 +243,19 @@ static void run_pair(struct step_and_products *pairs, int pair)
     step_run(&rank->trainer, 0);
     int64_t end = device->stamp();
     device->stamps_end();
-    timeline_settle(&rank->timeline, device->stamp_ns);
     if (pair < 0)
         return;
-    struct step_times times;
-    steps_from_timeline(&rank->timeline, &times, 1);
     double tokens = (double)pairs->rows, flops = 6 * (double)rank->model.matmul_parameters * tokens;
     double products_s = 1e-9 * (double)(device->stamp_ns(middle) - device->stamp_ns(begin));
     double step_s = 1e-9 * (double)(device->stamp_ns(end) - device->stamp_ns(middle));
     double ceiling = 1e-12 * flops / products_s,
            rate = 1e-12 * rank->model.source->flops(&rank->model, pairs->rows, 0) / step_s;
     double whole = rank->model.source->flops(&rank->model, pairs->rows, 1) / step_s;
-    const double value[FIRST_PHASE] = {
+    const double value[FIGURES] = {
         1e3 * products_s,          1e3 * step_s,       step_s / products_s, ceiling, rate, rate / ceiling,
         1e12 * rate / pairs->peak, whole / pairs->peak};
     for (int f = 0; f < FIGURES; f++)
-        pairs->sample[(size_t)f * pairs->pairs + (size_t)pair] =
-            f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
+        pairs->sample[(size_t)f * pairs->pairs + (size_t)pair] = value[f];
 }
 
 /* Returns the pairs->pairs values of a figure; median_of returns the median of these values. */
@@ -311,11 +295,7 @@ static void compare_step(const struct program *program, const struct step_option
     } else {
         printf("   MFU: N/A, no published peak of %s is known\n", program->on);
     }
-    printf("   phases, ms:");
-    for (int p = 0; p < PHASES; p++)
-        if (p != PHASE_CLIPPING)
-            printf(" %s %.2f", phase_name[p], median_of(&pairs, FIRST_PHASE + p));
-    printf("\n\n");
+    printf("\n");
     step_and_products_destroy(&pairs);
 }
 

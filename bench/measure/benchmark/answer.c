@@ -42,7 +42,7 @@ static const char *verdict_of(const struct search *s, int i)
         return "control";
     if (!in_final(row))
         return "dropped";
-    if (!s->final || !row->against.paired.n)
+    if (!s->final || !row->against.ratio.n)
         return i == s->best ? "shortest" : "not yet";
     if (i == s->best)
         return verdict_kind_name[VERDICT_BEST];
@@ -89,7 +89,7 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
 /* Returns step / step of the best, for a candidate of the final other than the best. */
 static double to_best(const struct answer_row *row)
 {
-    return row->searched->against.paired.ratio;
+    return row->searched->against.ratio.median;
 }
 
 /* Adds which candidate to use, and how the other candidates of the final compare with it. */
@@ -131,14 +131,14 @@ static void add_plans(const struct answer *a, cJSON *summary)
         if (in_final(row->searched) && row->searched->series == best->searched->series &&
             row->searched->is_plan != best->searched->is_plan && (!other || to_best(row) < to_best(other)))
             other = row;
-    if (!other || !isfinite(other->searched->against.paired.ci_low))
+    if (!other || !isfinite(other->searched->against.ratio.ci_low))
         return;
-    const struct paired *ratio = &other->searched->against.paired;
+    const struct estimate *ratio = &other->searched->against.ratio;
     results_add_sentence(summary, "answers", "Buckets of several sizes %s: with %s a step is %s longer than with %s.",
                          !other->searched->against.slower ? "are not significantly different from equal buckets"
                          : best->searched->is_plan        ? "gain"
                                                           : "do not gain",
-                         other->label, text_change(change, ratio->ratio, ratio->ci_low, ratio->ci_high), best->label);
+                         other->label, text_change(change, ratio->median, ratio->ci_low, ratio->ci_high), best->label);
 }
 
 #define FIELD(field) offsetof(struct answer_row, field)
@@ -192,7 +192,7 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
         return;
     /* a figure of every search, for `compare`: other figures depend on which candidates were dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
-    if (s->final && s->row[s->best].against.paired.n) {
+    if (s->final && s->row[s->best].against.ratio.n) {
         add_verdict(&a, s, &implementation[s->best], busy, summary);
         add_plans(&a, summary);
     }

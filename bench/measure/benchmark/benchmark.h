@@ -44,7 +44,7 @@ struct search_row {
     int series;      /* above 0: number of a strategy; its rows have its bucket sizes, in order */
     int is_plan;     /* 1: has buckets of several sizes; enters the final, if at all, with the best size */
     size_t from, to; /* the row's figures use rounds [from, to): of the final, or all if it was dropped */
-    /* step / step of the best, as last compared; in the final over its rounds alone; paired.n 0: not yet compared */
+    /* step / step of the best, as last compared; in the final over its rounds alone; ratio.n 0: not yet compared */
     struct against_best against;
 };
 

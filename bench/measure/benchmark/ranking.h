@@ -20,7 +20,7 @@ struct ranking_row {
     struct estimate to_ddp;     /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
     struct estimate attainable; /* attainable step in seconds; n is 0 if not measured */
     struct estimate step_to_attainable; /* step(this) / attainable, paired by round */
-    struct against_best to_fastest;     /* step(this) / step(fastest); paired.n is 0 if the row is not compared */
+    struct against_best to_fastest;     /* step(this) / step(fastest); ratio.n is 0 if the row is not compared */
     struct gradient_errors error;       /* set by the caller */
     double final_loss;                  /* set by the caller: of the last step of a block, mean over ranks */
     const char *mark;                   /* "*": the fastest; "=": a tie with the fastest; or "" */

@@ -47,7 +47,7 @@ static int stages_of(int n)
 static void forget_comparisons(struct search *s)
 {
     for (int i = 0; i < s->n; i++)
-        s->row[i].against = (struct against_best){.paired = {NAN, NAN, NAN, 1, 0}};
+        s->row[i].against = (struct against_best){.ratio = {NAN, NAN, NAN, NAN, NAN, 0}};
 }
 
 void search_begin(struct search *s, double limit, double block_seconds)
@@ -116,7 +116,7 @@ static void drop_slowest(struct search *s, int left)
         int slowest = s->best;
         for (int i = 0; i < s->n; i++)
             if (s->row[i].state == SEARCH_IN && i != s->best &&
-                (slowest == s->best || s->row[i].against.paired.ratio > s->row[slowest].against.paired.ratio))
+                (slowest == s->best || s->row[i].against.ratio.median > s->row[slowest].against.ratio.median))
                 slowest = i;
         s->row[slowest].state = SEARCH_DROPPED;
     }

@@ -26,10 +26,9 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
         figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
-        const struct estimate to_fastest = stats_of_paired(&row->to_fastest.paired);
         figures_add_estimate(figures, label, "step_to_ddp", "1", &row->to_ddp, BETTER_NONE, 0);
-        if (row->to_fastest.paired.n)
-            figures_add_estimate(figures, label, "step_to_shortest", "1", &to_fastest, BETTER_NONE, 0);
+        if (row->to_fastest.ratio.n)
+            figures_add_estimate(figures, label, "step_to_shortest", "1", &row->to_fastest.ratio, BETTER_NONE, 0);
         figures_add_value(figures, label, "gradient_error", "1", row->error.first, 1, BETTER_LOWER);
         figures_add_value(figures, label, "gradient_error_last", "1", row->error.last, 1, BETTER_LOWER);
         figures_add_estimate(figures, label, "attainable", "s", &row->attainable, BETTER_NONE, 0);
@@ -170,7 +169,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, dou
         if (!*row->implementation->size.words || !row->compared)
             continue;
         sizes++;
-        sized = !sized || row->to_fastest.paired.ratio < sized->to_fastest.paired.ratio ? row : sized;
+        sized = !sized || row->to_fastest.ratio.median < sized->to_fastest.ratio.median ? row : sized;
     }
     if (sizes > 1)
         verdict.best_size = sized->implementation->size.words;

@@ -127,11 +127,8 @@ cJSON *harness_run_json(const struct harness *h, const char *mode, const struct 
 
 int harness_write_run_json(const struct harness *h, const struct results *results, cJSON *json)
 {
-    const cJSON *member;
-    cJSON_ArrayForEach(member, h->ranks)
-    {
+    for (const cJSON *member = h->ranks ? h->ranks->child : NULL; member; member = member->next)
         cJSON_AddItemToObject(json, member->string, cJSON_Duplicate(member, 1));
-    }
     return job_agree(h->job, provenance_write(results, json));
 }
 
@@ -202,16 +199,13 @@ void harness_add_findings(const struct harness *h, const char *first, cJSON *sum
 {
     enum { MOST = 24 };
     const struct busy used = harness_busy(h);
-    const cJSON *difference;
     if (h->job->cores < h->threads)
         results_add_sentence(summary, "notes",
                              "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
                              "include scheduling delays, which differ between ranks.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
-    cJSON_ArrayForEach(difference, cJSON_GetObjectItemCaseSensitive(h->ranks, "rank_differences"))
-    {
-        results_add_sentence(summary, "notes", "Warning: ranks differ in %s.", difference->valuestring);
-    }
+    for (const cJSON *of = json_first(h->ranks, "rank_differences"); of; of = of->next)
+        results_add_sentence(summary, "notes", "Warning: ranks differ in %s.", of->valuestring);
     add_quota(h->job, &h->other_processes.stops, summary);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
     json_add_number(others, "cores", used.share * used.cores);
@@ -221,13 +215,11 @@ void harness_add_findings(const struct harness *h, const char *first, cJSON *sum
     char busy[BUSY_WORDS];
     if (*busy_sentence(busy, used, "")) /* before every verdict */
         cJSON_InsertItemInArray(cJSON_GetObjectItemCaseSensitive(summary, first), 0, json_text(busy));
-    const cJSON *found = monitor_findings(h->monitor), *finding;
+    const cJSON *found = monitor_findings(h->monitor);
     int n = 0;
-    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))
-    {
+    for (const cJSON *finding = json_first(found, "findings"); finding; finding = finding->next)
         if (n++ < MOST)
             results_add_sentence(summary, "notes", "Note: %s.", json_string(finding, "text"));
-    }
     if (n > MOST)
         results_add_sentence(summary, "notes", "Note: %d more findings of monitors are in summary.json.", n - MOST);
     if (found)

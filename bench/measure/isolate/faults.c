@@ -48,10 +48,10 @@ static void measure_fault(const struct diagnosis *d, const char *excluded, struc
             f->seconds = ratios_seconds(&d->stage[s].ratios, column, k).median;
             f->n += d->stage[s].ratios.n;
         }
-    struct paired paired = stats_paired_anytime(pooled, NULL, f->n, 1 - d->alpha);
-    f->ratio = paired.ratio;
-    f->low = paired.ci_low;
-    f->high = paired.ci_high;
+    struct estimate typical = stats_paired_anytime(pooled, NULL, f->n, 1 - d->alpha);
+    f->ratio = typical.median;
+    f->low = typical.ci_low;
+    f->high = typical.ci_high;
     free(pooled);
 }
 

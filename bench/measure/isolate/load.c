@@ -110,14 +110,14 @@ struct fault load_fault(const struct load *load, int level, int group)
     size_t n = l->groups < LOAD_LEAST ? 0 : l->ratios.n;
     double *ratio = allocate(l->ratios.n + 1, sizeof *ratio);
     ratios_pool(&l->ratios, &(size_t){(size_t)group}, 1, ratio);
-    struct paired paired = stats_paired_anytime(ratio, NULL, n, 1 - load->alpha);
+    struct estimate typical = stats_paired_anytime(ratio, NULL, n, 1 - load->alpha);
     free(ratio);
     return (struct fault){.kind = FAULT_GROUP,
                           .member = group * l->size,
                           .other = (group + 1) * l->size - 1,
-                          .ratio = paired.ratio,
-                          .low = paired.ci_low,
-                          .high = paired.ci_high,
+                          .ratio = typical.median,
+                          .low = typical.ci_low,
+                          .high = typical.ci_high,
                           .seconds = load_seconds(l, group).median,
                           .n = n};
 }

@@ -48,7 +48,7 @@ static int progress_parse(const struct option *option, const char *text, void *f
     return 0;
 }
 
-static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, NULL};
+static const struct option_kind option_progress = {VALUE_TEXT, "VALUE", progress_parse, NULL};
 
 /* clang-format off */
 static const struct option comm_rows[] = {

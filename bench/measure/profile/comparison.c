@@ -35,7 +35,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
         p->step_to_shortest = stats_ratios(measurements_of(m, p->row, FIGURE_STEP), step[best], m->rounds, 0);
     for (int j = 0; j < candidates && m->rounds; j++) {
         struct profile *p = &profile[of[j]];
-        p->step_to_shortest = stats_of_paired(&against[j].paired);
+        p->step_to_shortest = against[j].ratio;
         if (j != best)
             other[verdict.n++] = (struct verdict_item){p->facts.label, against[j]};
     }

@@ -78,8 +78,8 @@ int rank_list_has(const struct rank_list *list, int rank)
     return list->all;
 }
 
-static const struct option_kind option_thresholds = {VALUE_TEXT, thresholds_parse, thresholds_print};
-static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, NULL};
+static const struct option_kind option_thresholds = {VALUE_TEXT, "VALUE", thresholds_parse, thresholds_print};
+static const struct option_kind option_ranks = {VALUE_TEXT, "VALUE", ranks_parse, NULL};
 
 /* ---- the table ---- */
 

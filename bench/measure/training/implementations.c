@@ -208,9 +208,9 @@ static void delay_print(const struct option *option, const void *field, char *te
                                delays->item[i].ms, phase_name[delays->item[i].phase]);
 }
 
-const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
-const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, NULL};
-const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
+const struct option_kind option_delay = {VALUE_TEXT, "VALUE", delay_parse, delay_print};
+const struct option_kind option_strategies = {VALUE_TEXT, "VALUE", strategies_parse, NULL};
+const struct option_kind option_buckets = {VALUE_TEXT, "VALUE", buckets_parse, NULL};
 
 /* ---- the rows ---- */
 

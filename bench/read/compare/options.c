@@ -32,7 +32,7 @@ static int take_candidate(const struct option *option, const char *text, void *f
     return add_directory(options, &options->candidates, text);
 }
 
-static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL};
+static const struct option_kind candidates = {VALUE_TEXT, "VALUE", take_candidate, NULL};
 
 /* clang-format off */
 static const struct option rows[] = {

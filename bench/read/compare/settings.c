@@ -67,9 +67,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "attainable", "check", "nominal", "profile-ranks", "record-shapes", "with-flops", "profile-counters",
         /* listed: an option that changes only the data, not the operations */
         "seed", NULL};
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
-    {
+    for (const cJSON *item = json_first(run->saved.run, name); item; item = item->next) {
         if (is_one_of(item->string, apart))
             continue;
         char *printed = cJSON_IsString(item) ? NULL : json_print(item, 0);
@@ -87,10 +85,8 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
     char *text = NULL;
     size_t size = 0;
     const char *last = NULL;
-    const cJSON *rank;
     FILE *out = text_begin(&text, &size);
-    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(run->saved.run, "ranks"))
-    {
+    for (const cJSON *rank = json_first(run->saved.run, "ranks"); rank; rank = rank->next) {
         const cJSON *of = hosts ? cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host")) : rank;
         const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(of, name));
         word = word ? word : "?";
@@ -106,9 +102,7 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
 /* Adds the rule for the size of the run's buckets, if it has any. Runs that do not record it cut at most that size. */
 static void add_bucket_rule(struct compare_run *run)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, "implementations"))
-    {
+    for (const cJSON *item = json_first(run->saved.run, "implementations"); item; item = item->next) {
         const char *rule = json_string(item, "bucket_rule");
         if (cJSON_HasObjectItem(item, "bucket_bytes"))
             settings_add(run->setting[SETTING], "bucket_rule", *rule ? rule : "at_most");

@@ -389,8 +389,7 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
                      "Verdict: incomparable: the runs were made with different settings.\n");
         return;
     }
-    for (const cJSON *warning = cJSON_GetObjectItemCaseSensitive(json, "warnings")->child; warning;
-         warning = warning->next)
+    for (const cJSON *warning = json_first(json, "warnings"); warning; warning = warning->next)
         fprintf(out, "%s\n", warning->valuestring);
     print_judged(out, cJSON_GetObjectItemCaseSensitive(json, "judged"), o);
     if (*o->label)
@@ -454,7 +453,7 @@ void compare_print_junit(FILE *out, const cJSON *json, const struct compare_opti
     text_end(text);
     junit_begin(&junit);
     add_settings(&junit, json);
-    for (const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "judged")->child; row; row = row->next)
+    for (const cJSON *row = json_first(json, "judged"); row; row = row->next)
         add_case(&junit, row, o);
     junit_end(&junit, out, "ddpbench compare", words);
     free(words);

@@ -63,10 +63,8 @@ void document_add_item(cJSON *document, const char *format, ...)
 /* Hides each column whose printed cells are all empty or N/A: removes its heading. */
 static void hide_empty_columns(cJSON *table)
 {
-    cJSON *column;
     struct table_view view = table_view(table);
-    cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
-    {
+    for (cJSON *column = json_first(table, "columns"); column; column = column->next) {
         const cJSON *row = view.row;
         char cell[TABLE_CELL];
         int rows = 0;
@@ -96,13 +94,10 @@ void document_add_saved_table(cJSON *document, const cJSON *table)
 /* Whether the document has a picture of this name. */
 static int has_picture(const cJSON *document, const char *name)
 {
-    const cJSON *block;
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
-    {
-        if (!strcmp(json_string(block, "name"), name))
-            return 1;
-    }
-    return 0;
+    const cJSON *block = json_first(document, "blocks");
+    while (block && strcmp(json_string(block, "name"), name) != 0)
+        block = block->next;
+    return block != NULL;
 }
 
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg)
@@ -144,11 +139,9 @@ static void print_heading(FILE *out, const char *text, char underline)
 
 void document_print_text(FILE *out, const cJSON *document)
 {
-    const cJSON *block;
     const char *before = "";
     print_heading(out, json_string(document, "title"), '=');
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
-    {
+    for (const cJSON *block = json_first(document, "blocks"); block; block = block->next) {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
         int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* table_print itself prints an empty line */
         if (!strcmp(kind, "picture"))
@@ -166,11 +159,9 @@ void document_print_text(FILE *out, const cJSON *document)
 
 void document_print_json(FILE *out, const cJSON *document, const char *name, cJSON *list)
 {
-    cJSON *block, *json = cJSON_Duplicate(document, 1);
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(json, "blocks"))
-    {
+    cJSON *json = cJSON_Duplicate(document, 1);
+    for (cJSON *block = json_first(json, "blocks"); block; block = block->next)
         cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
-    }
     if (list)
         cJSON_AddItemToObject(json, name, list);
     char *text = json_print(json, 0);

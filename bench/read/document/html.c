@@ -70,17 +70,16 @@ static void print_element(FILE *out, const char *name, const char *attributes, c
 /* ---- headings and the table of contents ---- */
 
 /* Prints links to the headings if the document has at least two. */
-static void print_contents(FILE *out, const cJSON *blocks)
+static void print_contents(FILE *out, const cJSON *first)
 {
-    const cJSON *block;
     int number = 0;
-    cJSON_ArrayForEach(block, blocks) number += !strcmp(json_string(block, "kind"), "heading");
+    for (const cJSON *block = first; block; block = block->next)
+        number += !strcmp(json_string(block, "kind"), "heading");
     if (number < 2)
         return;
     number = 0;
     fputs("<nav aria-label=\"Contents\">\n<ul>\n", out);
-    cJSON_ArrayForEach(block, blocks)
-    {
+    for (const cJSON *block = first; block; block = block->next) {
         if (strcmp(json_string(block, "kind"), "heading") != 0)
             continue;
         fprintf(out, "<li><a href=\"#s%d\">", ++number);
@@ -136,12 +135,10 @@ static void print_table(FILE *out, const cJSON *table)
 
 /* ---- all together ---- */
 
-static void print_blocks(FILE *out, const cJSON *blocks)
+static void print_blocks(FILE *out, const cJSON *block)
 {
-    const cJSON *block;
     int number = 0, in_list = 0;
-    cJSON_ArrayForEach(block, blocks)
-    {
+    for (; block; block = block->next) {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
         int item = !strcmp(kind, "item");
         if (item != in_list)
@@ -163,7 +160,7 @@ static void print_blocks(FILE *out, const cJSON *blocks)
 
 void document_print_html(FILE *out, const cJSON *document)
 {
-    const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
+    const cJSON *blocks = json_first(document, "blocks");
     fputs(DOCUMENT_HTML_BEGIN, out);
     text_print_markup(out, json_string(document, "title"));
     fprintf(out, "</title>\n%s<style>\n%s</style>\n</head>\n<body>\n<h1>", head, style);

@@ -11,9 +11,7 @@
 /* Sets the step from the first implementation that is a strategy in fp32 and has an interval. */
 static void find_step(struct calibration *c, const struct saved_run *run, const char *strategy)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->run, "implementations"))
-    {
+    for (const cJSON *item = json_first(run->run, "implementations"); item; item = item->next) {
         const struct figure *step = figures_find(&run->figures, json_string(item, "name"), "step", 0);
         if (c->strategy || strcmp(json_string(item, "strategy"), strategy) != 0 ||
             strcmp(json_string(item, "wire_dtype"), "fp32") != 0 || !step || step->n < STATS_LEAST ||

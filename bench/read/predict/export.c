@@ -79,8 +79,7 @@ static void put_nodes(struct message *node, unsigned field, int a, int b)
         put_bytes(node, field, packed.byte, packed.n);
 }
 
-/* Appends the node of event i, whose id is i. The size of an all-gather is a rank's part of the bucket. Returns 0; or
- * -1, reported. */
+/* Appends the node of event i, with id i. An all-gather's size is a rank's part of it. Returns 0; or -1, reported. */
 static int write_node(struct trace *t, const struct exported_step *step, int i)
 {
     static const char *const part[] = {"forward", "backward", "optimizer", "rest", "all_reduce", "all_gather"};

@@ -250,7 +250,8 @@ int link_parse(struct link *link, const char *option, const char *words)
         failed = !strcmp(name, "latency")     ? parse_latency(option, value, &link->latency)
                  : !strcmp(name, "bandwidth") ? option_nominal.parse(&(struct option){.name = option}, value, &rate)
                                               : -1;
-    link->bandwidth = rate.rate;
+    link->fitted_latency = link->latency;
+    link->fitted_bandwidth = link->bandwidth = rate.rate;
     if (failed || more || !(rate.rate > 0) || isnan(link->latency))
         return error_report("--%s %s: expected a latency and a bandwidth, such as latency=23us,bandwidth=11.7MB/s",
                             option, words);

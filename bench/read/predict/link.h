@@ -1,5 +1,4 @@
-/* link.h - how long a collective takes on a link, for any size and number of ranks: from measured sweeps (`ddpbench
- * allreduce`) or from a latency and a bandwidth. */
+/* link.h - how long collectives of any size and number of ranks take: from sweeps, or a latency and a bandwidth. */
 #ifndef BENCH_READ_PREDICT_LINK_H
 #define BENCH_READ_PREDICT_LINK_H
 
@@ -29,7 +28,7 @@ struct link {
     double latency;       /* seconds of a message */
     double bandwidth;     /* bytes / second that a rank sends */
     size_t fitted_ranks;  /* ranks of the all-reduces to which latency and bandwidth were fitted; 0: both were given */
-    double fitted_latency, fitted_bandwidth; /* the fit to these all-reduces: seconds, and bus bytes / second */
+    double fitted_latency, fitted_bandwidth; /* this fit: seconds, and bus bytes / second; or as given */
     double error; /* relative standard deviation of a time, from intervals and interpolation; 0: no sweeps */
     double latency_scale, bandwidth_scale; /* factors of the link's latency and bandwidth; 1: as measured */
 };
@@ -46,8 +45,7 @@ struct link {
 int link_read(struct link *link, const char *option, const char *directories);
 
 /* Parses words such as latency=23us,bandwidth=11.7MB/s: latency in s, ms, us or ns, bandwidth as option_nominal takes
- * it (100gbit, nvlink4). The link has MPICH's algorithms. Returns 0; or -1, reported. Release with link_destroy in
- * either case. */
+ * it (100gbit, nvlink4). The algorithms are MPICH's. Returns 0; or -1, reported. Release it in any case. */
 int link_parse(struct link *link, const char *option, const char *words);
 void link_destroy(struct link *link); /* a zeroed link is fine */
 

@@ -85,39 +85,39 @@ static double largest_normal(size_t n)
     return stats_t_quantile(((double)n - 0.375) / ((double)n + 0.25), 1e9);
 }
 
-/* Returns the factor of all times of computation: the model's `speed` x how much slower the slowest of `ranks` ranks is
- * than the slowest of the run's ranks. */
+/* Returns the factor of all times of computation: `speed` x the slowest of `ranks` ranks / the slowest of the run's. */
 static double slowness(const struct points_model *m, size_t ranks)
 {
     return m->speed * exp(m->trained.spread * (largest_normal(ranks) - largest_normal(m->trained.ranks)));
 }
 
-/* Sets the times of the buckets' collectives: on model->intra within hosts, else on `link`; multiplied by `factor`. */
-static void time_plan(const struct points_model *model, const struct point *p, const struct link *link, double factor,
-                      struct replay_plan *plan, enum link_basis *basis)
+/* Sets the times of the buckets' collectives: on model->intra within hosts, else on `link`; multiplied by `factor`.
+ * Returns how they were obtained: the least certain one's basis. */
+static enum link_basis time_plan(const struct points_model *model, const struct point *p, const struct link *link,
+                                 double factor, struct replay_plan *plan)
 {
     const struct traits *traits = p->strategy->traits[p->variant];
     int is_staged = traits->staged && model->ranks_per_host > 1;
     size_t local = is_staged ? model->ranks_per_host : 1;
+    enum link_basis basis = LINK_MEASURED;
     for (struct replay_bucket *b = plan->bucket; b < plan->bucket + plan->n; b++) {
         enum comm_kind kind = traits->shards ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
-        b->reduce = factor * link_seconds(link, kind, p->ranks / local, b->bytes, basis);
-        b->gather = traits->shards
-                        ? factor * link_seconds(link, COMM_ALL_GATHER, p->ranks, plan->gather_share * b->bytes, basis)
-                        : 0;
+        b->reduce = factor * link_seconds(link, kind, p->ranks / local, b->bytes, &basis);
+        if (traits->shards)
+            b->gather = factor * link_seconds(link, COMM_ALL_GATHER, p->ranks, plan->gather_share * b->bytes, &basis);
         if (is_staged)
-            b->within = factor * (link_seconds(&model->intra, COMM_REDUCE_SCATTER, local, b->bytes, basis) +
-                                  link_seconds(&model->intra, COMM_ALL_GATHER, local, b->bytes, basis));
+            b->within = factor * (link_seconds(&model->intra, COMM_REDUCE_SCATTER, local, b->bytes, &basis) +
+                                  link_seconds(&model->intra, COMM_ALL_GATHER, local, b->bytes, &basis));
     }
+    return basis;
 }
 
 void points_plan(const struct points_model *model, const struct point *p, struct replay_plan *plan,
                  struct replay_compute *compute)
 {
     const struct trained *t = &model->trained;
-    enum link_basis basis = LINK_MEASURED;
     *plan = trained_cut(t, p->strategy, p->variant, &p->caps, p->ranks);
-    time_plan(model, p, &model->link, 1, plan, &basis);
+    time_plan(model, p, &model->link, 1, plan);
     *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
     for (size_t r = 0; r < t->rounds; r++)
         replay_add_compute(compute, &t->round[r], slowness(model, p->ranks) / (double)t->rounds, 1);
@@ -138,10 +138,9 @@ static const char *find_limit(const struct points_model *m, const struct point *
     const char *limit = "computation";
     for (int i = 0; i < 3; i++) {
         struct link better = m->link;
-        enum link_basis unused = LINK_MEASURED;
         better.bandwidth_scale *= i == 0 ? 2 : 1;
         better.latency_scale /= i == 1 ? 2 : 1;
-        time_plan(m, p, &better, 1, plan, &unused);
+        time_plan(m, p, &better, 1, plan);
         double step = i == 2 ? p->at.step - p->compute * (1 - exp(-0.5 * m->trained.spread * largest_normal(p->ranks)))
                              : replay(compute, plan, m->overlap, NULL).step;
         limit = step < least ? name[i] : limit;
@@ -157,15 +156,14 @@ void points_bandwidths(const struct points_model *model, struct point *p)
     struct replay_plan plan;
     struct replay_compute compute;
     struct link link = model->link;
-    enum link_basis unused = LINK_MEASURED;
-    const double busbw = link.n ? link.fitted_bandwidth / link.bandwidth : 1; /* of the sweep's ranks */
+    const double busbw = link.fitted_bandwidth / link.bandwidth; /* of the sweep's ranks */
     points_plan(model, p, &plan, &compute);
     for (int i = 0; i < POINT_SHARES; i++) {
         double low = log(least), high = log(most);
         for (int halvings = 40; halvings; halvings--) {
             double middle = (low + high) / 2;
             link.bandwidth_scale = exp(middle) / link.bandwidth;
-            time_plan(model, p, &link, 1, &plan, &unused);
+            time_plan(model, p, &link, 1, &plan);
             double step = replay(&compute, &plan, model->overlap, NULL).step;
             *(compute_seconds(&compute, &plan) >= share[i] * step ? &high : &low) = middle;
         }
@@ -198,7 +196,6 @@ static double replay_point(const struct points_model *m, struct point *p, double
     const struct trained *t = &m->trained;
     struct replay_plan plan;
     struct replay_compute compute;
-    enum link_basis basis = LINK_MEASURED;
     double longer[2];
     points_plan(m, p, &plan, &compute);
     p->buckets = (size_t)plan.n;
@@ -209,10 +206,10 @@ static double replay_point(const struct points_model *m, struct point *p, double
     p->sum = p->compute + p->at.communication;
     p->limit = find_limit(m, p, &compute, &plan);
     for (int i = 0; i < 2; i++) {
-        time_plan(m, p, &m->link, exp((1 - 2 * i) * m->link.error), &plan, &basis);
+        time_plan(m, p, &m->link, exp((1 - 2 * i) * m->link.error), &plan);
         longer[i] = log(replay(&compute, &plan, m->overlap, NULL).step);
     }
-    time_plan(m, p, &m->link, 1, &plan, &basis);
+    p->basis = link_basis_name[time_plan(m, p, &m->link, 1, &plan)];
     for (size_t r = 0; r < t->rounds; r++) {
         replay_add_compute(&compute, &t->round[r], slowness(m, p->ranks), 0);
         replayed[r] = replay(&compute, &plan, m->overlap, NULL).step;
@@ -224,14 +221,12 @@ static double replay_point(const struct points_model *m, struct point *p, double
         *part[i] *= p->step / p->at.step;
     for (size_t r = 0; r < t->rounds; r++)
         replayed[r] = log(replayed[r]);
-    p->basis = link_basis_name[basis];
     free(plan.bucket);
     free(compute.ready);
     return (longer[0] - longer[1]) / 2;
 }
 
-/* Fills sample[RESAMPLES] with a point's step, in logarithms. In resample i, all points share the drawn rounds, the
- * link's error and the drift. */
+/* Fills sample[RESAMPLES] with log(step). In resample i, all points share rounds, the link's error and the drift. */
 static void resample_point(const struct points_model *model, const double *replayed, double by_link, uint64_t stream,
                            double *sample)
 {

@@ -73,8 +73,8 @@ struct point {
  * 1958). The interval has the 5 % and 95 % quantiles of 1,000 resamples: of rounds drawn with replacement, the link's
  * error (one factor on all times of collectives), the replay's error of a mean over rounds, and the drift from round to
  * round, by which a later run may differ. With a calibration, its error replaces the drift, and steps are relative to
- * `none` in the same round. The interval lacks the error of `spread` and of the algorithms' models for other numbers of
- * ranks. */
+ * `none` in the same round. The interval lacks the errors of `spread` and of the algorithms for other numbers of ranks.
+ */
 void points_predict(const struct points_model *model, struct point *point, size_t n);
 
 /* Returns the point with the shortest step among point[n], of the strategy and variant of `of` unless that is NULL. */
@@ -84,8 +84,7 @@ struct point *points_shortest(struct point *point, size_t n, const struct point 
  * and 99 % of its step, at the link's latency; INFINITY: no bandwidth is large enough. */
 void points_bandwidths(const struct points_model *model, struct point *point);
 
-/* Makes the plan of a point with the link's times, and sets *compute to the mean over the rounds. The caller frees
- * plan->bucket and compute->ready. */
+/* Sets *plan, with the link's times, and *compute, the mean round. The caller frees plan->bucket and compute->ready. */
 void points_plan(const struct points_model *model, const struct point *point, struct replay_plan *plan,
                  struct replay_compute *compute);
 

@@ -267,7 +267,7 @@ static int export_points(const struct predict_options *o, const struct predictio
 static int prediction_create(struct prediction *all, const struct predict_options *o)
 {
     struct points_model *m = &all->model;
-    *all = (struct prediction){.model = {.ranks_per_host = o->ranks_per_host}};
+    *all = (struct prediction){.figures = cJSON_CreateArray(), .model = {.ranks_per_host = o->ranks_per_host}};
     if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
         return STATUS_USAGE;
     if (trained_read(&m->trained, o->run) || (*o->link && link_read(&m->link, "link", o->link)) ||
@@ -286,6 +286,7 @@ static int prediction_create(struct prediction *all, const struct predict_option
 
 static void prediction_destroy(struct prediction *all)
 {
+    cJSON_Delete(all->figures);
     free(all->point);
     trained_destroy(&all->model.trained);
     link_destroy(&all->model.link);
@@ -300,7 +301,6 @@ static int predict(const struct predict_options *o)
     int status = forms_check(forms, o->form, FORMS, &chakra, 1) ? STATUS_FAILED : prediction_create(&all, o);
     if (!status) {
         all.document = document_create(TITLE "%s", o->run);
-        all.figures = cJSON_CreateArray();
         if (*busy_sentence(busy, all.model.trained.busy, " during the run"))
             document_add_paragraph(all.document, "%s", busy);
         prediction_add_replay(&all);
@@ -311,7 +311,6 @@ static int predict(const struct predict_options *o)
             forms_print(forms, o->form, FORMS, &all, print_text))
             status = STATUS_FAILED;
         cJSON_Delete(all.document);
-        cJSON_Delete(all.figures);
     }
     prediction_destroy(&all);
     return status;

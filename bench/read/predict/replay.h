@@ -61,8 +61,7 @@ struct replay_event {
 /* Replays a step, in the steady state of many such steps. Fills event[5 n + 4] (n: number of the plan's buckets),
  * unless it is NULL, in the order in which the events were issued. Computation is one stream, collectives are another;
  * a collective depends on all computation before it in the list. If weights are gathered, the list begins with the
- * update of the step before, when no collective is in flight, and ends with the last reduction. In either case the list
- * covers one step. */
+ * update of the step before, when no collective is in flight, and ends with the last reduction. It covers one step. */
 struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap, struct replay_event *event);
 

@@ -148,14 +148,13 @@ void prediction_add_steps(const struct prediction *all)
     size_t n = select_points(all, all->groups == 1, row);
     char latency[CELL], bandwidth[CELL], of[100];
     document_add_heading(all->document, "Predicted steps");
-    double seconds = link->n ? link->fitted_latency : link->latency,
-           rate = link->n ? link->fitted_bandwidth : link->bandwidth;
     snprintf(of, sizeof of,
              link->n ? "fitted to all-reduces between %zu ranks, as `allreduce` prints them" : "as given",
              link->fitted_ranks);
     document_add_paragraph(all->document, "Link: latency %s, bandwidth %s, %s. Error of its times: %.1f %%.",
-                           text_value_like(latency, seconds, "s", seconds),
-                           text_value_like(bandwidth, rate, "B/s", rate), of, 100 * link->error);
+                           text_value_like(latency, link->fitted_latency, "s", link->fitted_latency),
+                           text_value_like(bandwidth, link->fitted_bandwidth, "B/s", link->fitted_bandwidth), of,
+                           100 * link->error);
     if (all->model.calibration.strategy)
         document_add_paragraph(
             all->document,
@@ -247,8 +246,7 @@ void prediction_add_bandwidths(const struct prediction *all)
                         .note = {"Bandwidth of a rank (busbw, 1 MB = 1e6 bytes; 125 MB/s = 1 Gbit/s) with "
                                  "which computation takes this share of a step, at the latency of the "
                                  "link; N/A: no bandwidth is enough. now: the share with this link."}});
-    if (all->figures) /* `efficiency` is already one */
-        add_figures(all->figures, bandwidth_columns + NOT_NEEDED, POINT_SHARES, row, n);
+    add_figures(all->figures, bandwidth_columns + NOT_NEEDED, POINT_SHARES, row, n); /* `efficiency` is already one */
     free(row);
 }
 

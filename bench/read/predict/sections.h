@@ -10,8 +10,7 @@
 /* Predictions, what they were made from, and the document about them. */
 struct prediction {
     cJSON *document;
-    cJSON *figures; /* an array of {subject, ranks, link, name, unit, value, low, high, basis} of each number of the
-                       points; NULL: not wanted */
+    cJSON *figures; /* array of {subject, ranks, link, name, unit, value, low, high, basis} of each number of a point */
     struct points_model model;
     struct point *point; /* [groups, n]: a group for each number of ranks */
     size_t groups, n;

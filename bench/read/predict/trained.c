@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/stats.h"
 #include "kernels/error.h"
-#include "results/busy.h"
 #include "results/saved_run.h"
 
 #include <math.h>
@@ -33,11 +32,10 @@ struct reading {
 /* Reads the tensors, which lie in the arena from the last one to the first. */
 static int read_tensors(struct trained *t, const char *directory, const cJSON *run)
 {
-    const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "tensors");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(run, "tensors");
     size_t end = t->arena = json_count(run, "arena");
     t->tensor = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->tensor);
-    cJSON_ArrayForEach(item, list)
-    {
+    for (const cJSON *item = json_first(run, "tensors"); item; item = item->next) {
         double joined = json_number(item, "joined"); /* with tensors before it */
         size_t offset = json_count(item, "offset"), count = json_count(item, "count");
         if (!count || offset + count > end || !(joined >= 0 && joined <= fmin(3, t->tensors + 1)))
@@ -77,15 +75,12 @@ struct replay_plan trained_cut(const struct trained *t, const struct strategy *s
     return plan_of(t, strategy->traits[variant], &cut, ranks);
 }
 
-/* Sets *plan to the buckets that a run recorded; another version may have cut them by another rule. Returns 0; or -1 if
- * the buckets do not cover all tensors in order. */
-static int read_buckets(struct plan *plan, const struct trained *t, const cJSON *collectives)
+/* Sets *plan to the recorded buckets, cut by any rule. Returns 0; or -1 if they do not cover all tensors in order. */
+static int read_buckets(struct plan *plan, const struct trained *t, const cJSON *implementation)
 {
-    const cJSON *item;
     int next = t->tensors; /* the first tensor of the bucket is the one before it */
     *plan = (struct plan){0, allocate((size_t)t->tensors, sizeof *plan->bucket)};
-    cJSON_ArrayForEach(item, collectives)
-    {
+    for (const cJSON *item = json_first(implementation, "collectives"); item; item = item->next) {
         size_t tensors = json_count(item, "tensors");
         if (!tensors || tensors > (size_t)next) {
             next = -1;
@@ -103,12 +98,11 @@ static int read_buckets(struct plan *plan, const struct trained *t, const cJSON 
 /* Reads the implementations that sum all gradients once a step in fp32. */
 static int read_implementations(struct trained *t, const char *directory, const cJSON *run)
 {
-    const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(run, "implementations");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(run, "implementations");
     const char *shard = json_string(cJSON_GetObjectItemCaseSensitive(run, "configuration"), "shard");
     int none = 0;
     t->row = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->row);
-    cJSON_ArrayForEach(item, list)
-    {
+    for (const cJSON *item = json_first(run, "implementations"); item; item = item->next) {
         const struct strategy *strategy = strategy_find(json_string(item, "strategy"));
         const char *name = json_string(item, "name");
         struct trained_row *row = &t->row[t->rows];
@@ -120,7 +114,7 @@ static int read_implementations(struct trained *t, const char *directory, const 
             return error_report("%s: %s ran with --shard %s; only --shard optimizer can be replayed, since gradients "
                                 "that are sharded are summed at once into a rank's part",
                                 directory, name, shard);
-        if (read_buckets(&cut, t, cJSON_GetObjectItemCaseSensitive(item, "collectives")))
+        if (read_buckets(&cut, t, item))
             return error_report("%s/run.json: the collectives of %s do not cover all %d tensors in order", directory,
                                 name, t->tensors);
         row->strategy = strategy;
@@ -150,12 +144,10 @@ static double seconds_of(double ms)
  * larger. Returns 0; or -1 if the array does not hold n times. */
 static int raise_to(const cJSON *array, int n, size_t bytes, void *first)
 {
-    const cJSON *item;
     char *at = first;
     if (cJSON_GetArraySize(array) != n)
         return -1;
-    cJSON_ArrayForEach(item, array)
-    {
+    for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
         double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
         if (isnan(seconds))
             return -1;

@@ -14,8 +14,7 @@ struct trained_row {
     char label[128];
     const struct strategy *strategy; /* NULL: `none` */
     enum variant variant;
-    struct replay_plan plan; /* the buckets that the run recorded; plan.bucket[rounds, plan.n]: times alone in
-                                each round, of the slowest rank */
+    struct replay_plan plan; /* recorded buckets; plan.bucket[rounds, plan.n]: times alone of the slowest rank */
     double *step;            /* [rounds] step of the slowest rank */
     double *computing;       /* [rounds] forward and backward, mean over ranks */
     /* ---- set by points_replay ---- */
@@ -35,14 +34,12 @@ struct trained {
     struct trained_row *row;      /* [rows + 1], owned; row[rows] is `none` */
 };
 
-/* Returns the settings of a run.json that decide how much a rank computes in a step, by name; null: run.json lacks it.
- * The caller owns the object. */
+/* Returns the settings of a run.json, by name (null: lacking), that decide how much a rank computes. Caller owns it. */
 cJSON *trained_settings(const cJSON *run);
 
 /* Reads a finished run of the benchmark that had --attainable, `none` and another implementation. A round's times are
  * multiplied by a ratio, since ranks that synchronise wait for the slowest one in every step: the mean over steps of
- * the slowest rank's step / the slowest rank's mean step. Returns 0; or -1, reported. Release with trained_destroy in
- * either case. */
+ * the slowest rank's step / the slowest rank's mean step. Returns 0; or -1, reported. Release it in any case. */
 int trained_read(struct trained *trained, const char *directory);
 void trained_destroy(struct trained *trained);
 

@@ -1,6 +1,7 @@
 /* bottlenecks.c - finds where runs lose time. */
 #include "report/bottlenecks.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "results/findings.h"
@@ -134,13 +135,10 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
                       size_t scalings)
 {
-    const cJSON *finding;
     *found = (struct bottlenecks){0};
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
-        {
+        for (const cJSON *finding = json_first(run->summary, "findings"); finding; finding = finding->next)
             finding_read(append_bottleneck(found, run), finding);
-        }
         if (run_compares(run)) {
             add_communication(found, runs, run);
             add_data_loading(found, runs, run);

@@ -69,12 +69,10 @@ static const char *const file_name[FORMS] = {"report.html", "BOTTLENECK_ANALYSIS
 static int each_picture(const cJSON *document, const char *directory, const struct form *form, const char *const *path,
                         int is_written)
 {
-    const cJSON *block;
     char own[FILES_PATH + 160]; /* a path that is cut off is longer than FILES_PATH, so it is rejected */
     int status = 0;
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
-    {
-        if (status || strcmp(json_string(block, "kind"), "picture") != 0)
+    for (const cJSON *block = json_first(document, "blocks"); block && !status; block = block->next) {
+        if (strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
         snprintf(own, sizeof own, "%.*s/pictures/%.140s.svg", FORMS_DIRECTORY, directory, json_string(block, "name"));
         const struct named_path picture = {"output", own, SVG_MARK};

@@ -108,7 +108,7 @@ static void take_mean(struct grid_point *p, const double *shared, size_t n)
         own[i] = p->sample[i].step_s;
     p->step_s = stats_geometric(n ? shared : own, n ? n : p->n);
     p->tokens_per_second = p->sample->run->tokens / p->step_s.median;
-    p->to_best = (struct against_best){.paired = {NAN, NAN, NAN, 1, 0}};
+    p->to_best = (struct against_best){.ratio = {NAN, NAN, NAN, NAN, NAN, 0}};
     free(own);
 }
 
@@ -143,7 +143,7 @@ static void judge_group(struct grid_point *point, size_t points)
                   : p->verdict == VERDICT_TIE  ? "="
                                                : "";
         if (!p->of->compared && candidates)
-            p->to_best.paired = stats_paired(sample[i], candidate[best], n, CONFIDENCE);
+            p->to_best.ratio = stats_paired(sample[i], candidate[best], n, CONFIDENCE);
     }
     for (size_t i = 0; i < points; i++)
         free(sample[i]);

@@ -76,9 +76,7 @@ static int take_word(void *context, const char *word)
 
 static void add_lines(cJSON *document, const cJSON *summary, const char *list)
 {
-    const cJSON *line;
-    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(summary, list))
-    {
+    for (const cJSON *line = json_first(summary, list); line; line = line->next) {
         const char *text = cJSON_GetStringValue(line);
         if (text && *text)
             document_add_paragraph(document, "%s", text);
@@ -88,15 +86,12 @@ static void add_lines(cJSON *document, const cJSON *summary, const char *list)
 /* Appends a run's time, version, command line and printed output: heading, answers, tables and notes. */
 static void add_printed(cJSON *document, const struct report_run *run)
 {
-    const cJSON *word, *table;
     char *command;
     size_t length;
     FILE *out = text_begin(&command, &length);
-    cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(run->run, "argv"))
-    {
+    for (const cJSON *word = json_first(run->run, "argv"); word; word = word->next)
         if (cJSON_IsString(word))
             text_print_word(out, word->valuestring);
-    }
     text_end(out);
     document_add_heading(document, "What the run printed");
     document_add_paragraph(document, "%s of %s, %s %s:%s", run->mode, run->time, json_string(run->run, "program"),
@@ -104,11 +99,9 @@ static void add_printed(cJSON *document, const struct report_run *run)
     free(command);
     add_lines(document, run->summary, "heading");
     add_lines(document, run->summary, "answers");
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
-    {
+    for (const cJSON *table = json_first(run->summary, "tables"); table; table = table->next)
         if (table_view(table).columns)
             document_add_saved_table(document, table);
-    }
     add_lines(document, run->summary, "notes");
 }
 

@@ -44,16 +44,12 @@ static enum step_part part_of(const char *phase)
 /* Reads the mean times of a profile's phases into run->phase_s. */
 static void read_phases(struct report_run *run)
 {
-    const cJSON *table, *row, *rows = NULL;
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
-    {
-        if (!strcmp(json_string(table, "key"), "phases"))
-            rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
-    }
+    const cJSON *table = json_first(run->summary, "tables");
+    while (table && strcmp(json_string(table, "key"), "phases") != 0)
+        table = table->next;
     for (int i = 0; i <= PARTS; i++)
-        run->phase_s[i] = rows ? 0 : NAN;
-    cJSON_ArrayForEach(row, rows)
-    {
+        run->phase_s[i] = json_first(table, "rows") ? 0 : NAN;
+    for (const cJSON *row = json_first(table, "rows"); row; row = row->next) {
         const char *name = json_string(row, "name");
         run->phase_s[strcmp(name, "step") != 0 ? (int)part_of(name) : PARTS] += json_number(row, "mean");
     }
@@ -72,10 +68,9 @@ static double bucket_mb(const cJSON *run, const cJSON *row)
 
 static void read_implementations(struct report_run *run)
 {
-    const cJSON *one, *collective, *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
     run->implementation = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->implementation);
-    cJSON_ArrayForEach(one, all)
-    {
+    for (const cJSON *one = json_first(run->run, "implementations"); one; one = one->next) {
         const char *size = json_string(one, "bucket_size");
         const cJSON *collectives = cJSON_GetObjectItemCaseSensitive(one, "collectives");
         struct run_implementation *i = &run->implementation[run->implementations++];
@@ -87,10 +82,8 @@ static void read_implementations(struct report_run *run)
                       !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates")) &&
                       !*json_string(one, "twin_of");
         snprintf(i->plan, sizeof i->plan, "%s", size[strspn(size, "0123456789.e-")] ? size : "");
-        cJSON_ArrayForEach(collective, collectives)
-        {
+        for (const cJSON *collective = json_first(one, "collectives"); collective; collective = collective->next)
             i->tensors += json_count(collective, "tensors");
-        }
     }
 }
 
@@ -274,13 +267,10 @@ int run_is_busy(const struct report_run *run)
 
 int run_has_finding(const struct report_run *run, const char *name)
 {
-    const cJSON *finding;
-    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
-    {
-        if (!strcmp(json_string(finding, "name"), name))
-            return 1;
-    }
-    return 0;
+    const cJSON *finding = json_first(run->summary, "findings");
+    while (finding && strcmp(json_string(finding, "name"), name) != 0)
+        finding = finding->next;
+    return finding != NULL;
 }
 
 /* ---- where the time of a step goes ---- */

@@ -60,7 +60,7 @@ static enum verdict_kind compare_sizes(const struct size_row *row, const struct 
     if (!strcmp(best->subject, row->run->subject))
         return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict"), row->subject);
     struct measured ratio = stats_ratio(row->step, best->step);
-    const struct against_best against = {{ratio.value, ratio.low, ratio.high, NAN, row->n}, ratio.low > 1, 0};
+    const struct against_best against = {{ratio.value, ratio.low, ratio.high, NAN, NAN, row->n}, ratio.low > 1, 0};
     return verdict_judge(&against, VERDICT_WITHIN);
 }
 

@@ -1,6 +1,7 @@
 /* section_grid.c - writes the section on a sweep: table, picture and verdict for each number of ranks and model. */
 #include "report/sections.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "report/grid.h"
@@ -21,8 +22,8 @@ static const struct column columns[] = {
     {"step", "step ms", COLUMN_REAL, FIELD(step_s.median), "s", 1e3, 10, -4},
     {"step_95", "[95 % interval]", COLUMN_INTERVAL, COLUMN_ENDS(struct grid_point, step_s.ci_low, step_s.ci_high), "s", 1e3, -19, 2},
     {"n", "n", COLUMN_COUNT, FIELD(step_s.n), "1", 0, 3, 0},
-    {"to_best", "/ best", COLUMN_REAL, FIELD(to_best.paired.ratio), "1", 0, 7, 3},
-    {"to_best_95", "[95 %]", COLUMN_INTERVAL, COLUMN_ENDS(struct grid_point, to_best.paired.ci_low, to_best.paired.ci_high), "1", 0, -14, 3},
+    {"to_best", "/ best", COLUMN_REAL, FIELD(to_best.ratio.median), "1", 0, 7, 3},
+    {"to_best_95", "[95 %]", COLUMN_INTERVAL, COLUMN_ENDS(struct grid_point, to_best.ratio.ci_low, to_best.ratio.ci_high), "1", 0, -14, 3},
     {"tokens_per_second", "tokens/s", COLUMN_REAL, FIELD(tokens_per_second), "1/s", 0, 9, 0},
     {"efficiency", "efficiency", COLUMN_REAL, FIELD(efficiency), "1", 0, 10, 3},
 };
@@ -144,7 +145,7 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n)
     const struct report_run *run = point->sample->run;
     char title[600], finding[600], edge[200];
     cJSON *verdict = verdict_on(point, n);
-    const cJSON *first = cJSON_GetObjectItemCaseSensitive(verdict, "answers")->child;
+    const cJSON *first = json_first(verdict, "answers");
     grid_edge_advice(edge, point, n);
     snprintf(finding, sizeof finding, "%s%s%s", first->valuestring, *edge ? " " : "", edge);
     snprintf(title, sizeof title, "%zu rank%s, model %s%s%s%s%s", point->ranks, text_plural(point->ranks), point->model,

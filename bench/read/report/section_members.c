@@ -79,11 +79,9 @@ static int by_slowness(const void *a, const void *b)
 /* Reads the rows of a run's table "matrix", of its members. Release with messages_destroy. */
 static void read_messages(struct messages *all, const struct report_run *run, const cJSON *rows)
 {
-    const cJSON *row;
     *all = (struct messages){.message = allocate((size_t)cJSON_GetArraySize(rows) + 1, sizeof *all->message)};
     read_members(all, run);
-    cJSON_ArrayForEach(row, rows)
-    {
+    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
         struct member *from = find_member(all, json_string(row, "from")),
                       *to = find_member(all, json_string(row, "to"));
         if (!from || !to)
@@ -216,27 +214,22 @@ static void add_messages(cJSON *document, const struct messages *all)
 /* Returns the rows of a run's table "matrix"; NULL: it has none. */
 static const cJSON *matrix_rows(const struct report_run *run)
 {
-    const cJSON *table, *rows = NULL;
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
-    {
-        if (!strcmp(json_string(table, "key"), "matrix"))
-            rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
-    }
-    return rows && rows->child ? rows : NULL;
+    const cJSON *table = json_first(run->summary, "tables");
+    while (table && strcmp(json_string(table, "key"), "matrix") != 0)
+        table = table->next;
+    return json_first(table, "rows") ? cJSON_GetObjectItemCaseSensitive(table, "rows") : NULL;
 }
 
 static void add_run(cJSON *document, const struct report_run *run, int with_answers)
 {
-    const cJSON *answer, *answers = with_answers ? cJSON_GetObjectItemCaseSensitive(run->summary, "answers") : NULL;
+    const cJSON *first = with_answers ? json_first(run->summary, "answers") : NULL;
     char title[200];
     struct messages all;
     read_messages(&all, run, matrix_rows(run));
     choose_members(&all);
-    cJSON_ArrayForEach(answer, answers)
-    {
-        if (answer != answers->child || !run_is_busy(run)) /* the report already says that the machine was busy */
+    for (const cJSON *answer = first; answer; answer = answer->next)
+        if (answer != first || !run_is_busy(run)) /* the report already says that the machine was busy */
             document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
-    }
     snprintf(title, sizeof title, "Messages between members in %s", run->label);
     draw_members(document, &all, "messages", title, 0);
     snprintf(title, sizeof title, "Round trips between members in %s", run->label);

@@ -53,7 +53,6 @@ static void add_span(struct step_picture *p, double begin, double end, size_t ro
 /* Adds a row for a rank whose step starts at `start` ms, and a row for the rank's communication if there is any. */
 static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
-    const cJSON *segment;
     double at = start;
     size_t row = p->rows;
     for (const struct step_phase_part *phase = step_phases; phase->name; phase++) {
@@ -64,11 +63,9 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
         at += ms;
     }
     size_t drawn = p->spans;
-    cJSON_ArrayForEach(segment, cJSON_GetObjectItemCaseSensitive(line, "in_flight"))
-    {
+    for (const cJSON *segment = json_first(line, "in_flight"); segment; segment = segment->next)
         add_span(p, start + json_number(segment, "start_ms"), start + json_number(segment, "end_ms"), row + 1,
                  KIND_IN_FLIGHT, NULL);
-    }
     snprintf(p->name[rank], sizeof p->name[rank], "rank %zu", rank);
     p->row[row].name = p->name[rank];
     p->row[row + 1].name = "communication";

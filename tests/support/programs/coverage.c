@@ -83,7 +83,7 @@ static void count(struct tally *t, const struct ranking *c, int truth)
     int covered = 1, slower = 0, warned = 0;
     for (int i = 1; i < c->n; i++) {
         const struct ranking_row *row = &c->row[i];
-        const struct estimate to_fastest = stats_of_paired(&row->to_fastest.paired), *cost = &row->sync_cost;
+        const struct estimate to_fastest = row->to_fastest.ratio, *cost = &row->sync_cost;
         double ratio = exp(above(truth, i - 1) - best), none = c->row[0].seconds[FIGURE_STEP].median;
         double to_none = 1.2 * exp(above(truth, i - 1));
         if (i != c->fastest) {

@@ -28,13 +28,13 @@ TEST(two_series_give_one_pair)
     static const double a[] = {1.30, 1.33, 1.32, 1.31, 1.34, 1.30}, b[] = {1.30, 1.29, 1.31, 1.32, 1.30, 1.31};
     memcpy(sample[0], a, sizeof a);
     memcpy(sample[1], b, sizeof b);
-    struct paired pair = stats_paired(a, b, 6, 0.95);
+    struct estimate pair = stats_paired(a, b, 6, 0.95);
     ck_assert_int_eq(judge(2, 6, 0), 1);
-    ck_assert_double_eq_tol(out[0].paired.ratio, pair.ratio, 1e-15);
-    ck_assert_double_eq_tol(out[0].paired.ci_low, pair.ci_low, 1e-14);
-    ck_assert_double_eq_tol(out[0].paired.ci_high, pair.ci_high, 1e-14);
-    ck_assert(out[0].paired.p == pair.p && out[0].paired.n == 6 && !out[0].slower);
-    ck_assert(out[1].paired.ratio == 1 && isnan(out[1].paired.ci_low) && !out[1].slower);
+    ck_assert_double_eq_tol(out[0].ratio.median, pair.median, 1e-15);
+    ck_assert_double_eq_tol(out[0].ratio.ci_low, pair.ci_low, 1e-14);
+    ck_assert_double_eq_tol(out[0].ratio.ci_high, pair.ci_high, 1e-14);
+    ck_assert(out[0].ratio.n == 6 && !out[0].slower);
+    ck_assert(out[1].ratio.median == 1 && isnan(out[1].ratio.ci_low) && !out[1].slower);
 }
 
 /* Five rounds never decide, however different the series are; six rounds may. */
@@ -44,10 +44,10 @@ TEST(five_rounds_decide_nothing)
     memcpy(sample[0], a, sizeof a);
     memcpy(sample[1], b, sizeof b);
     ck_assert_int_eq(judge(2, 5, 0), 0);
-    ck_assert(!out[1].slower && isnan(out[1].paired.ci_low) && isnan(out[1].paired.ci_high));
-    ck_assert_double_eq_tol(out[1].paired.ratio, 2, 0.01);
+    ck_assert(!out[1].slower && isnan(out[1].ratio.ci_low) && isnan(out[1].ratio.ci_high));
+    ck_assert_double_eq_tol(out[1].ratio.median, 2, 0.01);
     ck_assert_int_eq(judge(2, 6, 0), 0);
-    ck_assert(out[1].slower && out[1].paired.ci_low > 1.9);
+    ck_assert(out[1].slower && out[1].ratio.ci_low > 1.9);
 }
 
 /* Fills k series: series i exceeds series i - 1 by `apart` standard deviations of the noise. The noises of the series
@@ -62,9 +62,9 @@ static void ladder(int k, double apart)
 /* Returns the critical value of t that gave the interval in out[i]. */
 static double critical(int i, int best)
 {
-    struct paired pair = stats_paired(sample[i], sample[best], ROUNDS, 0.95);
+    struct estimate pair = stats_paired(sample[i], sample[best], ROUNDS, 0.95);
     double t = stats_t_quantile(0.975, ROUNDS - 1);
-    return log(out[i].paired.ci_high / pair.ratio) / log(pair.ci_high / pair.ratio) * t;
+    return log(out[i].ratio.ci_high / pair.median) / log(pair.ci_high / pair.median) * t;
 }
 
 /* All intervals have the level that all pairs share, even if some series are clearly slower. The interval of a series
@@ -74,11 +74,11 @@ TEST(one_level)
     ladder(5, 1);
     ck_assert_int_eq(judge(5, ROUNDS, 0), 0);
     for (int i = 1; i < 5; i++) {
-        ck_assert(out[i].slower && out[i].paired.ci_low > 1);
+        ck_assert(out[i].slower && out[i].ratio.ci_low > 1);
         ck_assert_double_eq_tol(critical(i, 0), stats_t_quantile(1 - 0.05 / 10 / 2, ROUNDS - 1), 1e-9);
     }
     struct against_best alone = best_compare(sample[3], sample[0], ROUNDS, 5, 0);
-    ck_assert(alone.paired.ci_low == out[3].paired.ci_low && alone.paired.ci_high == out[3].paired.ci_high);
+    ck_assert(alone.ratio.ci_low == out[3].ratio.ci_low && alone.ratio.ci_high == out[3].ratio.ci_high);
 }
 
 /* The sign test (for decisions at any time) needs p <= 0.05 / 6 with four series (six pairs). If all signs agree, 8
@@ -89,15 +89,15 @@ TEST(any_time_by_signs)
         for (int t = 0; t < 11; t++)
             sample[i][t] = 1 + 0.1 * i;
     ck_assert_int_eq(judge(4, 10, 1), 0);
-    ck_assert(!out[1].slower && !out[3].slower && isnan(out[3].paired.ci_low));
+    ck_assert(!out[1].slower && !out[3].slower && isnan(out[3].ratio.ci_low));
     judge(4, 11, 1);
     ck_assert(out[1].slower && out[2].slower && out[3].slower);
-    ck_assert_double_eq_tol(out[3].paired.ci_low, 1.3, 1e-12);
+    ck_assert_double_eq_tol(out[3].ratio.ci_low, 1.3, 1e-12);
     judge(2, 8, 1);
     ck_assert(out[1].slower);
     judge(2, 7, 1);
-    ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
-    ck_assert(isnan(best_compare(sample[1], sample[0], 8, 4, 1).paired.ci_low)); /* counts as one of four series */
+    ck_assert(!out[1].slower && isnan(out[1].ratio.ci_low));
+    ck_assert(isnan(best_compare(sample[1], sample[0], 8, 4, 1).ratio.ci_low)); /* counts as one of four series */
 }
 
 /* No other series has a ratio below 1 to the best, neither as a mean of ratios nor, for decisions at any time, as a
@@ -109,7 +109,7 @@ TEST(no_ratio_is_below_1)
         sample[1][t] = t < 8 ? 1 : 1.1 + 0.001 * t;
     }
     ck_assert_int_eq(judge(2, 13, 0), 0);
-    ck_assert_double_gt(out[1].paired.ratio, 1);
+    ck_assert_double_gt(out[1].ratio.median, 1);
     ck_assert_int_eq(judge(2, 13, 1), 1);
     for (int t = 0; t < 13; t++) { /* the median of series 1 is the least, but it is longer in 7 of 13 rounds */
         sample[1][t] = t < 7 ? 1.9 - 0.001 * t : 3;
@@ -117,8 +117,8 @@ TEST(no_ratio_is_below_1)
     }
     ck_assert_double_lt(stats_median(sample[1], 13), stats_median(sample[0], 13));
     ck_assert_int_eq(judge(2, 13, 1), 0);
-    ck_assert_double_eq_tol(out[1].paired.ratio, (1.9 - 0.006) / 1.8, 1e-12);
-    ck_assert(out[1].paired.ci_low < out[1].paired.ratio && out[1].paired.ratio < out[1].paired.ci_high);
+    ck_assert_double_eq_tol(out[1].ratio.median, (1.9 - 0.006) / 1.8, 1e-12);
+    ck_assert(out[1].ratio.ci_low < out[1].ratio.median && out[1].ratio.median < out[1].ratio.ci_high);
 }
 
 /* Medians of ratios can form a circle: in two of three rounds each series is longer than the next. The best is then the
@@ -130,8 +130,8 @@ TEST(medians_in_a_circle)
         memcpy(sample[i], step[i], sizeof step[i]);
     /* series 1 / 0: 1.1, 1.5, 0.61; 2 / 0: 1.32, 0.5, 0.73; 2 / 1: 1.2, 0.33, 1.2 */
     ck_assert_int_eq(judge(3, 3, 1), 1);
-    ck_assert_double_eq_tol(out[0].paired.ratio, 1 / 1.1, 1e-12);
-    ck_assert_double_eq_tol(out[2].paired.ratio, 1.2, 1e-12);
+    ck_assert_double_eq_tol(out[0].ratio.median, 1 / 1.1, 1e-12);
+    ck_assert_double_eq_tol(out[2].ratio.median, 1.2, 1e-12);
 }
 
 /* Rounds of a series with its own random walk depend on neighbouring rounds, independent rounds do not. */
@@ -177,15 +177,15 @@ TEST(too_little_to_compare)
         sample[2][t] = 1;
     }
     ck_assert_int_eq(judge(3, 1, 0), 1); /* the first of two equal series is the best */
-    ck_assert(out[0].paired.ratio == 2 && isnan(out[0].paired.ci_low) && !out[0].slower && !out[2].slower);
+    ck_assert(out[0].ratio.median == 2 && isnan(out[0].ratio.ci_low) && !out[0].slower && !out[2].slower);
     ck_assert_int_eq(judge(1, 6, 0), 0);
-    ck_assert(out[0].paired.ratio == 1 && isnan(out[0].paired.ci_high) && !out[0].slower);
+    ck_assert(out[0].ratio.median == 1 && isnan(out[0].ratio.ci_high) && !out[0].slower);
     ck_assert_int_eq(judge(3, 0, 0), 0);
-    ck_assert(isnan(out[1].paired.ratio) && !out[1].slower);
+    ck_assert(isnan(out[1].ratio.median) && !out[1].slower);
     /* without noise the interval is a single point, and an equal series is not slower */
     ck_assert_int_eq(judge(3, 6, 0), 1);
-    ck_assert(out[0].slower && fabs(out[0].paired.ci_low - 2) < 1e-12 && fabs(out[0].paired.ci_high - 2) < 1e-12);
-    ck_assert(!out[2].slower && out[2].paired.ci_low == 1 && out[2].paired.ci_high == 1);
+    ck_assert(out[0].slower && fabs(out[0].ratio.ci_low - 2) < 1e-12 && fabs(out[0].ratio.ci_high - 2) < 1e-12);
+    ck_assert(!out[2].slower && out[2].ratio.ci_low == 1 && out[2].ratio.ci_high == 1);
 }
 
 /* ---- error rate and power ---- */
@@ -259,7 +259,7 @@ static int all_covered(const struct situation *of, int k, size_t n, int best)
     int covered = 1;
     for (int i = 0; i < k; i++) {
         double truth = exp(error * (of->above(i) - of->above(best)));
-        covered &= i == best || (out[i].paired.ci_low <= truth && truth <= out[i].paired.ci_high);
+        covered &= i == best || (out[i].ratio.ci_low <= truth && truth <= out[i].ratio.ci_high);
     }
     return covered;
 }
@@ -304,10 +304,10 @@ TEST_EACH(coverage, 6)
  * the rounds. Without an interval, the number is infinite. */
 TEST(rounds_needed_known)
 {
-    const struct against_best slower = {{1.1, 1.05, 1.15, 0.01, 10}, 1, 0};
-    const struct against_best within = {{1, 1 / 1.01, 1.01, 1, 10}, 0, 0};
-    const struct against_best twice = {{1, 1 / pow(1.02, 2), pow(1.02, 2), 1, 10}, 0, 0};
-    const struct against_best none = {{1.1, NAN, NAN, 1, 2}, 0, 0};
+    const struct against_best slower = {{1.1, 1.05, 1.15, NAN, NAN, 10}, 1, 0};
+    const struct against_best within = {{1, 1 / 1.01, 1.01, NAN, NAN, 10}, 0, 0};
+    const struct against_best twice = {{1, 1 / pow(1.02, 2), pow(1.02, 2), NAN, NAN, 10}, 0, 0};
+    const struct against_best none = {{1.1, NAN, NAN, NAN, NAN, 2}, 0, 0};
     ck_assert_double_eq(best_rounds_needed(&slower, 0.02), 10);
     ck_assert_double_eq(best_rounds_needed(&within, 0.02), 10);
     ck_assert_double_eq_tol(best_rounds_needed(&twice, 0.02), 40, 1);
@@ -331,7 +331,7 @@ TEST(least_rounds_known)
             sample[1][r] = 1.1 + 0.001 * (double)r;
         }
         ck_assert_int_eq(judge(2, n, 1), 0);
-        ck_assert_int_eq(isfinite(out[1].paired.ci_low) != 0, n == 8);
+        ck_assert_int_eq(isfinite(out[1].ratio.ci_low) != 0, n == 8);
     }
 }
 

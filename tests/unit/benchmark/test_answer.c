@@ -39,12 +39,12 @@ static void setup(void)
             measurements_of(&measurements, i, FIGURE_STEP)[r] = dropped && r > 2 ? NAN : step[i] * (r > 2 ? 2 : 1);
         search.row[i] = (struct search_row){.state = state[i], .series = i > 1, .from = dropped ? 0 : 3};
         search.row[i].to = dropped ? 3 : ROUNDS;
-        search.row[i].against.paired = (struct paired){step[i] / step[2], NAN, NAN, 1, 6};
+        search.row[i].against.ratio = (struct estimate){step[i] / step[2], NAN, NAN, NAN, NAN, 6};
     }
-    search.row[3].against.paired.ci_low = 0.99;
-    search.row[3].against.paired.ci_high = 1.03;
-    search.row[1].against.paired.ci_low = 1.2;
-    search.row[1].against.paired.ci_high = 1.5;
+    search.row[3].against.ratio.ci_low = 0.99;
+    search.row[3].against.ratio.ci_high = 1.03;
+    search.row[1].against.ratio.ci_low = 1.2;
+    search.row[1].against.ratio.ci_high = 1.5;
     search.row[1].against.slower = 1;
     summary = results_summary_create("tune", "", ROUNDS, ROUNDS, "rounds");
     busy = 0;
@@ -151,7 +151,7 @@ TEST_EACH(plans_gain_or_not, 4)
     search.row[3].is_plan = _i < 2;
     search.row[2].is_plan = _i == 2;
     if (_i == 1 || _i == 2) {
-        search.row[3].against.paired.ci_low = 1.001;
+        search.row[3].against.ratio.ci_low = 1.001;
         search.row[3].against.slower = 1;
     }
     make(SEARCH_TIME);
@@ -166,14 +166,14 @@ TEST(plans_are_compared_in_the_same_rounds)
 {
     search.row[3].is_plan = search.row[4].is_plan = 1;
     search.row[4].state = SEARCH_IN;
-    search.row[4].against.paired = (struct paired){1.005, 0.99, 1.02, 1, 6};
+    search.row[4].against.ratio = (struct estimate){1.005, 0.99, 1.02, NAN, NAN, 6};
     make(SEARCH_TIME);
     expect("with ddp_bucketed:4 a step is +0.5 % [-1.0, +2.0] longer than with ddp_bucketed:0.01.");
 }
 
 TEST(within_two_percent_is_a_tie)
 {
-    search.row[3].against.paired.ci_high = 1.019;
+    search.row[3].against.ratio.ci_high = 1.019;
     make(SEARCH_WITHIN);
     expect("Tie (within 2 %): ddp_bucketed:2 +0.8 %");
     ck_assert_str_eq(verdict_in_table(3), "tie");
@@ -184,7 +184,7 @@ TEST(within_two_percent_is_a_tie)
  */
 TEST_EACH(a_busy_machine_gives_no_advice, 2)
 {
-    search.row[3].against.paired.ci_high = _i ? 1.019 : 1.03;
+    search.row[3].against.ratio.ci_high = _i ? 1.019 : 1.03;
     make(SEARCH_WITHIN);
     expect(_i ? "Use ddp_bucketed" : "more (15 rounds) would decide.");
     cJSON_Delete(summary);
@@ -201,7 +201,7 @@ TEST_EACH(a_busy_machine_gives_no_advice, 2)
 TEST(the_final_begins_without_a_verdict)
 {
     for (int i = 0; i < ROWS; i++)
-        search.row[i].against = (struct against_best){.paired = {NAN, NAN, NAN, 1, 0}};
+        search.row[i].against = (struct against_best){.ratio = {NAN, NAN, NAN, NAN, NAN, 0}};
     make(SEARCH_GOES_ON);
     ck_assert_ptr_null(cJSON_GetObjectItem(summary, "verdict"));
     ck_assert_ptr_null(strstr(answers(), "Use "));

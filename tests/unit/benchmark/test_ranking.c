@@ -141,7 +141,7 @@ TEST(other_arithmetic_is_not_compared)
     ck_assert_int_eq(c.compared, 2);
     for (int i = 3; i < 5; i++) {
         ck_assert_str_eq(c.row[i].mark, "");
-        ck_assert_uint_eq(c.row[i].to_fastest.paired.n, 0);
+        ck_assert_uint_eq(c.row[i].to_fastest.ratio.n, 0);
         ck_assert_uint_eq(c.row[i].sync_cost.n, 6);
     }
     ck_assert_double_eq_tol(c.row[3].sync_cost.median, 0.5, 1e-2);
@@ -163,7 +163,7 @@ TEST(fastest_is_by_the_mean)
     struct ranking c = compared(rows, 2);
     ck_assert_int_eq(c.fastest, 1);
     ck_assert_str_eq(c.row[1].mark, "*");
-    ck_assert_double_ge(c.row[0].to_fastest.paired.ratio, 1);
+    ck_assert_double_ge(c.row[0].to_fastest.ratio.median, 1);
 }
 
 /* Three implementations: ddp is clearly slower, ddp_bucketed is a tie, and ddp_flat is the fastest. */
@@ -222,8 +222,8 @@ TEST_EACH(rounds_until_resolved, 5)
         const struct ranking_row *other = &c.row[c.fastest == 1 ? 2 : 1];
         int slower = other->to_fastest.slower, open = is_undecided(&c, other);
         ck_assert_int_eq(open, needed > (double)rounds);
-        ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* with two rows, the interval alone decides */
-        ck_assert(open || slower || other->to_fastest.paired.ci_high <= 1 + cases[_i].resolve);
+        ck_assert_int_eq(slower, other->to_fastest.ratio.ci_low > 1); /* with two rows, the interval alone decides */
+        ck_assert(open || slower || other->to_fastest.ratio.ci_high <= 1 + cases[_i].resolve);
         if (!open) {
             ck_assert_int_eq(slower, cases[_i].more > 0.008);
             break;
@@ -251,7 +251,7 @@ TEST(within_holds_on_both_sides)
     struct ranking c;
     ranking_create(&c, &measurements, rows, 2, 1000, NULL, 0.01);
     ck_assert_int_eq(c.fastest, 0);
-    ck_assert_double_le(c.row[1].to_fastest.paired.ci_high, 1.01);
+    ck_assert_double_le(c.row[1].to_fastest.ratio.ci_high, 1.01);
     ck_assert(is_undecided(&c, &c.row[1]) && !c.row[1].to_fastest.slower && c.rounds_needed > 12);
 }
 
@@ -349,12 +349,12 @@ TEST_EACH(no_figure_is_impossible, 2)
             ck_assert(_i || of[PHASE_FORWARD].median + of[PHASE_GRADIENT_SYNC].median <= step->median);
             if (!row->reduces)
                 continue;
-            double best = c.row[c.fastest].seconds[FIGURE_STEP].median, ratio = row->to_fastest.paired.ratio;
+            double best = c.row[c.fastest].seconds[FIGURE_STEP].median, ratio = row->to_fastest.ratio.median;
             double none = c.row[0].seconds[FIGURE_STEP].median;
             ck_assert_str_eq(row->mark, row - c.row == c.fastest                                   ? "*"
                                         : verdict_judge(&row->to_fastest, c.within) == VERDICT_TIE ? "="
                                                                                                    : "");
-            ck_assert_int_eq(row->to_fastest.slower, row->to_fastest.paired.ci_low > 1);
+            ck_assert_int_eq(row->to_fastest.slower, row->to_fastest.ratio.ci_low > 1);
             if (_i) /* medians of ratios are not ratios of medians */
                 continue;
             ck_assert_double_ge(ratio, 1 - 1e-12);
@@ -385,8 +385,8 @@ TEST(medians_are_of_the_rounds)
     ck_assert_double_eq_tol(c.row[1].sync_cost.ci_high, 0.5 * 16, 1e-12);
     ck_assert_double_eq_tol(c.row[2].to_ddp.median, 2 / 1.1, 1e-12);
     ck_assert_int_eq(c.fastest, 1);
-    ck_assert_double_eq_tol(c.row[2].to_fastest.paired.ratio, 2 / 1.1, 1e-12);
-    ck_assert_double_eq_tol(c.row[2].to_fastest.paired.ci_low, 2 / 1.5, 1e-12);
+    ck_assert_double_eq_tol(c.row[2].to_fastest.ratio.median, 2 / 1.1, 1e-12);
+    ck_assert_double_eq_tol(c.row[2].to_fastest.ratio.ci_low, 2 / 1.5, 1e-12);
 }
 
 /* A row that runs the same operations as another row has times and costs, but is not ranked. */
@@ -401,7 +401,7 @@ TEST(twins_are_not_ranked)
     ck_assert_str_eq(rows[2].twin_of, "ddp_bucketed");
     ck_assert(!rows[0].twin_of && !rows[1].twin_of);
     struct ranking c = compared(rows, 4);
-    ck_assert(c.fastest == 1 && c.compared == 1 && c.row[2].to_fastest.paired.n == 0 && c.row[2].sync_cost.n == 6);
+    ck_assert(c.fastest == 1 && c.compared == 1 && c.row[2].to_fastest.ratio.n == 0 && c.row[2].sync_cost.n == 6);
     strcpy(other.size.words, "4"); /* buckets of another size */
     rows[1] = other;
     rows[2].twin_of = NULL;

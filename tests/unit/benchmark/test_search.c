@@ -185,7 +185,7 @@ TEST(drift_changes_nothing)
     while (!s->final)
         search_round(s, step, s->rounds + 1, 10 * (double)s->rounds);
     for (int i = 0; i < s->n; i++)
-        ck_assert(!s->row[i].against.paired.n && !s->row[i].against.slower); /* no verdict from the stages */
+        ck_assert(!s->row[i].against.ratio.n && !s->row[i].against.slower); /* no verdict from the stages */
     for (int i = 0; i < s->n; i++)
         for (int j = 0; j < s->n; j++)
             if (s->row[i].state == SEARCH_IN && s->row[j].state == SEARCH_DROPPED)

@@ -57,7 +57,7 @@ TEST(columns_not_measured_are_not_judged)
  * n from which on the column has been slow. */
 static int expected_state(size_t column, const double *ratio, double alpha, size_t *slow_from)
 {
-    struct paired p = stats_paired_anytime(ratio, NULL, ratios.n, 1 - alpha);
+    struct estimate p = stats_paired_anytime(ratio, NULL, ratios.n, 1 - alpha);
     double healthy = ratios.of[ratios.group[column]].healthy;
     int slow = p.ci_low > healthy * 1.05;
     *slow_from = !slow ? 0 : *slow_from ? *slow_from : ratios.n;

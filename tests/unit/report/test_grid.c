@@ -91,11 +91,11 @@ TEST(verdicts_and_their_intervals)
     ck_assert_int_eq(point("twice")->verdict, VERDICT_SLOWER);
     ck_assert_str_eq(point("best")->mark, "*");
     ck_assert_str_eq(point("close")->mark, "=");
-    ck_assert_double_eq_tol(point("twice")->to_best.paired.ratio, 2, 1e-12);
-    ck_assert_double_eq_tol(point("close")->to_best.paired.ratio, exp(0.002), 1e-6);
-    ck_assert_double_lt(point("close")->to_best.paired.ci_low, 1);
-    ck_assert_double_gt(point("twice")->to_best.paired.ci_low, 1);
-    ck_assert_double_eq_tol(point("none")->to_best.paired.ratio, 0.909, 5e-4);
+    ck_assert_double_eq_tol(point("twice")->to_best.ratio.median, 2, 1e-12);
+    ck_assert_double_eq_tol(point("close")->to_best.ratio.median, exp(0.002), 1e-6);
+    ck_assert_double_lt(point("close")->to_best.ratio.ci_low, 1);
+    ck_assert_double_gt(point("twice")->to_best.ratio.ci_low, 1);
+    ck_assert_double_eq_tol(point("none")->to_best.ratio.median, 0.909, 5e-4);
     ck_assert_double_eq_tol(point("twice")->step_s.median, 2 * point("best")->step_s.median, 1e-12);
     ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
 }
@@ -123,9 +123,9 @@ TEST(pairs_are_of_the_same_repeats)
     grid_judge(&grid);
     ck_assert_int_eq(point("faster")->verdict, VERDICT_BEST);
     ck_assert_int_eq(point("often")->verdict, VERDICT_SLOWER);
-    ck_assert_double_eq_tol(point("often")->to_best.paired.ratio, 1 / 0.9, 5e-4);
+    ck_assert_double_eq_tol(point("often")->to_best.ratio.median, 1 / 0.9, 5e-4);
     ck_assert_double_eq_tol(point("often")->step_s.median, cbrt(20 * 21 * 22.0), 1e-9);
-    ck_assert_uint_eq(point("often")->to_best.paired.n, 6);
+    ck_assert_uint_eq(point("often")->to_best.ratio.n, 6);
     ck_assert_uint_eq(point("faster")->n, 6);
     ck_assert_uint_eq(point("often")->n, 7);
 }
@@ -138,14 +138,14 @@ TEST(below_six_repeats_nothing_is_decided)
     grid_judge(&grid);
     ck_assert_int_eq(point("a")->verdict, VERDICT_UNDECIDED);
     ck_assert_int_eq(point("b")->verdict, VERDICT_UNDECIDED);
-    ck_assert(isnan(point("a")->step_s.ci_low) && isnan(point("b")->to_best.paired.ci_low));
-    ck_assert_double_eq_tol(point("b")->to_best.paired.ratio, 2, 1e-12);
+    ck_assert(isnan(point("a")->step_s.ci_low) && isnan(point("b")->to_best.ratio.ci_low));
+    ck_assert_double_eq_tol(point("b")->to_best.ratio.median, 2, 1e-12);
     ck_assert_double_eq_tol(point("a")->step_s.median, 11, 1e-12);
     /* more repeats of `a` alone add no pair to compare */
     add(2, "a", "ddp", NAN, STEPS(0, 0, 0, 0, 11, 11));
     grid_judge(&grid);
     ck_assert_int_eq(point("b")->verdict, VERDICT_UNDECIDED);
-    ck_assert_uint_eq(point("b")->to_best.paired.n, 4);
+    ck_assert_uint_eq(point("b")->to_best.ratio.n, 4);
 }
 
 TEST(intervals_by_student)
@@ -184,7 +184,7 @@ TEST(controls_alone)
     add(2, "none", "none", NAN, STEPS(9, 10, 11));
     grid_judge(&grid);
     ck_assert_int_eq(point("none")->verdict, VERDICT_KINDS);
-    ck_assert(isnan(point("none")->to_best.paired.ratio));
+    ck_assert(isnan(point("none")->to_best.ratio.median));
 }
 
 /* Returns the bucket sizes that the advice says to try next, if the best of three sizes is `mb`, and a step of the
