@@ -36,37 +36,19 @@ cJSON *document_create(const char *format, ...)
     return document;
 }
 
-void document_add_heading(cJSON *document, const char *format, ...)
+void document_add(cJSON *document, const char *kind, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_text(add_block(document, "heading"), "text", format, arguments);
-    va_end(arguments);
-}
-
-void document_add_paragraph(cJSON *document, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_text(add_block(document, "paragraph"), "text", format, arguments);
-    va_end(arguments);
-}
-
-void document_add_item(cJSON *document, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_text(add_block(document, "item"), "text", format, arguments);
+    add_text(add_block(document, kind), "text", format, arguments);
     va_end(arguments);
 }
 
 /* Hides each column whose printed cells are all empty or N/A: removes its heading. */
 static void hide_empty_columns(cJSON *table)
 {
-    cJSON *column;
     struct table_view view = table_view(table);
-    cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
-    {
+    for (cJSON *column = cJSON_GetObjectItemCaseSensitive(table, "columns")->child; column; column = column->next) {
         const cJSON *row = view.row;
         char cell[TABLE_CELL];
         int rows = 0;
@@ -93,15 +75,11 @@ void document_add_saved_table(cJSON *document, const cJSON *table)
     cJSON_AddItemToObject(add_block(document, "table"), "table", copy);
 }
 
-/* Whether the document has a picture of this name. */
 static int has_picture(const cJSON *document, const char *name)
 {
-    const cJSON *block;
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
-    {
+    for (const cJSON *block = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child; block; block = block->next)
         if (!strcmp(json_string(block, "name"), name))
             return 1;
-    }
     return 0;
 }
 
@@ -144,11 +122,9 @@ static void print_heading(FILE *out, const char *text, char underline)
 
 void document_print_text(FILE *out, const cJSON *document)
 {
-    const cJSON *block;
     const char *before = "";
     print_heading(out, json_string(document, "title"), '=');
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
-    {
+    for (const cJSON *block = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child; block; block = block->next) {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
         int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* table_print itself prints an empty line */
         if (!strcmp(kind, "picture"))
@@ -171,8 +147,7 @@ void document_print_json(FILE *out, const cJSON *document, const char *name, cJS
     {
         cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
     }
-    if (list)
-        cJSON_AddItemToObject(json, name, list);
+    cJSON_AddItemToObject(json, name, list);
     char *text = json_print(json, 0);
     fprintf(out, "%s\n", text);
     free(text);

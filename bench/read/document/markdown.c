@@ -127,13 +127,11 @@ static void print_picture(FILE *out, const cJSON *block)
 
 void document_print_markdown(FILE *out, const cJSON *document)
 {
-    const cJSON *block;
     const char *before = "";
     fputs("# ", out);
     print_plain(out, json_string(document, "title"), "");
     fputc('\n', out);
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
-    {
+    for (const cJSON *block = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child; block; block = block->next) {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
         if (!strcmp(kind, "table")) {
             print_table(out, cJSON_GetObjectItemCaseSensitive(block, "table"));
