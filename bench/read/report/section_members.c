@@ -29,17 +29,15 @@ struct message {
 struct messages {
     struct message *message; /* [n], owned; messages of slow members first, then the others, each the slowest first */
     size_t n;
-    struct member *member; /* [members], owned, in the order of the run, which owns their names */
-    struct named {
-        struct member *member;
-    } * named; /* [members], owned: the same members, by name */
+    struct member *member;  /* [members], owned, in the order of the run, which owns their names */
+    struct member **sorted; /* [members], owned: the same members, by name */
     size_t members, shown;
 };
 
 static int by_name(const void *a, const void *b)
 {
-    const struct named *x = a, *y = b;
-    return strcmp(x->member->name, y->member->name);
+    const struct member *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
 }
 
 /* Reads the members of a run, each of which has a figure of its state. */
@@ -47,22 +45,22 @@ static void read_members(struct messages *all, const struct report_run *run)
 {
     enum { SLOW = 2 };
     all->member = allocate(run->figures.n + 1, sizeof *all->member);
-    all->named = allocate(run->figures.n + 1, sizeof *all->named);
+    all->sorted = allocate(run->figures.n + 1, sizeof *all->sorted);
     for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
         if (!strcmp(f->name, "member_state")) {
-            struct member *member = all->named[all->members].member = &all->member[all->members];
-            *member = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
+            all->member[all->members] = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
+            all->sorted[all->members] = &all->member[all->members];
             all->members++;
         }
-    qsort(all->named, all->members, sizeof *all->named, by_name);
+    qsort(all->sorted, all->members, sizeof *all->sorted, by_name);
 }
 
 /* Returns the member of that name; NULL: none. */
 static struct member *find_member(const struct messages *all, const char *name)
 {
-    struct member member = {.name = name};
-    const struct named key = {&member}, *found = bsearch(&key, all->named, all->members, sizeof *all->named, by_name);
-    return found ? found->member : NULL;
+    const struct member member = {.name = name}, *key = &member;
+    struct member **found = bsearch(&key, all->sorted, all->members, sizeof *all->sorted, by_name);
+    return found ? *found : NULL;
 }
 
 static double worst(const struct message *m)
@@ -79,11 +77,9 @@ static int by_slowness(const void *a, const void *b)
 /* Reads the rows of a run's table "matrix", of its members. Release with messages_destroy. */
 static void read_messages(struct messages *all, const struct report_run *run, const cJSON *rows)
 {
-    const cJSON *row;
     *all = (struct messages){.message = allocate((size_t)cJSON_GetArraySize(rows) + 1, sizeof *all->message)};
     read_members(all, run);
-    cJSON_ArrayForEach(row, rows)
-    {
+    for (const cJSON *row = rows->child; row; row = row->next) {
         struct member *from = find_member(all, json_string(row, "from")),
                       *to = find_member(all, json_string(row, "to"));
         if (!from || !to)
@@ -109,7 +105,7 @@ static void messages_destroy(struct messages *all)
 {
     free(all->message);
     free(all->member);
-    free(all->named);
+    free(all->sorted);
 }
 
 /* ---- pictures ---- */
@@ -131,57 +127,43 @@ static void choose_members(struct messages *all)
             member->place = all->shown++;
 }
 
-/* Writes what the cells are, and which members are shown. */
-static void describe_members(char text[300], const struct messages *all)
+/* Draws the times of messages or of round trips / their median; round trips only if one that is shown is slow. */
+static void draw_members(cJSON *document, const struct messages *all, const char *label, int is_round_trip)
 {
-    int at = snprintf(text, 300, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
-    if (all->shown < all->members)
-        snprintf(text + at, 300 - (size_t)at, "; %zu of %zu members: %s", all->shown, all->members,
-                 all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
-}
-
-static int is_shown(const struct message *m)
-{
-    return m->from->place != NOT_SHOWN && m->to->place != NOT_SHOWN;
-}
-
-static void draw_members(cJSON *document, const struct messages *all, const char *name, const char *title,
-                         int is_round_trip)
-{
+    const double slow = 1.25; /* the least ratio above which `isolate` calls a round trip slow */
     struct chart_cell *cell = allocate(all->n + 1, sizeof *cell);
     const char *names[CHART_HEAT];
-    char subtitle[300];
+    char title[200], subtitle[300];
     size_t cells = 0;
+    double most = 0;
     for (const struct member *member = all->member; member < all->member + all->members; member++)
         if (member->place != NOT_SHOWN)
             names[member->place] = member->name;
-    for (const struct message *m = all->message; m < all->message + all->n; m++)
-        if (is_shown(m))
-            cell[cells++] =
-                (struct chart_cell){m->from->place, m->to->place, is_round_trip ? m->round_trip_ratio : m->ratio};
-    describe_members(subtitle, all);
-    document_add_picture(document, name, title,
-                         chart_heat(title, subtitle,
-                                    &(struct chart_heat){.name = names,
-                                                         .rows = is_round_trip ? "" : "sender",
-                                                         .columns = is_round_trip ? "" : "receiver",
-                                                         .cell = cell,
-                                                         .n = all->shown,
-                                                         .cells = cells}));
+    for (const struct message *m = all->message; m < all->message + all->n; m++) {
+        double ratio = is_round_trip ? m->round_trip_ratio : m->ratio;
+        if (m->from->place == NOT_SHOWN || m->to->place == NOT_SHOWN)
+            continue;
+        cell[cells++] = (struct chart_cell){m->from->place, m->to->place, ratio};
+        most = fmax(most, ratio);
+    }
+    snprintf(title, sizeof title, "%s between members in %s", is_round_trip ? "Round trips" : "Messages", label);
+    int at = snprintf(subtitle, sizeof subtitle, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
+    if (all->shown < all->members)
+        snprintf(subtitle + at, sizeof subtitle - (size_t)at, "; %zu of %zu members: %s", all->shown, all->members,
+                 all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
+    if (!is_round_trip || most > slow)
+        document_add_picture(document, is_round_trip ? "round-trips" : "messages", title,
+                             chart_heat(title, subtitle,
+                                        &(struct chart_heat){.name = names,
+                                                             .rows = is_round_trip ? "" : "sender",
+                                                             .columns = is_round_trip ? "" : "receiver",
+                                                             .cell = cell,
+                                                             .n = all->shown,
+                                                             .cells = cells}));
     free(cell);
 }
 
-/* Returns whether round trips that are shown are slow enough to be drawn. */
-static int has_slow_round_trips(const struct messages *all)
-{
-    const double slow = 1.25; /* the least ratio above which `isolate` calls a round trip slow */
-    for (const struct message *m = all->message; m < all->message + all->n; m++)
-        if (is_shown(m) && m->round_trip_ratio > slow)
-            return 1;
-    return 0;
-}
-
-/* ---- the table ---- */
+/* ---- the section ---- */
 
 #define FIELD(field) offsetof(struct message, field)
 /* clang-format off */
@@ -197,52 +179,26 @@ static const struct column message_columns[] = {
     {"seconds", NULL, COLUMN_REAL, FIELD(seconds), "s", 1, 0, 0},
 };
 /* clang-format on */
-#undef FIELD
 
-static void add_messages(cJSON *document, const struct messages *all)
+static void add_run(cJSON *document, const struct report_run *run, const cJSON *rows, int with_answers)
 {
+    const cJSON *first = first_item(run->summary, "answers");
+    struct messages all;
+    read_messages(&all, run, rows);
+    choose_members(&all);
+    for (const cJSON *answer = first; answer && with_answers; answer = answer->next)
+        if (answer != first || !run_is_busy(run)) /* the report already says that the machine was busy */
+            document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
+    draw_members(document, &all, run->label, 0);
+    draw_members(document, &all, run->label, 1);
     document_add_table(document,
                        &(struct table){.key = "messages",
                                        .title = "Messages: those of slow members first, then the slowest",
                                        TABLE_COLUMNS(message_columns),
-                                       TABLE_ROWS(all->message, all->n),
+                                       TABLE_ROWS(all.message, all.n),
                                        .shown = 20,
                                        .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as "
                                                 "long. A round trip is the same for both members."}});
-}
-
-/* ---- the section ---- */
-
-/* Returns the rows of a run's table "matrix"; NULL: it has none. */
-static const cJSON *matrix_rows(const struct report_run *run)
-{
-    const cJSON *table, *rows = NULL;
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
-    {
-        if (!strcmp(json_string(table, "key"), "matrix"))
-            rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
-    }
-    return rows && rows->child ? rows : NULL;
-}
-
-static void add_run(cJSON *document, const struct report_run *run, int with_answers)
-{
-    const cJSON *answer, *answers = with_answers ? cJSON_GetObjectItemCaseSensitive(run->summary, "answers") : NULL;
-    char title[200];
-    struct messages all;
-    read_messages(&all, run, matrix_rows(run));
-    choose_members(&all);
-    cJSON_ArrayForEach(answer, answers)
-    {
-        if (answer != answers->child || !run_is_busy(run)) /* the report already says that the machine was busy */
-            document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
-    }
-    snprintf(title, sizeof title, "Messages between members in %s", run->label);
-    draw_members(document, &all, "messages", title, 0);
-    snprintf(title, sizeof title, "Round trips between members in %s", run->label);
-    if (has_slow_round_trips(&all))
-        draw_members(document, &all, "round-trips", title, 1);
-    add_messages(document, &all);
     messages_destroy(&all);
 }
 
@@ -251,10 +207,11 @@ void section_add_members(cJSON *document, const struct report_runs *runs)
     enum { DRAWN = 6 };
     size_t drawn = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < DRAWN; run++) {
-        if (!matrix_rows(run))
+        const cJSON *rows = run_rows(run, "matrix");
+        if (!rows)
             continue;
         if (!drawn++)
             document_add_heading(document, "Messages between members");
-        add_run(document, run, runs->n > 1);
+        add_run(document, run, rows, runs->n > 1);
     }
 }
