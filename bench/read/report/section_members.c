@@ -29,15 +29,17 @@ struct message {
 struct messages {
     struct message *message; /* [n], owned; messages of slow members first, then the others, each the slowest first */
     size_t n;
-    struct member *member;  /* [members], owned, in the order of the run, which owns their names */
-    struct member **sorted; /* [members], owned: the same members, by name */
+    struct member *member; /* [members], owned, in the order of the run, which owns their names */
+    struct named {
+        struct member *member;
+    } * named; /* [members], owned: the same members, by name */
     size_t members, shown;
 };
 
 static int by_name(const void *a, const void *b)
 {
-    const struct member *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
+    const struct named *x = a, *y = b;
+    return strcmp(x->member->name, y->member->name);
 }
 
 /* Reads the members of a run, each of which has a figure of its state. */
@@ -45,22 +47,22 @@ static void read_members(struct messages *all, const struct report_run *run)
 {
     enum { SLOW = 2 };
     all->member = allocate(run->figures.n + 1, sizeof *all->member);
-    all->sorted = allocate(run->figures.n + 1, sizeof *all->sorted);
+    all->named = allocate(run->figures.n + 1, sizeof *all->named);
     for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
         if (!strcmp(f->name, "member_state")) {
-            all->member[all->members] = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
-            all->sorted[all->members] = &all->member[all->members];
+            struct member *member = all->named[all->members].member = &all->member[all->members];
+            *member = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
             all->members++;
         }
-    qsort(all->sorted, all->members, sizeof *all->sorted, by_name);
+    qsort(all->named, all->members, sizeof *all->named, by_name);
 }
 
 /* Returns the member of that name; NULL: none. */
 static struct member *find_member(const struct messages *all, const char *name)
 {
-    const struct member member = {.name = name}, *key = &member;
-    struct member **found = bsearch(&key, all->sorted, all->members, sizeof *all->sorted, by_name);
-    return found ? *found : NULL;
+    struct member member = {.name = name};
+    const struct named key = {&member}, *found = bsearch(&key, all->named, all->members, sizeof *all->named, by_name);
+    return found ? found->member : NULL;
 }
 
 static double worst(const struct message *m)
@@ -105,7 +107,7 @@ static void messages_destroy(struct messages *all)
 {
     free(all->message);
     free(all->member);
-    free(all->sorted);
+    free(all->named);
 }
 
 /* ---- pictures ---- */
