@@ -36,27 +36,11 @@ cJSON *document_create(const char *format, ...)
     return document;
 }
 
-void document_add_heading(cJSON *document, const char *format, ...)
+void document_add(cJSON *document, const char *kind, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_text(add_block(document, "heading"), "text", format, arguments);
-    va_end(arguments);
-}
-
-void document_add_paragraph(cJSON *document, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_text(add_block(document, "paragraph"), "text", format, arguments);
-    va_end(arguments);
-}
-
-void document_add_item(cJSON *document, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_text(add_block(document, "item"), "text", format, arguments);
+    add_text(add_block(document, kind), "text", format, arguments);
     va_end(arguments);
 }
 
@@ -91,13 +75,12 @@ void document_add_saved_table(cJSON *document, const cJSON *table)
     cJSON_AddItemToObject(add_block(document, "table"), "table", copy);
 }
 
-/* Whether the document has a picture of this name. */
 static int has_picture(const cJSON *document, const char *name)
 {
-    const cJSON *block = json_first(document, "blocks");
-    while (block && strcmp(json_string(block, "name"), name) != 0)
-        block = block->next;
-    return block != NULL;
+    for (const cJSON *block = json_first(document, "blocks"); block; block = block->next)
+        if (!strcmp(json_string(block, "name"), name))
+            return 1;
+    return 0;
 }
 
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg)
@@ -159,11 +142,12 @@ void document_print_text(FILE *out, const cJSON *document)
 
 void document_print_json(FILE *out, const cJSON *document, const char *name, cJSON *list)
 {
-    cJSON *json = cJSON_Duplicate(document, 1);
-    for (cJSON *block = json_first(json, "blocks"); block; block = block->next)
+    cJSON *block, *json = cJSON_Duplicate(document, 1);
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(json, "blocks"))
+    {
         cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
-    if (list)
-        cJSON_AddItemToObject(json, name, list);
+    }
+    cJSON_AddItemToObject(json, name, list);
     char *text = json_print(json, 0);
     fprintf(out, "%s\n", text);
     free(text);

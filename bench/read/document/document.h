@@ -11,23 +11,22 @@
 #include <cJSON.h>
 #include <stdio.h>
 
-/* Creates an empty document, owned by the caller. Here and in the next three functions, printf formats the text. */
+/* Creates an empty document, owned by the caller. Here and in document_add, printf formats the text. */
 cJSON *document_create(const char *title, ...) __attribute__((format(printf, 1, 2)));
 
-/* Append a heading, a paragraph or an item of a list. Consecutive items form one list. Text between backticks is
+/* Appends a heading, a paragraph or an item of a list. Consecutive items form one list. Text between backticks is
  * printed as code in paragraphs, in items, and in the titles and notes of tables. */
-void document_add_heading(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void document_add_paragraph(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void document_add_item(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void document_add(cJSON *document, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define document_add_heading(document, ...)   document_add(document, "heading", __VA_ARGS__)
+#define document_add_paragraph(document, ...) document_add(document, "paragraph", __VA_ARGS__)
+#define document_add_item(document, ...)      document_add(document, "item", __VA_ARGS__)
 
-/* document_add_table appends a table without the columns that are empty in all printed rows; document_add_saved_table
- * appends a copy of a table from summary.json. */
+/* Append a table without the columns that are empty in all printed rows, or a copy of a table from summary.json. */
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 
-/* Appends a picture, and frees svg, the text of an SVG file made by chart/. name: the file's name without .svg; a
- * number is appended if another picture has that name. title: a description for readers of Markdown who cannot see the
- * picture. */
+/* Appends a picture, and frees svg, the text of an SVG file made by chart/. name: of the file, without .svg; a number
+ * is appended if another picture has it. title: a description for readers of Markdown who cannot see the picture. */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
 /* Print the document as text, without pictures; as GitHub's Markdown, with links to pictures/NAME.svg; or as one HTML
@@ -40,8 +39,7 @@ void document_print_html(FILE *out, const cJSON *document);
 /* How a page begins, before its title. */
 #define DOCUMENT_HTML_BEGIN "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>"
 
-/* Prints the document as JSON on one line, without pictures. list, unless NULL, is appended as a member `name`, and
- * deleted. */
+/* Prints the document as JSON on one line, without pictures. list is appended as a member `name`, and deleted. */
 void document_print_json(FILE *out, const cJSON *document, const char *name, cJSON *list);
 
 /* Splits a text at backticks and calls print for each piece in order; code = 1: the piece is between two backticks. */
@@ -58,8 +56,7 @@ struct form {
  *
  * forms_check_printed checks that at most one form is printed, which needs only the command line. forms_check checks
  * the files of the forms and of more[m] by files_check_named. forms_write writes the files of the forms; files written
- * before a failure stay. forms_print prints the form whose path is "-" or, without one, the text of print_text, to
- * standard output. */
+ * before a failure stay. forms_print prints the form whose path is "-" or, without one, the text of print_text. */
 int forms_check_printed(const struct form *form, const char *const *path, size_t n);
 int forms_check(const struct form *form, const char *const *path, size_t n, const struct named_path *more, size_t m);
 int forms_write(const struct form *form, const char *const *path, size_t n, const void *shown);

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "kernels/utf8.h"
 
 #include <string.h>
 
@@ -13,9 +12,8 @@ static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; }\n"
     "@media screen and (prefers-color-scheme: dark) {\n"
-    "  :root { --ink: #e6e9ec; --paper: #16191d; --faint: #a8b1ba; --line: #363c43; --band: #20252b; --link: #7db7f2; "
-    "}\n"
-    "}\n"
+    "  :root { --ink: #e6e9ec; --paper: #16191d; --faint: #a8b1ba; --line: #363c43; --band: #20252b; "
+    "--link: #7db7f2; }\n}\n"
     "html { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }\n"
     "body { max-width: 80rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }\n"
     "h1 { font-size: 1.7rem; line-height: 1.25; margin: .5rem 0 .75rem; }\n"
@@ -72,12 +70,11 @@ static void print_element(FILE *out, const char *name, const char *attributes, c
 /* Prints links to the headings if the document has at least two. */
 static void print_contents(FILE *out, const cJSON *first)
 {
-    int number = 0;
+    int headings = 0, number = 0;
     for (const cJSON *block = first; block; block = block->next)
-        number += !strcmp(json_string(block, "kind"), "heading");
-    if (number < 2)
+        headings += !strcmp(json_string(block, "kind"), "heading");
+    if (headings < 2)
         return;
-    number = 0;
     fputs("<nav aria-label=\"Contents\">\n<ul>\n", out);
     for (const cJSON *block = first; block; block = block->next) {
         if (strcmp(json_string(block, "kind"), "heading") != 0)
@@ -98,10 +95,8 @@ static void print_row(FILE *out, const struct table_view *view, const cJSON *row
     fputs("<tr>", out);
     for (int i = 0; i < view->columns; i++) {
         int left = table_is_left(view->column[i]), is_long = strlen(table_cell(cell, view->column[i], row)) > 48;
-        fprintf(out, "%s%s>", row ? "<td" : "<th scope=\"col\"",
-                !left     ? ""
-                : is_long ? " class=\"left long\""
-                          : " class=\"left\"");
+        const char *classes = !left ? "" : is_long ? " class=\"left long\"" : " class=\"left\"";
+        fprintf(out, "%s%s>", row ? "<td" : "<th scope=\"col\"", classes);
         text_print_markup(out, cell);
         fputs(row ? "</td>" : "</th>", out);
     }
@@ -135,10 +130,10 @@ static void print_table(FILE *out, const cJSON *table)
 
 /* ---- all together ---- */
 
-static void print_blocks(FILE *out, const cJSON *block)
+static void print_blocks(FILE *out, const cJSON *first)
 {
     int number = 0, in_list = 0;
-    for (; block; block = block->next) {
+    for (const cJSON *block = first; block; block = block->next) {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
         int item = !strcmp(kind, "item");
         if (item != in_list)
@@ -160,15 +155,15 @@ static void print_blocks(FILE *out, const cJSON *block)
 
 void document_print_html(FILE *out, const cJSON *document)
 {
-    const cJSON *blocks = json_first(document, "blocks");
+    const cJSON *first = json_first(document, "blocks");
     fputs(DOCUMENT_HTML_BEGIN, out);
     text_print_markup(out, json_string(document, "title"));
     fprintf(out, "</title>\n%s<style>\n%s</style>\n</head>\n<body>\n<h1>", head, style);
     text_print_markup(out, json_string(document, "title"));
     fputs("</h1>\n", out);
-    print_contents(out, blocks);
+    print_contents(out, first);
     fputs("<main>\n", out);
-    print_blocks(out, blocks);
+    print_blocks(out, first);
     fputs("</main>\n<footer>ddpbench ", out);
     text_print_markup(out, version_text());
     fputs("</footer>\n</body>\n</html>\n", out);

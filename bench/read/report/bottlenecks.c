@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "results/findings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
 {
     found->item = allocate_more(found->item, found->n, sizeof *found->item);
     struct bottleneck *b = &found->item[found->n++];
-    *b = (struct bottleneck){.run = run, .mode = run->mode, .ranks = run->ranks};
+    *b = (struct bottleneck){.mode = run->mode, .ranks = run->ranks};
     run_words(b->label, sizeof b->label, run->label, run_compares(run) ? "" : run->subject, "");
     return &b->finding;
 }
@@ -104,26 +103,25 @@ static void add_checkpoints(struct bottlenecks *found, const struct report_run *
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * breakdown_sum(&b) &&
+    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * b.sum &&
         !profile_found(runs, run, "data loading"))
-        finding_append(add_finding(found, run, "data loading", run_figure(run, subject_of(run), "data_loading"),
-                                   breakdown_sum(&b),
+        finding_append(add_finding(found, run, "data loading", run_figure(run, subject_of(run), "data_loading"), b.sum,
                                    "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk"),
-                       "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / breakdown_sum(&b));
+                       "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.sum);
 }
 
 static void add_slower_computation(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *s)
 {
-    const struct scaling_row *base = s->row;
-    const struct measured alone = base->breakdown.compute;
-    for (const struct scaling_row *row = base + 1; row < base + s->n; row++) {
+    for (size_t i = 1; i < s->n; i++) {
+        const struct scaling_row *base = s->row, *row = &s->row[i];
+        const struct measured alone = base->breakdown.compute;
         struct measured expected = {row->work * alone.value, row->work * alone.low, row->work * alone.high};
         struct measured lost = stats_difference(row->breakdown.compute, expected);
         char now[CELL], then[CELL];
         lost.value = row->lost_part_s[PART_COMPUTE];
         if (lost.value > 0.05 * row->work * base->breakdown.step.value && !(lost.low <= 0) &&
             !profile_found(runs, row->run, "CPU contention"))
-            finding_append(add_finding(found, row->run, "slower computation", lost, breakdown_sum(&row->breakdown),
+            finding_append(add_finding(found, row->run, "slower computation", lost, row->breakdown.sum,
                                        "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`"),
                            "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
                            text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks,
@@ -132,29 +130,22 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
     }
 }
 
-void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
-                      size_t scalings)
+struct bottlenecks bottlenecks_find(const struct report_runs *runs, const struct scaling *scaling)
 {
-    *found = (struct bottlenecks){0};
+    struct bottlenecks found = {0};
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         for (const cJSON *finding = json_first(run->summary, "findings"); finding; finding = finding->next)
-            finding_read(append_bottleneck(found, run), finding);
+            finding_read(append_bottleneck(&found, run), finding);
         if (run_compares(run)) {
-            add_communication(found, runs, run);
-            add_data_loading(found, runs, run);
-            add_checkpoints(found, run);
+            add_communication(&found, runs, run);
+            add_data_loading(&found, runs, run);
+            add_checkpoints(&found, run);
         }
     }
-    for (size_t i = 0; i < scalings; i++)
-        add_slower_computation(found, runs, &scaling[i]);
-    if (found->n)
-        qsort(found->item, found->n, sizeof *found->item, finding_compare);
-    for (size_t i = 0; i < found->n; i++)
-        found->item[i].level = level_name[found->item[i].finding.level];
-}
-
-void bottlenecks_destroy(struct bottlenecks *found)
-{
-    free(found->item);
-    *found = (struct bottlenecks){0};
+    add_slower_computation(&found, runs, scaling);
+    if (found.n)
+        qsort(found.item, found.n, sizeof *found.item, finding_compare);
+    for (size_t i = 0; i < found.n; i++)
+        found.item[i].level = level_name[found.item[i].finding.level];
+    return found;
 }

@@ -6,16 +6,15 @@
 #include "results/findings.h"
 
 struct bottleneck {
-    struct finding finding;       /* the first member, where finding_compare reads it */
-    const struct report_run *run; /* run that loses the time */
-    char label[RUN_LABEL + 130];  /* the run, and in a profile its implementation (run_words) */
+    struct finding finding;      /* the first member, where finding_compare reads it */
+    char label[RUN_LABEL + 130]; /* the run that loses the time, and in a profile its implementation (run_words) */
     const char *mode;
     size_t ranks;
     const char *level; /* level of the finding, as text */
 };
 
 struct bottlenecks {
-    struct bottleneck *item; /* [n], owned; sorted by finding_compare */
+    struct bottleneck *item; /* [n], sorted by finding_compare */
     size_t n;
 };
 
@@ -25,13 +24,10 @@ struct bottlenecks {
  *   if the run lacks `none`, which sync_cost needs, gradient_sync and parameter_gather, if above 20 % of the step;
  * - "data loading" of that implementation (or of the first, if there is no best), if above 10 % of the step;
  * - "checkpoints" of that implementation, if above 10 % of the step;
- * - "slower computation" on more ranks than the base of a scaling, if significant and above 5 % of the base's step.
+ * - "slower computation" on more ranks than the base of the scaling, if significant and above 5 % of the base's step.
  * "communication", "data loading" and "slower computation" are left out if a profile with the same label and number of
  * ranks found their cause: "exposed communication", "data loading" or "CPU contention". Their level is high above 20 %
- * of the step, warning above 5 %, otherwise note; on a busy machine all are notes (busy_is). Release with
- * bottlenecks_destroy. */
-void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
-                      size_t scalings);
-void bottlenecks_destroy(struct bottlenecks *found);
+ * of the step, warning above 5 %, otherwise note; on a busy machine all are notes (busy_is). The caller frees item. */
+struct bottlenecks bottlenecks_find(const struct report_runs *runs, const struct scaling *scaling);
 
 #endif

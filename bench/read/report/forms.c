@@ -1,7 +1,6 @@
 /* forms.c - prints a report in each file format, and writes the files. */
 #include "report/forms.h"
 
-#include "base/files.h"
 #include "base/json.h"
 #include "chart/chart.h"
 
@@ -9,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is shown. */
 struct shown {
     const cJSON *document;
     const struct report_runs *runs;
@@ -64,14 +62,14 @@ const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", DOCUMENT_HTML_BE
 
 static const char *const file_name[FORMS] = {"report.html", "BOTTLENECK_ANALYSIS.md", "report.json", "report.csv"};
 
-/* Checks each picture of a document together with the forms by files_check_named, or writes it. Returns 0; or -1,
- * reported. */
+/* Checks each picture together with the forms by files_check_named, or writes it. Returns 0; or -1, reported. */
 static int each_picture(const cJSON *document, const char *directory, const struct form *form, const char *const *path,
                         int is_written)
 {
+    const cJSON *block = json_first(document, "blocks");
     char own[FILES_PATH + 160]; /* a path that is cut off is longer than FILES_PATH, so it is rejected */
     int status = 0;
-    for (const cJSON *block = json_first(document, "blocks"); block && !status; block = block->next) {
+    for (; block && !status; block = block->next) {
         if (strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
         snprintf(own, sizeof own, "%.*s/pictures/%.140s.svg", FORMS_DIRECTORY, directory, json_string(block, "name"));

@@ -2,11 +2,8 @@
 #ifndef BENCH_READ_REPORT_FORMS_H
 #define BENCH_READ_REPORT_FORMS_H
 
-#include "base/files.h"
 #include "document/document.h"
 #include "report/runs.h"
-
-#include <cJSON.h>
 
 enum report_form { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORMS };
 

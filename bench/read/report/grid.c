@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIDENCE 0.95
-
 /* ---- the points ---- */
 
 int grid_is_in(const char *directory)
@@ -87,13 +85,13 @@ static double step_in(const struct grid_point *p, size_t repeat)
     return NAN;
 }
 
-/* Fills sample[i] with point[i]'s step times in the repeats that all points have. Returns the number of repeats. */
-static size_t shared_repeats(const struct grid_point *point, size_t points, double *const *sample)
+/* Fills sample[points, point->n] with steps in the repeats that all points have. Returns the number of repeats. */
+static size_t shared_repeats(const struct grid_point *point, size_t points, double *sample)
 {
     size_t n = 0;
     for (size_t r = 0; r < point->n; r++) {
         size_t i = 0;
-        while (i < points && isfinite(sample[i][n] = step_in(&point[i], point->sample[r].repeat)))
+        while (i < points && isfinite(sample[i * point->n + n] = step_in(&point[i], point->sample[r].repeat)))
             i++;
         n += i == points;
     }
@@ -112,45 +110,38 @@ static void take_mean(struct grid_point *p, const double *shared, size_t n)
     free(own);
 }
 
-/* Judges the points of a group. */
 static void judge_group(struct grid_point *point, size_t points)
 {
-    struct against_best *against = allocate(points, sizeof *against);
-    double **sample = allocate(points, sizeof *sample);
-    const double **candidate = allocate(points, sizeof *candidate);
-    size_t *of = allocate(points, sizeof *of), n;
-    int candidates = 0, best;
-    for (size_t i = 0; i < points; i++)
-        sample[i] = allocate(point->n, sizeof **sample);
-    n = shared_repeats(point, points, sample);
+    double *sample = allocate(points * point->n, sizeof *sample);
+    const double **candidate = allocate(points, sizeof *candidate), *best = NULL;
+    struct against_best *against = allocate(points, sizeof *against), *next = against;
+    size_t n = shared_repeats(point, points, sample);
+    int candidates = 0;
     for (size_t i = 0; i < points; i++) {
-        take_mean(&point[i], sample[i], n);
-        if (point[i].of->compared) {
-            of[candidates] = i;
-            candidate[candidates++] = sample[i];
-        }
+        take_mean(&point[i], &sample[i * point->n], n);
+        if (point[i].of->compared)
+            candidate[candidates++] = &sample[i * point->n];
     }
-    best = candidates ? best_of(candidate, candidates, n, 0, against) : 0;
-    for (int j = 0; j < candidates; j++)
-        point[of[j]].to_best = against[j];
+    if (candidates)
+        best = candidate[best_of(candidate, candidates, n, 0, against)];
     for (size_t i = 0; i < points; i++) {
         struct grid_point *p = &point[i];
-        p->verdict = !p->of->compared                     ? VERDICT_KINDS
-                     : i == of[best] && n >= GRID_REPEATS ? VERDICT_BEST
-                                                          : verdict_judge(&p->to_best, VERDICT_WITHIN);
+        const double *own = &sample[i * point->n];
+        if (p->of->compared)
+            p->to_best = *next++;
+        else if (best)
+            p->to_best.ratio = stats_paired(own, best, n, 0.95);
+        p->verdict = !p->of->compared                  ? VERDICT_KINDS
+                     : own == best && n >= STATS_LEAST ? VERDICT_BEST
+                                                       : verdict_judge(&p->to_best, VERDICT_WITHIN);
         p->mark = p->ranks < 2                 ? "" /* one rank has nothing to choose */
                   : p->verdict == VERDICT_BEST ? "*"
                   : p->verdict == VERDICT_TIE  ? "="
                                                : "";
-        if (!p->of->compared && candidates)
-            p->to_best.ratio = stats_paired(sample[i], candidate[best], n, CONFIDENCE);
     }
-    for (size_t i = 0; i < points; i++)
-        free(sample[i]);
     free(sample);
     free(candidate);
     free(against);
-    free(of);
 }
 
 /* Returns the point of the same implementation with the next smaller (side -1) or larger (1) size; NULL: none. */
@@ -196,12 +187,10 @@ size_t grid_group_end(const struct grid *grid, size_t first)
 static int compare_points(const void *a, const void *b)
 {
     const struct grid_point *x = a, *y = b;
-    if (x->ranks != y->ranks)
-        return x->ranks < y->ranks ? -1 : 1;
     int models = strcmp(x->model, y->model);
-    if (models)
-        return models;
-    return (x->step_s.median > y->step_s.median) - (x->step_s.median < y->step_s.median);
+    return x->ranks != y->ranks ? (x->ranks > y->ranks) - (x->ranks < y->ranks)
+           : models             ? models
+                                : (x->step_s.median > y->step_s.median) - (x->step_s.median < y->step_s.median);
 }
 
 void grid_judge(struct grid *grid)
@@ -215,10 +204,8 @@ void grid_judge(struct grid *grid)
     }
     qsort(grid->point, grid->n, sizeof *grid->point, compare_points); /* by the means, which are known now */
     for (size_t i = 0; i < grid->n; i++) {
-        struct grid_point *p = &grid->point[i];
-        const struct grid_point *fewest =
-            grid->point; /* points are sorted by ranks, so the first one found has the fewest ranks */
-        while (!is_same_but_ranks(fewest, p))
+        struct grid_point *p = &grid->point[i], *fewest = grid->point;
+        while (!is_same_but_ranks(fewest, p)) /* points are sorted by ranks: the first one has the fewest */
             fewest++;
         p->efficiency = fewest->ranks == p->ranks ? NAN
                                                   : p->tokens_per_second / (double)p->ranks /

@@ -9,9 +9,6 @@
 #include "report/runs.h"
 #include "results/verdict.h"
 
-/* The least number of repeats that gives intervals and verdicts. */
-enum { GRID_REPEATS = STATS_LEAST };
-
 struct grid_sample {
     const struct report_run *run;
     size_t repeat;
@@ -31,10 +28,9 @@ struct grid_point {
     struct estimate step_s;   /* geometric mean over the repeats that all points of the group have; if none, its own */
     double tokens_per_second; /* at that step */
     double efficiency;        /* tokens/s per rank / tokens/s per rank on the fewest ranks; there NAN */
-    struct against_best
-        to_best;               /* step / step of the best, paired by repeat; interval NAN below GRID_REPEATS repeats */
-    enum verdict_kind verdict; /* VERDICT_KINDS for `none` */
-    const char *mark;          /* "*": best, "=": tie, "": neither */
+    struct against_best to_best; /* step / step of the best, by repeat; no interval below STATS_LEAST repeats */
+    enum verdict_kind verdict;   /* VERDICT_KINDS for `none` */
+    const char *mark;            /* "*": best, "=": tie, "": neither */
 };
 
 struct grid {

@@ -1,11 +1,9 @@
 /* report.c - `ddpbench report`: reads runs, prints the report, and writes files. */
 #include "report/report.h"
 
-#include "base/files.h"
 #include "base/json.h"
 #include "base/option_table.h"
 #include "base/text.h"
-#include "document/document.h"
 #include "kernels/error.h"
 #include "predict/predict.h"
 #include "report/forms.h"
@@ -74,13 +72,11 @@ static int take_word(void *context, const char *word)
 
 /* ---- the document ---- */
 
-static void add_lines(cJSON *document, const cJSON *summary, const char *list)
+static void add_lines(cJSON *document, const struct report_run *run, const char *list)
 {
-    for (const cJSON *line = json_first(summary, list); line; line = line->next) {
-        const char *text = cJSON_GetStringValue(line);
-        if (text && *text)
-            document_add_paragraph(document, "%s", text);
-    }
+    for (const cJSON *line = json_first(run->summary, list); line; line = line->next)
+        if (line->valuestring && *line->valuestring)
+            document_add_paragraph(document, "%s", line->valuestring);
 }
 
 /* Appends a run's time, version, command line and printed output: heading, answers, tables and notes. */
@@ -97,32 +93,30 @@ static void add_printed(cJSON *document, const struct report_run *run)
     document_add_paragraph(document, "%s of %s, %s %s:%s", run->mode, run->time, json_string(run->run, "program"),
                            json_string(run->run, "version"), command);
     free(command);
-    add_lines(document, run->summary, "heading");
-    add_lines(document, run->summary, "answers");
+    add_lines(document, run, "heading");
+    add_lines(document, run, "answers");
     for (const cJSON *table = json_first(run->summary, "tables"); table; table = table->next)
         if (table_view(table).columns)
             document_add_saved_table(document, table);
-    add_lines(document, run->summary, "notes");
+    add_lines(document, run, "notes");
 }
 
 /* Adds the sections on runs with one workload. */
 static void add_analysis(cJSON *document, const struct report_runs *runs)
 {
-    struct scaling *scaling;
-    struct bottlenecks bottlenecks;
-    size_t scalings = scaling_find(&scaling, runs);
-    bottlenecks_find(&bottlenecks, runs, scaling, scalings);
-    section_add_summary(document, runs, scaling, scalings, &bottlenecks);
+    struct scaling scaling = scaling_find(runs);
+    struct bottlenecks bottlenecks = bottlenecks_find(runs, &scaling);
+    section_add_summary(document, runs, &scaling, &bottlenecks);
     section_add_bottlenecks(document, &bottlenecks);
     section_add_choices(document, runs);
     section_add_breakdown(document, runs);
     section_add_step_series(document, runs);
     section_add_steps(document, runs);
-    section_add_scaling(document, scaling, scalings);
+    section_add_scaling(document, &scaling);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
-    bottlenecks_destroy(&bottlenecks);
-    scaling_destroy(scaling, scalings);
+    free(bottlenecks.item);
+    free(scaling.row);
 }
 
 /* Returns the first run with the workload of `run`. */
@@ -167,8 +161,7 @@ static void add_analyses(cJSON *document, const struct report_runs *runs)
     }
 }
 
-/* Adds, for each run that trained, the section on the link that it needs, from the sweeps on the same number of ranks.
- */
+/* Adds the section on the link that a run needs, for each run that trained, from sweeps on the same number of ranks. */
 static void add_needed_links(cJSON *document, const struct report_runs *runs)
 {
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
@@ -239,8 +232,6 @@ static cJSON *create_sweep(const char *directory, const struct report_runs *runs
 
 /* ---- the command ---- */
 
-enum { UNREAD = 1 };
-
 /* Prints one line for each run that cannot be read, with the reason. Returns the number of runs that can be read. */
 static size_t count_read(const struct report_runs *runs)
 {
@@ -266,8 +257,7 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* Prints and writes the report on runs or a sweep. Returns 0; UNREAD if some runs could not be read; or -1,
- * reported. */
+/* Prints and writes the report on runs or a sweep. Returns 0; or -1, reported, also if a run could not be read. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, int is_sweep)
 {
     size_t read = is_sweep ? runs->n : count_read(runs);
@@ -276,7 +266,7 @@ static int report_runs(const struct report_options *o, const struct report_runs 
         return -1;
     int status = report_write(o->form, o->output, document, runs);
     cJSON_Delete(document);
-    return status ? status : read < runs->n ? UNREAD : 0;
+    return status || read < runs->n ? -1 : 0;
 }
 
 /* Rejects a run that is named twice, since it would count twice. */
@@ -321,12 +311,10 @@ static int check_usage(void *context)
 static const char usage[] =
     "Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n"
     "Reports where the time of runs goes, from their result directories. One run: bottlenecks, where the time of a "
-    "step "
-    "goes, and what the run printed. Several runs, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up "
-    "and "
-    "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory "
-    "may hold many runs. A sweep (launch/sweep.sh): the step times of all points, the best bucket size, and the points "
-    "that tie with it.\n";
+    "step goes, and what the run printed. Several runs, such as on 1, 2 and 4 nodes: the costliest bottlenecks, "
+    "speed-up and efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; "
+    "a directory may hold many runs. A sweep (launch/sweep.sh): the step times of all points, the best bucket size, "
+    "and the points that tie with it.\n";
 
 int run_report(int argc, char *argv[])
 {

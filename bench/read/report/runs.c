@@ -5,7 +5,6 @@
 #include "base/option_table.h"
 #include "kernels/error.h"
 #include "results/busy.h"
-#include "results/findings.h"
 #include "results/summary.h"
 #include "results/verdict.h"
 
@@ -32,7 +31,6 @@ const struct step_phase_part step_phases[] = {{"zero_grad", NULL, PART_COMPUTE},
 
 /* ---- one run ---- */
 
-/* Returns the part of a step to which a phase belongs. */
 static enum step_part part_of(const char *phase)
 {
     const struct step_phase_part *p = step_phases;
@@ -44,12 +42,11 @@ static enum step_part part_of(const char *phase)
 /* Reads the mean times of a profile's phases into run->phase_s. */
 static void read_phases(struct report_run *run)
 {
-    const cJSON *table = json_first(run->summary, "tables");
-    while (table && strcmp(json_string(table, "key"), "phases") != 0)
-        table = table->next;
+    const cJSON *row, *rows = run_rows(run, "phases");
     for (int i = 0; i <= PARTS; i++)
-        run->phase_s[i] = json_first(table, "rows") ? 0 : NAN;
-    for (const cJSON *row = json_first(table, "rows"); row; row = row->next) {
+        run->phase_s[i] = rows ? 0 : NAN;
+    cJSON_ArrayForEach(row, rows)
+    {
         const char *name = json_string(row, "name");
         run->phase_s[strcmp(name, "step") != 0 ? (int)part_of(name) : PARTS] += json_number(row, "mean");
     }
@@ -68,22 +65,19 @@ static double bucket_mb(const cJSON *run, const cJSON *row)
 
 static void read_implementations(struct report_run *run)
 {
-    const cJSON *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
-    run->implementation = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->implementation);
     for (const cJSON *one = json_first(run->run, "implementations"); one; one = one->next) {
         const char *size = json_string(one, "bucket_size");
-        const cJSON *collectives = cJSON_GetObjectItemCaseSensitive(one, "collectives");
+        run->implementation = allocate_more(run->implementation, run->implementations, sizeof *run->implementation);
         struct run_implementation *i = &run->implementation[run->implementations++];
-        *i = (struct run_implementation){.mb = bucket_mb(run->run, one),
-                                         .buckets = (size_t)cJSON_GetArraySize(collectives)};
+        *i = (struct run_implementation){.mb = bucket_mb(run->run, one)};
         snprintf(i->subject, sizeof i->subject, "%s", json_string(one, "name"));
         snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
         i->compared = strcmp(i->strategy, "none") &&
                       !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates")) &&
                       !*json_string(one, "twin_of");
         snprintf(i->plan, sizeof i->plan, "%s", size[strspn(size, "0123456789.e-")] ? size : "");
-        for (const cJSON *collective = json_first(one, "collectives"); collective; collective = collective->next)
-            i->tensors += json_count(collective, "tensors");
+        for (const cJSON *bucket = json_first(one, "collectives"); bucket; bucket = bucket->next, i->buckets++)
+            i->tensors += json_count(bucket, "tensors");
     }
 }
 
@@ -143,17 +137,16 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
         error_clear(); /* run->problem holds the error's text */
-    } else {
-        run->device = saved.device;
-        run->inode = saved.inode;
-        run->run = saved.run;
-        run->summary = saved.summary;
-        run->figures = saved.figures;
-        saved = (struct saved_run){0};
-        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* run->figures has them; saves memory */
-        take_facts(run);
+        saved_run_destroy(&saved);
+        return;
     }
-    saved_run_destroy(&saved);
+    run->device = saved.device;
+    run->inode = saved.inode;
+    run->run = saved.run;
+    run->summary = saved.summary;
+    run->figures = saved.figures;
+    cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* run->figures has them; saves memory */
+    take_facts(run);
 }
 
 /* ---- directories ---- */
@@ -177,7 +170,7 @@ static int may_hold_runs(const struct dirent *entry)
 static size_t add_below(struct report_runs *runs, const char *label, const char *directory, int levels)
 {
     size_t before = runs->n;
-    struct dirent **entry;
+    struct dirent **entry = NULL;
     if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* an unreadable folder may hold a run */
         add_run(runs, label, directory);
         return 1;
@@ -191,8 +184,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
             add_below(runs, label, below, levels - 1);
         free(entry[i]);
     }
-    if (n > 0)
-        free(entry);
+    free(entry);
     if (runs->n == before && has_file(directory, "summary.json")) /* a run whose run.json is missing */
         add_run(runs, label, directory);
     return runs->n - before;
@@ -265,37 +257,28 @@ int run_is_busy(const struct report_run *run)
     return busy_is(busy_of(run->summary, run->run));
 }
 
+const cJSON *run_rows(const struct report_run *run, const char *key)
+{
+    const cJSON *rows = NULL;
+    for (const cJSON *table = json_first(run->summary, "tables"); table; table = table->next)
+        if (!strcmp(json_string(table, "key"), key))
+            rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
+    return rows && rows->child ? rows : NULL;
+}
+
 int run_has_finding(const struct report_run *run, const char *name)
 {
-    const cJSON *finding = json_first(run->summary, "findings");
-    while (finding && strcmp(json_string(finding, "name"), name) != 0)
-        finding = finding->next;
-    return finding != NULL;
+    for (const cJSON *finding = json_first(run->summary, "findings"); finding; finding = finding->next)
+        if (!strcmp(json_string(finding, "name"), name))
+            return 1;
+    return 0;
 }
 
 /* ---- where the time of a step goes ---- */
 
-/* Returns 0 if all parts are known and the step is above 0, otherwise -1. */
-static int check_breakdown(const struct breakdown *b)
+/* Sets step and parts of an implementation in a comparison. */
+static void add_phases(struct breakdown *b, const struct report_run *run, const char *subject)
 {
-    int known = isfinite(b->step.value) && b->step.value > 0;
-    for (int p = 0; p < PARTS; p++)
-        known = known && isfinite(b->part[p]);
-    return known ? 0 : -1;
-}
-
-int run_breakdown(struct breakdown *b, const struct report_run *run, const char *subject)
-{
-    const struct figure *step = figures_find(&run->figures, subject, "step", 0);
-    const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
-    *b = (struct breakdown){.step = {run->phase_s[PARTS], NAN, NAN}, .compute = {NAN, NAN, NAN}};
-    if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(b->step.value)) {
-        memcpy(b->part, run->phase_s, sizeof b->part);
-        b->n = forward ? forward->n : 0;
-        return check_breakdown(b);
-    }
-    if (!step || !forward)
-        return -1;
     b->step = run_figure(run, subject, "step");
     b->compute = (struct measured){0, 0, 0};
     for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
@@ -306,22 +289,26 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
         if (part == PART_COMPUTE)
             b->compute = (struct measured){b->part[part], b->compute.low + f->low, b->compute.high + f->high};
     }
-    b->n = step->n;
-    /* never below 0 if all are geometric means, since the sum of these is at most the geometric mean of the sums;
-     * medians may add up to more than the step */
+    /* at least 0 with geometric means, whose sum is at most the mean of the sums; medians may add up to more */
     b->part[PART_OTHER] = fmax(0, b->step.value - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED]);
-    return check_breakdown(b);
 }
 
-double breakdown_sum(const struct breakdown *b)
+int run_breakdown(struct breakdown *b, const struct report_run *run, const char *subject)
 {
-    return b->part[PART_COMPUTE] + b->part[PART_DATA] + b->part[PART_EXPOSED] + b->part[PART_OTHER];
-}
-
-enum step_part breakdown_largest_part(const struct breakdown *b)
-{
-    enum step_part largest = PART_COMPUTE;
+    const struct figure *step = figures_find(&run->figures, subject, "step", 0);
+    const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
+    *b = (struct breakdown){.step = {run->phase_s[PARTS], NAN, NAN}, .compute = {NAN, NAN, NAN}};
+    if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(b->step.value)) {
+        memcpy(b->part, run->phase_s, sizeof b->part);
+        b->n = forward ? forward->n : 0;
+    } else if (step && forward) {
+        add_phases(b, run, subject);
+        b->n = step->n;
+    } else
+        return -1;
     for (int p = 0; p < PARTS; p++)
-        largest = b->part[p] > b->part[largest] ? (enum step_part)p : largest;
-    return largest;
+        b->sum += b->part[p];
+    for (int p = 0; p < PARTS; p++)
+        b->share[p] = b->part[p] / b->sum;
+    return isfinite(b->sum) && b->step.value > 0 ? 0 : -1;
 }

@@ -2,12 +2,7 @@
 #ifndef BENCH_READ_REPORT_RUNS_H
 #define BENCH_READ_REPORT_RUNS_H
 
-#include "base/figures.h"
-#include "base/files.h"
 #include "results/saved_run.h"
-
-#include <cJSON.h>
-#include <stddef.h>
 
 /* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, exposed
  * communication (gradient_sync and parameter_gather), and other time (learning rate, checkpoints; if implementations
@@ -15,8 +10,7 @@
 enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
 extern const char *const part_name[PARTS];
 
-/* The phases of a step in order, as files name them (ddp/step.h), ended by a NULL name; label: for pictures, or NULL.
- */
+/* The phases of a step in order, as files name them (ddp/step.h), up to a NULL name; label: for pictures, or NULL. */
 struct step_phase_part {
     const char *name, *label;
     enum step_part part;
@@ -75,12 +69,14 @@ const char *run_state(const struct report_run *run);
 /* Whether the run compares implementations round by round: a run of the benchmark or of tune. */
 int run_compares(const struct report_run *run);
 
-/* Writes to text[size] the name of a bar or panel: label, subject (unless it is the label's last part), and whether the
- * run is a profile. */
+/* Writes the name of a bar or panel: label, subject (unless the label ends in it), and whether the run is a profile. */
 void run_words(char *text, size_t size, const char *label, const char *subject, const char *mode);
 
 /* Returns a figure of a subject, with its interval; all NAN if the run lacks the figure. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
+
+/* Returns the rows of a run's table with this key; NULL: none. */
+const cJSON *run_rows(const struct report_run *run, const char *key);
 
 int run_is_busy(const struct report_run *run); /* whether other processes used the machine (busy_is) */
 int run_has_finding(const struct report_run *run, const char *name); /* whether a profile has this finding */
@@ -88,8 +84,9 @@ int run_has_finding(const struct report_run *run, const char *name); /* whether 
 /* ---- where the time of a step goes ---- */
 
 struct breakdown {
-    double part[PARTS];   /* seconds; their sum is the step, unless the medians of the other parts exceed it */
-    struct measured step; /* seconds, with a 95 % interval; NAN: none */
+    double part[PARTS], sum; /* seconds, and of all parts: the step, unless the medians of the other parts exceed it */
+    double share[PARTS];     /* part / sum */
+    struct measured step;    /* seconds, with a 95 % interval; NAN: none */
     /* Sum of the times of the computation's phases, in seconds. Its interval reaches from the sum of their low ends to
      * the sum of their high ends, which is wide enough even if phases are correlated. */
     struct measured compute;
@@ -98,11 +95,7 @@ struct breakdown {
 
 /* Computes the breakdown of an implementation: in a profile from means over the captured steps of all ranks, in a
  * comparison from the figures over the rounds, with PART_OTHER as the rest of the step. Returns 0; or -1 if a figure is
- * missing or the step is not above 0. breakdown_largest_part returns the part that takes longest. */
+ * missing or the step is not above 0. */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
-enum step_part breakdown_largest_part(const struct breakdown *breakdown);
-
-/* Returns the sum of all parts, of which each is a share: the step, unless the parts are medians. */
-double breakdown_sum(const struct breakdown *breakdown);
 
 #endif

@@ -17,21 +17,13 @@ static int by_ranks(const void *a, const void *b)
                                 : strcmp(x->run->directory, y->run->directory);
 }
 
-/* Returns the throughput of a row divided by the throughput of another row. */
-static struct measured throughput_ratio(const struct scaling_row *row, const struct scaling_row *other)
-{
-    struct measured ratio = stats_ratio(other->breakdown.step, row->breakdown.step);
-    double tokens = row->run->tokens / other->run->tokens;
-    return (struct measured){ratio.value * tokens, ratio.low * tokens, ratio.high * tokens};
-}
-
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
 {
-    const struct measured first = base->breakdown.step, speedup = throughput_ratio(row, base);
-    double ranks = (double)row->ranks / (double)base->ranks;
-    row->work = row->run->tokens / base->run->tokens / ranks;
-    row->speedup = speedup.value;
-    row->efficiency = (struct measured){speedup.value / ranks, speedup.low / ranks, speedup.high / ranks};
+    const struct measured first = base->breakdown.step, ratio = stats_ratio(first, row->breakdown.step);
+    double ranks = (double)row->ranks / (double)base->ranks, tokens = row->run->tokens / base->run->tokens;
+    row->work = tokens / ranks;
+    row->speedup = ratio.value * tokens;
+    row->efficiency = (struct measured){row->speedup / ranks, ratio.low * tokens / ranks, ratio.high * tokens / ranks};
     row->lost_s = stats_difference(
         row->breakdown.step, (struct measured){row->work * first.value, row->work * first.low, row->work * first.high});
     if (row == base)
@@ -45,10 +37,10 @@ static int is_like(const struct report_run *run, const struct report_run *like)
     return !*run->problem && run->ranks && !strcmp(run->mode, like->mode) && !strcmp(run->workload, like->workload);
 }
 
-/* Returns the subject on the most ranks, of runs like `first`; "" if a run has a breakdown of its own subject only. */
-static const char *common_subject(const struct report_runs *runs, size_t first)
+/* Returns the subject on the most ranks, of runs like `like`; "" if a run has a breakdown of its own subject only. */
+static const char *common_subject(const struct report_run *like, const struct report_run *end)
 {
-    const struct report_run *like = &runs->item[first], *end = runs->item + runs->n, *most = like;
+    const struct report_run *most = like;
     for (const struct report_run *run = like; run < end; run++)
         most = is_like(run, like) && run->ranks > most->ranks ? run : most;
     struct breakdown own, common;
@@ -58,14 +50,13 @@ static const char *common_subject(const struct report_runs *runs, size_t first)
     return most->subject;
 }
 
-/* Makes the scaling of run `first` and all later runs with the same mode and workload. */
-static struct scaling scaling_of(const struct report_runs *runs, size_t first)
+/* Makes the scaling of the first run of this mode with a workload, and of all later runs like it. */
+static struct scaling scaling_of(const struct report_runs *runs, const char *mode)
 {
-    const struct report_run *like = &runs->item[first], *end = runs->item + runs->n;
-    size_t room = 0;
-    for (const struct report_run *run = like; run < end; run++)
-        room += (size_t)is_like(run, like);
-    struct scaling s = {like->mode, like->workload, common_subject(runs, first), allocate(room + 1, sizeof *s.row), 0};
+    const struct report_run *like = runs->item, *end = runs->item + runs->n;
+    while (like < end && (*like->problem || strcmp(like->mode, mode) != 0 || !*like->workload))
+        like++;
+    struct scaling s = {like < end ? common_subject(like, end) : "", allocate(runs->n + 1, sizeof *s.row), 0};
     for (const struct report_run *run = like; run < end; run++) {
         struct scaling_row *row = &s.row[s.n];
         row->subject = *s.subject ? s.subject : run->subject;
@@ -85,36 +76,14 @@ static struct scaling scaling_of(const struct report_runs *runs, size_t first)
     return s;
 }
 
-static int has_earlier_like(const struct report_runs *runs, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (is_like(&runs->item[j], &runs->item[i]))
-            return 1;
-    return 0;
-}
-
-size_t scaling_find(struct scaling **scaling, const struct report_runs *runs)
+struct scaling scaling_find(const struct report_runs *runs)
 {
     static const char *const modes[] = {"benchmark", "profile"};
-    size_t n = 0;
-    *scaling = allocate(runs->n + 1, sizeof **scaling);
-    for (size_t m = 0; m < sizeof modes / sizeof *modes && !n; m++)
-        for (size_t i = 0; i < runs->n; i++) {
-            const struct report_run *run = &runs->item[i];
-            if (*run->problem || strcmp(run->mode, modes[m]) != 0 || !*run->workload || has_earlier_like(runs, i))
-                continue;
-            struct scaling one = scaling_of(runs, i);
-            if (one.n > 1 && one.row[0].ranks < one.row[one.n - 1].ranks)
-                (*scaling)[n++] = one;
-            else
-                free(one.row);
-        }
-    return n;
-}
-
-void scaling_destroy(struct scaling *scaling, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(scaling[i].row);
-    free(scaling);
+    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+        struct scaling s = scaling_of(runs, modes[m]);
+        if (s.n > 1 && s.row[0].ranks < s.row[s.n - 1].ranks)
+            return s;
+        free(s.row);
+    }
+    return (struct scaling){0};
 }

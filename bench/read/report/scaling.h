@@ -23,15 +23,13 @@ struct scaling_row {
  * show the implementation that is best on the most ranks: if each row showed the best of its run, chance would choose
  * among implementations that tie. If a run lacks it, each row shows its own run's subject. */
 struct scaling {
-    const char *mode, *workload, *subject; /* subject: implementation of all rows; "": each row has its own */
-    struct scaling_row *row;               /* [n], sorted by ranks; owned */
-    size_t n;
+    const char *subject;     /* implementation of all rows; "": each row has its own */
+    struct scaling_row *row; /* [n], sorted by ranks */
+    size_t n;                /* 0: there are no such runs */
 };
 
-/* Makes one scaling for each workload, from runs of the benchmark or, if these give none, from profiles. Returns the
- * number of scalings; the caller frees *scaling with scaling_destroy. */
-size_t scaling_find(struct scaling **scaling, const struct report_runs *runs);
-
-void scaling_destroy(struct scaling *scaling, size_t n); /* frees scaling[n] and all rows */
+/* Compares the runs with the workload of the first of them: runs of the benchmark or, if these are on one number of
+ * ranks only, profiles. The caller frees the rows. */
+struct scaling scaling_find(const struct report_runs *runs);
 
 #endif

@@ -10,13 +10,12 @@
 
 struct size_row {
     const struct report_run *run;
-    const char *label, *subject, *mark; /* mark: "*": the run's shortest step; "=": a tie */
-    enum chart_mark ring;               /* CHART_BEST: the shortest, and all others are slower or tie */
+    struct run_implementation of;
+    const char *label, *mark; /* mark: "*": the run's shortest step; "=": a tie */
+    enum chart_mark ring;     /* CHART_BEST: the shortest, and all others are slower or tie */
     size_t ranks, n;
-    double mb;
     struct measured step, cost;
-    const char *plan; /* "": all buckets have the same size */
-    char size[50];    /* bucket size in MiB, as text */
+    char size[50]; /* bucket size in MiB, as text */
 };
 
 #define FIELD(field) offsetof(struct size_row, field)
@@ -24,8 +23,8 @@ struct size_row {
 static const struct column size_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
-    {"bucket_mb", NULL, COLUMN_REAL, FIELD(mb), "1", 1, 0, 0},
+    {"implementation", "implementation", COLUMN_CHARS, FIELD(of.subject), NULL, 1, -14, 0},
+    {"bucket_mb", NULL, COLUMN_REAL, FIELD(of.mb), "1", 1, 0, 0},
     {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(size), NULL, 1, 8, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(step.value), "s", 1e3, 8, 2},
     {"mark", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0},
@@ -35,21 +34,19 @@ static const struct column size_columns[] = {
     {"n", "n\nrounds", COLUMN_COUNT, FIELD(n), "1", 1, 4, 0},
 };
 /* clang-format on */
-#undef FIELD
 
 static int by_size(const void *a, const void *b)
 {
-    const struct size_row *x = a, *y = b;
+    const struct run_implementation *x = &((const struct size_row *)a)->of, *y = &((const struct size_row *)b)->of;
     int plans = strcmp(x->plan, y->plan);
     return !*x->plan != !*y->plan ? plans : x->mb != y->mb ? (x->mb > y->mb) - (x->mb < y->mb) : plans;
 }
 
-/* Whether steps with a size are shorter than with another size of the run: by the verdict, which compares steps of the
- * same rounds; without a verdict, by the steps. */
+/* Whether steps are shorter than with another size: by the verdict, on the same rounds; without one, by the steps. */
 static int is_shorter(const struct size_row *row, const struct size_row *than)
 {
     const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict");
-    double a = verdict_ratio_of(verdict, row->subject), b = verdict_ratio_of(verdict, than->subject);
+    double a = verdict_ratio_of(verdict, row->of.subject), b = verdict_ratio_of(verdict, than->of.subject);
     return a < b || (a == b && row->step.value < than->step.value);
 }
 
@@ -57,8 +54,8 @@ static int is_shorter(const struct size_row *row, const struct size_row *than)
  * of the run, otherwise by the intervals of both sizes. */
 static enum verdict_kind compare_sizes(const struct size_row *row, const struct size_row *best)
 {
-    if (!strcmp(best->subject, row->run->subject))
-        return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict"), row->subject);
+    if (!strcmp(best->of.subject, row->run->subject))
+        return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict"), row->of.subject);
     struct measured ratio = stats_ratio(row->step, best->step);
     const struct against_best against = {{ratio.value, ratio.low, ratio.high, NAN, NAN, row->n}, ratio.low > 1, 0};
     return verdict_judge(&against, VERDICT_WITHIN);
@@ -75,13 +72,11 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
         if (!step || !of->compared || !isfinite(of->mb))
             continue;
         row[n] = (struct size_row){.run = run,
+                                   .of = *of,
                                    .label = run->label,
-                                   .subject = of->subject,
                                    .mark = "",
-                                   .plan = of->plan,
                                    .ranks = run->ranks,
                                    .n = step->n,
-                                   .mb = of->mb,
                                    .step = run_figure(run, of->subject, "step"),
                                    .cost = run_figure(run, of->subject, "sync_cost")};
         snprintf(row[n].size, sizeof row[n].size, "%.4g", of->mb);
@@ -115,8 +110,8 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
     static const char title[] = "Step time by bucket size";
     size_t lines = 0;
     for (size_t first = 0, end, next; first < n && lines < SERIES; first = next) {
-        for (end = first; end < n && row[end].run == row[first].run && !*row[end].plan; end++)
-            point[end] = (struct chart_point){row[end].mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
+        for (end = first; end < n && row[end].run == row[first].run && !*row[end].of.plan; end++)
+            point[end] = (struct chart_point){row[end].of.mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
                                               1e3 * row[end].step.high, row[end].ring};
         for (next = end; next < n && row[next].run == row[first].run;)
             next++;

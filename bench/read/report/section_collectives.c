@@ -31,7 +31,6 @@ static const struct column collective_columns[] = {
     {"nominal_share", "of nominal\n%", COLUMN_REAL, FIELD(share), "1", 100, 10, 1},
 };
 /* clang-format on */
-#undef FIELD
 
 static int by_collective(const void *a, const void *b)
 {
@@ -51,49 +50,34 @@ static size_t series_end(const struct collective_row *row, size_t first, size_t 
     return end;
 }
 
-static struct chart_point time_point(const struct collective_row *row)
-{
-    return (struct chart_point){row->bytes, 1e6 * row->time.value, 1e6 * row->time.low, 1e6 * row->time.high,
-                                CHART_PLAIN};
-}
-
-static struct chart_point bandwidth_point(const struct collective_row *row)
-{
-    double bus = 1e-9 * row->bytes * row->busbw / row->algbw;
-    return (struct chart_point){row->bytes, bus / row->time.value, bus / row->time.high, bus / row->time.low,
-                                CHART_PLAIN};
-}
-
-/* The pictures, each with its y axis and the function that makes a point from a row. */
-static const struct collectives_picture {
-    const char *name, *title;
-    struct chart_axis y;
-    struct chart_point (*point)(const struct collective_row *row);
-} pictures[] = {{"collectives-time", "Time of a collective", {.title = "time, us", .is_log = 1}, time_point},
-                {"collectives-bandwidth", "Bus bandwidth of a collective", {.title = "busbw, GB/s"}, bandwidth_point}};
-
-/* Draws a line for each of the first SERIES collectives. */
-static void draw_collectives(cJSON *document, const struct collectives_picture *picture,
-                             const struct collective_row *row, size_t n)
+/* Draws a line for each of the first SERIES collectives: its times or its bus bandwidths. */
+static void draw_collectives(cJSON *document, const struct collective_row *row, size_t n, int is_bandwidth)
 {
     enum { SERIES = SVG_COLOURS };
+    const char *title = is_bandwidth ? "Bus bandwidth of a collective" : "Time of a collective";
+    const struct chart_axis axis = {.title = is_bandwidth ? "busbw, GB/s" : "time, us", .is_log = !is_bandwidth};
     struct chart_point *point = allocate(n, sizeof *point);
     struct chart_series series[SERIES];
     char name[SERIES][200];
     size_t lines = 0;
     for (size_t first = 0, end; first < n && lines < SERIES; first = end, lines++) {
         end = series_end(row, first, n);
-        for (size_t i = first; i < end; i++)
-            point[i] = picture->point(&row[i]);
+        for (size_t i = first; i < end; i++) {
+            double bus = 1e-9 * row[i].bytes * row[i].busbw / row[i].algbw;
+            struct measured t = row[i].time, y = {1e6 * t.value, 1e6 * t.low, 1e6 * t.high};
+            if (is_bandwidth)
+                y = (struct measured){bus / t.value, bus / t.high, bus / t.low};
+            point[i] = (struct chart_point){row[i].bytes, y.value, y.low, y.high, CHART_PLAIN};
+        }
         const char *space = strrchr(row[first].subject, ' ');
         snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
                  space ? space + 1 : row[first].subject);
         series[lines] = (struct chart_series){name[lines], &point[first], end - first, (int)lines, 0, 0};
     }
-    document_add_picture(document, picture->name, picture->title,
-                         chart_xy(picture->title, NULL,
+    document_add_picture(document, is_bandwidth ? "collectives-bandwidth" : "collectives-time", title,
+                         chart_xy(title, NULL,
                                   &(struct chart_xy){.x = {.title = "size of a call", .is_log = 1, .is_bytes = 1},
-                                                     .y = picture->y,
+                                                     .y = axis,
                                                      .series = series,
                                                      .n_series = lines}));
     free(point);
@@ -149,8 +133,8 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
     if (n) {
         qsort(row, n, sizeof *row, by_collective);
         document_add_heading(document, "Collectives");
-        for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
-            draw_collectives(document, &pictures[i], row, n);
+        draw_collectives(document, row, n, 0);
+        draw_collectives(document, row, n, 1);
         document_add_table(
             document,
             &(struct table){

@@ -1,12 +1,9 @@
 /* section_grid.c - writes the section on a sweep: table, picture and verdict for each number of ranks and model. */
 #include "report/sections.h"
 
-#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "report/grid.h"
 #include "results/summary.h"
-#include "results/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +25,6 @@ static const struct column columns[] = {
     {"efficiency", "efficiency", COLUMN_REAL, FIELD(efficiency), "1", 0, 10, 3},
 };
 /* clang-format on */
-#undef FIELD
 
 /* ---- the picture ---- */
 
@@ -102,7 +98,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
 static cJSON *verdict_on(const struct grid_point *point, size_t n)
 {
     enum { NAME = 240 };
-    char(*name)[NAME] = allocate(n, sizeof *name), edge[200];
+    char(*name)[NAME] = allocate(n, sizeof *name);
     struct verdict_item *other = allocate(n, sizeof *other);
     struct verdict verdict = {.ranks = (int)point->ranks,
                               .form_options = "",
@@ -131,8 +127,6 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
     cJSON *result = cJSON_CreateObject();
     cJSON_AddArrayToObject(result, "answers");
     verdict_add(&verdict, "answers", result);
-    if (*grid_edge_advice(edge, point, n))
-        results_add_sentence(result, "answers", "%s", edge);
     free(name);
     free(other);
     return result;
@@ -145,8 +139,9 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n)
     const struct report_run *run = point->sample->run;
     char title[600], finding[600], edge[200];
     cJSON *verdict = verdict_on(point, n);
-    const cJSON *first = json_first(verdict, "answers");
-    grid_edge_advice(edge, point, n);
+    const cJSON *first = cJSON_GetObjectItemCaseSensitive(verdict, "answers")->child;
+    if (*grid_edge_advice(edge, point, n))
+        results_add_sentence(verdict, "answers", "%s", edge);
     snprintf(finding, sizeof finding, "%s%s%s", first->valuestring, *edge ? " " : "", edge);
     snprintf(title, sizeof title, "%zu rank%s, model %s%s%s%s%s", point->ranks, text_plural(point->ranks), point->model,
              *run->link ? ", link: " : "", run->link, *run->machine ? ", machine: " : "", run->machine);
@@ -170,6 +165,6 @@ void section_add_grid(cJSON *document, const struct grid *grid)
                                 "intervals that hold jointly for all points with the same ranks and model.");
     document_add_item(document, "=: tie: known to be within %g %% of the best. More --repeats narrow the intervals.",
                       100 * VERDICT_WITHIN);
-    document_add_item(document, "An interval over the runs needs %d repeats.", GRID_REPEATS);
+    document_add_item(document, "An interval over the runs needs %d repeats.", STATS_LEAST);
     document_add_item(document, "efficiency: tokens/s per rank / tokens/s per rank of this row on the fewest ranks.");
 }

@@ -81,7 +81,7 @@ static void read_messages(struct messages *all, const struct report_run *run, co
 {
     *all = (struct messages){.message = allocate((size_t)cJSON_GetArraySize(rows) + 1, sizeof *all->message)};
     read_members(all, run);
-    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
+    for (const cJSON *row = rows->child; row; row = row->next) {
         struct member *from = find_member(all, json_string(row, "from")),
                       *to = find_member(all, json_string(row, "to"));
         if (!from || !to)
@@ -129,57 +129,43 @@ static void choose_members(struct messages *all)
             member->place = all->shown++;
 }
 
-/* Writes what the cells are, and which members are shown. */
-static void describe_members(char text[300], const struct messages *all)
+/* Draws the times of messages or of round trips / their median; round trips only if one that is shown is slow. */
+static void draw_members(cJSON *document, const struct messages *all, const char *label, int is_round_trip)
 {
-    int at = snprintf(text, 300, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
-    if (all->shown < all->members)
-        snprintf(text + at, 300 - (size_t)at, "; %zu of %zu members: %s", all->shown, all->members,
-                 all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
-}
-
-static int is_shown(const struct message *m)
-{
-    return m->from->place != NOT_SHOWN && m->to->place != NOT_SHOWN;
-}
-
-static void draw_members(cJSON *document, const struct messages *all, const char *name, const char *title,
-                         int is_round_trip)
-{
+    const double slow = 1.25; /* the least ratio above which `isolate` calls a round trip slow */
     struct chart_cell *cell = allocate(all->n + 1, sizeof *cell);
     const char *names[CHART_HEAT];
-    char subtitle[300];
+    char title[200], subtitle[300];
     size_t cells = 0;
+    double most = 0;
     for (const struct member *member = all->member; member < all->member + all->members; member++)
         if (member->place != NOT_SHOWN)
             names[member->place] = member->name;
-    for (const struct message *m = all->message; m < all->message + all->n; m++)
-        if (is_shown(m))
-            cell[cells++] =
-                (struct chart_cell){m->from->place, m->to->place, is_round_trip ? m->round_trip_ratio : m->ratio};
-    describe_members(subtitle, all);
-    document_add_picture(document, name, title,
-                         chart_heat(title, subtitle,
-                                    &(struct chart_heat){.name = names,
-                                                         .rows = is_round_trip ? "" : "sender",
-                                                         .columns = is_round_trip ? "" : "receiver",
-                                                         .cell = cell,
-                                                         .n = all->shown,
-                                                         .cells = cells}));
+    for (const struct message *m = all->message; m < all->message + all->n; m++) {
+        double ratio = is_round_trip ? m->round_trip_ratio : m->ratio;
+        if (m->from->place == NOT_SHOWN || m->to->place == NOT_SHOWN)
+            continue;
+        cell[cells++] = (struct chart_cell){m->from->place, m->to->place, ratio};
+        most = fmax(most, ratio);
+    }
+    snprintf(title, sizeof title, "%s between members in %s", is_round_trip ? "Round trips" : "Messages", label);
+    int at = snprintf(subtitle, sizeof subtitle, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
+    if (all->shown < all->members)
+        snprintf(subtitle + at, sizeof subtitle - (size_t)at, "; %zu of %zu members: %s", all->shown, all->members,
+                 all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
+    if (!is_round_trip || most > slow)
+        document_add_picture(document, is_round_trip ? "round-trips" : "messages", title,
+                             chart_heat(title, subtitle,
+                                        &(struct chart_heat){.name = names,
+                                                             .rows = is_round_trip ? "" : "sender",
+                                                             .columns = is_round_trip ? "" : "receiver",
+                                                             .cell = cell,
+                                                             .n = all->shown,
+                                                             .cells = cells}));
     free(cell);
 }
 
-/* Returns whether round trips that are shown are slow enough to be drawn. */
-static int has_slow_round_trips(const struct messages *all)
-{
-    const double slow = 1.25; /* the least ratio above which `isolate` calls a round trip slow */
-    for (const struct message *m = all->message; m < all->message + all->n; m++)
-        if (is_shown(m) && m->round_trip_ratio > slow)
-            return 1;
-    return 0;
-}
-
-/* ---- the table ---- */
+/* ---- the section ---- */
 
 #define FIELD(field) offsetof(struct message, field)
 /* clang-format off */
@@ -195,47 +181,26 @@ static const struct column message_columns[] = {
     {"seconds", NULL, COLUMN_REAL, FIELD(seconds), "s", 1, 0, 0},
 };
 /* clang-format on */
-#undef FIELD
 
-static void add_messages(cJSON *document, const struct messages *all)
+static void add_run(cJSON *document, const struct report_run *run, const cJSON *rows, int with_answers)
 {
+    const cJSON *first = json_first(run->summary, "answers");
+    struct messages all;
+    read_messages(&all, run, rows);
+    choose_members(&all);
+    for (const cJSON *answer = first; answer && with_answers; answer = answer->next)
+        if (answer != first || !run_is_busy(run)) /* the report already says that the machine was busy */
+            document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
+    draw_members(document, &all, run->label, 0);
+    draw_members(document, &all, run->label, 1);
     document_add_table(document,
                        &(struct table){.key = "messages",
                                        .title = "Messages: those of slow members first, then the slowest",
                                        TABLE_COLUMNS(message_columns),
-                                       TABLE_ROWS(all->message, all->n),
+                                       TABLE_ROWS(all.message, all.n),
                                        .shown = 20,
                                        .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as "
                                                 "long. A round trip is the same for both members."}});
-}
-
-/* ---- the section ---- */
-
-/* Returns the rows of a run's table "matrix"; NULL: it has none. */
-static const cJSON *matrix_rows(const struct report_run *run)
-{
-    const cJSON *table = json_first(run->summary, "tables");
-    while (table && strcmp(json_string(table, "key"), "matrix") != 0)
-        table = table->next;
-    return json_first(table, "rows") ? cJSON_GetObjectItemCaseSensitive(table, "rows") : NULL;
-}
-
-static void add_run(cJSON *document, const struct report_run *run, int with_answers)
-{
-    const cJSON *first = with_answers ? json_first(run->summary, "answers") : NULL;
-    char title[200];
-    struct messages all;
-    read_messages(&all, run, matrix_rows(run));
-    choose_members(&all);
-    for (const cJSON *answer = first; answer; answer = answer->next)
-        if (answer != first || !run_is_busy(run)) /* the report already says that the machine was busy */
-            document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
-    snprintf(title, sizeof title, "Messages between members in %s", run->label);
-    draw_members(document, &all, "messages", title, 0);
-    snprintf(title, sizeof title, "Round trips between members in %s", run->label);
-    if (has_slow_round_trips(&all))
-        draw_members(document, &all, "round-trips", title, 1);
-    add_messages(document, &all);
     messages_destroy(&all);
 }
 
@@ -244,10 +209,11 @@ void section_add_members(cJSON *document, const struct report_runs *runs)
     enum { DRAWN = 6 };
     size_t drawn = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < DRAWN; run++) {
-        if (!matrix_rows(run))
+        const cJSON *rows = run_rows(run, "matrix");
+        if (!rows)
             continue;
         if (!drawn++)
             document_add_heading(document, "Messages between members");
-        add_run(document, run, runs->n > 1);
+        add_run(document, run, rows, runs->n > 1);
     }
 }

@@ -131,8 +131,7 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
     const char *kinds[KINDS] = {[KIND_IN_FLIGHT] = "communication in flight"};
     struct step_picture *p = allocate(1, sizeof *p);
     size_t drawn = 0;
-    for (int i = 0; i < PARTS; i++)
-        kinds[i] = part_name[i];
+    memcpy(kinds, part_name, sizeof part_name);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
         char title[160], subtitle[560], name[32];
         size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
@@ -170,21 +169,10 @@ enum { LINE_STEP, LINE_COMPUTE, LINE_EXPOSED, LINES };
 /* The steps of an implementation, in the order in which they ran. */
 struct step_series {
     char name[256];
-    const struct report_run *run;
     const char *subject;
     double (*ms)[LINES]; /* [n] sums over the ranks that were read; owned */
     size_t n, ranks, at; /* at: number of steps that were read of the current rank */
 };
-
-/* Appends the series of an implementation, or of a profile, to series[n]; returns the new n. */
-static size_t add_series(struct step_series *series, size_t n, const struct report_run *run, const char *subject)
-{
-    if (!*subject)
-        return n;
-    series[n] = (struct step_series){.run = run, .subject = subject};
-    run_words(series[n].name, sizeof series[n].name, run->label, subject, run->mode);
-    return n + 1;
-}
 
 /* Adds the times of a line to the sums of its step; after the first rank, only if the other ranks have that step. */
 static void add_step(struct step_series *s, const cJSON *line)
@@ -206,9 +194,8 @@ static void add_step(struct step_series *s, const cJSON *line)
 
 /* Reads the metrics of the first RANKS ranks of a run into its n series: the timed steps of each implementation of a
  * comparison, or the captured steps of a profile. A series ends where a rank's steps end. */
-static void read_series(struct step_series *series, size_t n)
+static void read_series(struct step_series *series, size_t n, const struct report_run *run)
 {
-    const struct report_run *run = series->run;
     char *line = NULL;
     size_t room = 0;
     for (size_t rank = 0; rank < run->ranks && rank < RANKS; rank++) {
@@ -311,10 +298,14 @@ void section_add_step_series(cJSON *document, const struct report_runs *runs)
     size_t n = 0, drawn = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         size_t first = n, each = runs->n == 1 && run_compares(run);
-        for (size_t i = 0; i < (each ? run->implementations : 1) && n < PANELS; i++)
-            n = add_series(series, n, run, each ? run->implementation[i].subject : run->subject);
+        for (size_t i = 0; i < (each ? run->implementations : 1) && n < PANELS; i++) {
+            const char *subject = each ? run->implementation[i].subject : run->subject;
+            series[n] = (struct step_series){.subject = subject};
+            run_words(series[n].name, sizeof series[n].name, run->label, subject, run->mode);
+            n += *subject != 0;
+        }
         if (n > first)
-            read_series(&series[first], n - first);
+            read_series(&series[first], n - first, run);
     }
     for (size_t i = 0; i < n; i++)
         if (series[i].n > 1)

@@ -4,8 +4,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "results/findings.h"
-#include "results/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,27 +73,25 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
                           "timings include scheduling delays, and a cluster scales differently.",
                           run->label, run->threads, text_plural(run->threads), run->cpus_per_rank);
     if (place->machines && place->machines < run->hosts)
-        document_add_item(
-            document,
-            "Warning: in %s the %zu hosts are %zu machine%s with %zu logical CPU%s, so the figures are not "
-            "those of %zu machines.",
-            run->label, run->hosts, place->machines, text_plural(place->machines), place->cpus,
-            text_plural(place->cpus), run->hosts);
+        document_add_item(document,
+                          "Warning: in %s the %zu hosts are %zu machine%s with %zu logical CPU%s, so the figures are "
+                          "not those of %zu machines.",
+                          run->label, run->hosts, place->machines, text_plural(place->machines), place->cpus,
+                          text_plural(place->cpus), run->hosts);
 }
 
 /* Adds a sentence on the efficiency on the most ranks, and on which parts of a step got longer or shorter. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *last = &s->row[s->n - 1];
+    const double lost = 1e3 * last->lost_s.value;
     char interval[80] = "", why[300] = "", batch[80] = "";
     if (isfinite(last->efficiency.low))
         snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->efficiency.low, 100 * last->efficiency.high);
     if (fabs(last->sequences - s->row->sequences) > 0)
         snprintf(batch, sizeof batch, " (%.4g and %.4g sequences a rank)", s->row->sequences, last->sequences);
-    if (last->lost_s.value > 0) {
-        int at =
-            snprintf(why, sizeof why,
-                     " A step takes %.2f ms longer for the same number of tokens a rank:", 1e3 * last->lost_s.value);
+    if (lost > 0) {
+        int at = snprintf(why, sizeof why, " A step takes %.2f ms longer for the same number of tokens a rank:", lost);
         for (int p = 0; p < PARTS; p++)
             at += snprintf(why + at, sizeof why - (size_t)at, "%s %s %+.2f ms", p ? "," : "", part_name[p],
                            1e3 * last->lost_part_s[p]);
@@ -122,8 +118,7 @@ void section_add_choices(cJSON *document, const struct report_runs *runs)
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
         const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
         char tie[200], undecided[200];
-        if (!*verdict_best(verdict) || run->ranks < 2 ||
-            !cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(verdict, "others")))
+        if (!*verdict_best(verdict) || run->ranks < 2 || !json_first(verdict, "others"))
             continue;
         if (!choices++)
             document_add_heading(document, "What to use");
@@ -134,7 +129,7 @@ void section_add_choices(cJSON *document, const struct report_runs *runs)
 }
 
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
-                         size_t scalings, const struct bottlenecks *bottlenecks)
+                         const struct bottlenecks *bottlenecks)
 {
     const struct bottleneck *b = bottlenecks->item;
     size_t unread = 0, unfinished = 0;
@@ -159,8 +154,8 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     if (bottlenecks->n && finding_is_significant(&b->finding))
         document_add_item(document, "Main bottleneck: %s in %s: %s. Try: %s.", b->finding.name, b->label,
                           b->finding.text, b->finding.advice);
-    for (size_t i = 0; i < scalings; i++)
-        summarise_scaling(document, &scaling[i]);
+    if (scaling->n)
+        summarise_scaling(document, scaling);
 }
 
 /* ---- bottlenecks ---- */
@@ -185,23 +180,22 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
 {
     enum { EXPLAINED = 8 };
     document_add_heading(document, "Top bottlenecks");
-    if (!found->n)
+    if (!found->n) {
         document_add_paragraph(document, "None: no figure is known to be beyond a threshold.");
-    if (found->n)
-        document_add_table(
-            document,
-            &(struct table){
-                .key = "bottlenecks",
-                TABLE_COLUMNS(bottleneck_columns),
-                TABLE_ROWS(found->item, found->n),
-                .shown = 20,
-                .note = {
-                    "lost: by how much a step is longer. Losses overlap, so they do not add up. N/A: not known. No "
-                    "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
-                    "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
-                    "the step, "
-                    "warning above 5 %, note below. On a busy machine every level is a note."}});
-    size_t described = found->n && finding_is_significant(&found->item->finding); /* by the section Summary */
+        return;
+    }
+    document_add_table(
+        document,
+        &(struct table){
+            .key = "bottlenecks",
+            TABLE_COLUMNS(bottleneck_columns),
+            TABLE_ROWS(found->item, found->n),
+            .shown = 20,
+            .note = {"lost: by how much a step is longer. Losses overlap, so they do not add up. N/A: not known. No "
+                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
+                     "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
+                     "the step, warning above 5 %, note below. On a busy machine every level is a note."}});
+    size_t described = finding_is_significant(&found->item->finding) != 0; /* by the section Summary */
     for (size_t i = described; i < found->n && i < EXPLAINED; i++) {
         const struct finding *b = &found->item[i].finding;
         size_t first = 0; /* index of the first bottleneck with this advice */
@@ -215,47 +209,39 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
 /* ---- runs ---- */
 
 struct run_row {
-    const char *label, *mode, *time, *machine, *workload, *directory, *state, *problem;
+    struct report_run run;
+    const char *state;
     double ranks, hosts, cpus, memory; /* NAN: not known */
 };
 
 #define FIELD(field) offsetof(struct run_row, field)
 /* clang-format off */
 static const struct column run_columns[] = {
-    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
-    {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
+    {"run", "run", COLUMN_CHARS, FIELD(run.label), NULL, 1, -10, 0},
+    {"mode", "mode", COLUMN_CHARS, FIELD(run.mode), NULL, 1, -9, 0},
     {"ranks", "ranks", COLUMN_REAL, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_REAL, FIELD(hosts), "1", 1, 5, 0},
-    {"time", "time", COLUMN_NAME, FIELD(time), NULL, 1, -24, 0},
-    {"machine", "machine", COLUMN_NAME, FIELD(machine), NULL, 1, -10, 0},
+    {"time", "time", COLUMN_CHARS, FIELD(run.time), NULL, 1, -24, 0},
+    {"machine", "machine", COLUMN_CHARS, FIELD(run.machine), NULL, 1, -10, 0},
     {"cpus", "logical\nCPUs", COLUMN_REAL, FIELD(cpus), "1", 1, 7, 0},
     {"memory", "memory\nGiB", COLUMN_REAL, FIELD(memory), "B", 0x1p-30, 7, -3},
-    {"workload", NULL, COLUMN_NAME, FIELD(workload), NULL, 1, 0, 0},
-    {"directory", "directory", COLUMN_NAME, FIELD(directory), NULL, 1, -9, 0},
+    {"workload", NULL, COLUMN_CHARS, FIELD(run.workload), NULL, 1, 0, 0},
+    {"directory", "directory", COLUMN_CHARS, FIELD(run.directory), NULL, 1, -9, 0},
     {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
-    {"problem", "problem", COLUMN_NAME, FIELD(problem), NULL, 1, -7, 0},
+    {"problem", "problem", COLUMN_CHARS, FIELD(run.problem), NULL, 1, -7, 0},
 };
 /* clang-format on */
-#undef FIELD
 
 void section_add_runs(cJSON *document, const struct report_runs *runs)
 {
     struct run_row *row = allocate(runs->n + 1, sizeof *row);
     for (size_t i = 0; i < runs->n; i++) {
         const struct report_run *r = &runs->item[i];
-        int known = r->place.cpus > 0;
-        row[i] = (struct run_row){r->label,
-                                  r->mode,
-                                  r->time,
-                                  r->machine,
-                                  r->workload,
-                                  r->directory,
-                                  run_state(r),
-                                  r->problem,
-                                  r->ranks ? (double)r->ranks : NAN,
-                                  r->hosts ? (double)r->hosts : NAN,
-                                  known ? (double)r->place.cpus : NAN,
-                                  known ? r->place.memory_bytes : NAN};
+        row[i] = (struct run_row){.run = *r, .state = run_state(r)};
+        row[i].ranks = r->ranks ? (double)r->ranks : NAN;
+        row[i].hosts = r->hosts ? (double)r->hosts : NAN;
+        row[i].cpus = r->place.cpus ? (double)r->place.cpus : NAN;
+        row[i].memory = r->place.cpus ? r->place.memory_bytes : NAN;
     }
     document_add_heading(document, "Runs");
     document_add_table(

@@ -16,7 +16,6 @@ struct time_row {
     const char *label, *mode, *subject;
     size_t ranks;
     struct breakdown breakdown;
-    double share[PARTS];
 };
 
 #define FIELD(field) offsetof(struct time_row, field)
@@ -29,13 +28,13 @@ static const struct column time_columns[] = {
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step.value), "s", 1e3, 8, 2},
     {"step_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct time_row, breakdown.step.low, breakdown.step.high), "s", 1e3, -16, 2},
     {"compute", "compute\nms", COLUMN_REAL, FIELD(breakdown.part[PART_COMPUTE]), "s", 1e3, 8, 2},
-    {"compute_share", "%", COLUMN_REAL, FIELD(share[PART_COMPUTE]), "1", 100, 5, 1},
+    {"compute_share", "%", COLUMN_REAL, FIELD(breakdown.share[PART_COMPUTE]), "1", 100, 5, 1},
     {"data_loading", "data\nms", COLUMN_REAL, FIELD(breakdown.part[PART_DATA]), "s", 1e3, 7, 2},
-    {"data_loading_share", "%", COLUMN_REAL, FIELD(share[PART_DATA]), "1", 100, 5, 1},
+    {"data_loading_share", "%", COLUMN_REAL, FIELD(breakdown.share[PART_DATA]), "1", 100, 5, 1},
     {"exposed", "exposed\nms", COLUMN_REAL, FIELD(breakdown.part[PART_EXPOSED]), "s", 1e3, 8, 2},
-    {"exposed_share", "%", COLUMN_REAL, FIELD(share[PART_EXPOSED]), "1", 100, 5, 1},
+    {"exposed_share", "%", COLUMN_REAL, FIELD(breakdown.share[PART_EXPOSED]), "1", 100, 5, 1},
     {"other", "other\nms", COLUMN_REAL, FIELD(breakdown.part[PART_OTHER]), "s", 1e3, 7, 2},
-    {"other_share", "%", COLUMN_REAL, FIELD(share[PART_OTHER]), "1", 100, 5, 1},
+    {"other_share", "%", COLUMN_REAL, FIELD(breakdown.share[PART_OTHER]), "1", 100, 5, 1},
     {"n", "n", COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 4, 0},
 };
 /* clang-format on */
@@ -44,12 +43,8 @@ static const struct column time_columns[] = {
 /* Fills the row of an implementation. Returns 1; or 0 if the run has no breakdown of this implementation. */
 static size_t take_time(struct time_row *row, const struct report_run *run, const char *subject)
 {
-    *row = (struct time_row){run, run->label, run->mode, subject, run->ranks, {.n = 0}, {0}};
-    if (run_breakdown(&row->breakdown, run, subject))
-        return 0;
-    for (int p = 0; p < PARTS; p++)
-        row->share[p] = row->breakdown.part[p] / breakdown_sum(&row->breakdown);
-    return 1;
+    *row = (struct time_row){run, run->label, run->mode, subject, run->ranks, {.n = 0}};
+    return !run_breakdown(&row->breakdown, run, subject);
 }
 
 /* Whether ranks of the run waited for cores, so that `compute` includes waiting. */
@@ -67,7 +62,7 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
     struct chart_row bar[BARS];
     struct chart_span span[BARS * PARTS], *s = span;
     char title[240];
-    size_t bars = n < BARS ? n : BARS, titled = 0;
+    size_t bars = n < BARS ? n : BARS, titled = 0, largest = PART_COMPUTE;
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
         double at = 0;
@@ -75,16 +70,17 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
         run_words(name[i], sizeof name[i], row[i].label, row[i].subject, row[i].mode);
         bar[i] = (struct chart_row){name[i], text_milliseconds(end[i], b->step.value, b->step.low, b->step.high)};
         for (int p = 0; p < PARTS; p++, s++) {
-            char *label = number[s - span];
-            *s = (struct chart_span){at, at + fmax(0, 1e3 * b->part[p]), i, p, label};
-            text_rounded(label, 1e3 * b->part[p], 3);
+            *s = (struct chart_span){at, at + fmax(0, 1e3 * b->part[p]), i, p,
+                                     text_rounded(number[s - span], 1e3 * b->part[p], 3)};
             at = s->end_ms;
         }
     }
-    int largest = breakdown_largest_part(&row[titled].breakdown);
+    const double *share = row[titled].breakdown.share;
+    for (size_t p = 0; p < PARTS; p++)
+        largest = share[p] > share[largest] ? p : largest;
     int waits = largest == PART_COMPUTE && waits_for_cores(row[titled].run);
-    snprintf(title, sizeof title, "%.0f %% of a step is %s%s (%.150s)", 100 * row[titled].share[largest],
-             part_name[largest], waits ? " or waiting for a core" : "", name[titled]);
+    snprintf(title, sizeof title, "%.0f %% of a step is %s%s (%.150s)", 100 * share[largest], part_name[largest],
+             waits ? " or waiting for a core" : "", name[titled]);
     document_add_picture(
         document, "step-breakdown", title,
         chart_rows(
@@ -151,28 +147,6 @@ static const struct column lost_columns[] = {
     {"lost_other", "other", COLUMN_REAL, FIELD(lost_part_s[PART_OTHER]), "s", 1e3, 8, 2},
 };
 /* clang-format on */
-#undef FIELD
-
-static void add_scaling_tables(cJSON *document, const struct scaling_row *row, size_t n)
-{
-    document_add_table(
-        document,
-        &(struct table){.key = "scaling",
-                        TABLE_COLUMNS(scaling_columns),
-                        TABLE_ROWS(row, n),
-                        .note = {"speed-up: tokens per second / tokens per second of the first row. efficiency: "
-                                 "speed-up / ratio of ranks. Intervals assume that the two steps are independent."}});
-    document_add_table(
-        document,
-        &(struct table){
-            .key = "where_efficiency_is_lost",
-            .title = "Where efficiency is lost, ms a step",
-            TABLE_COLUMNS(lost_columns),
-            TABLE_ROWS(row + 1, n - 1),
-            .note = {"lost: how much longer a step takes than in the first row above, for the same number of tokens a "
-                     "rank. The other columns add up to it, unless the runs have medians; they are below 0 where a "
-                     "part got shorter. Waiting for a straggler counts as exposed communication of the other ranks."}});
-}
 
 /* Draws the rows whose batch equals that of the last row, on each rank or in all. */
 static void draw_scaling(cJSON *document, const struct scaling *s)
@@ -196,7 +170,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s)
     snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
     snprintf(subtitle, sizeof subtitle,
              "Tokens per second, with %.4g sequences a rank / those of %zu rank%s with %.4g; %s", last->sequences,
-             s->row->ranks, text_plural(s->row->ranks), s->row->sequences, s->workload);
+             s->row->ranks, text_plural(s->row->ranks), s->row->sequences, last->run->workload);
     document_add_picture(document, "scaling", title,
                          chart_xy(title, subtitle,
                                   &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
@@ -207,14 +181,30 @@ static void draw_scaling(cJSON *document, const struct scaling *s)
     free(ideal);
 }
 
-void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings)
+void section_add_scaling(cJSON *document, const struct scaling *s)
 {
-    for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
-        document_add_heading(document, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
-        document_add_paragraph(document, "%s; %s%s; from %ss.", s->workload,
-                               *s->subject ? s->subject : "the best implementation of each run",
-                               *s->subject ? ", the best on the most ranks" : "", s->mode);
-        draw_scaling(document, s);
-        add_scaling_tables(document, s->row, s->n);
-    }
+    if (!s->n)
+        return;
+    document_add_heading(document, "Scaling");
+    document_add_paragraph(document, "%s; %s%s; from %ss.", s->row->run->workload,
+                           *s->subject ? s->subject : "the best implementation of each run",
+                           *s->subject ? ", the best on the most ranks" : "", s->row->run->mode);
+    draw_scaling(document, s);
+    document_add_table(
+        document,
+        &(struct table){.key = "scaling",
+                        TABLE_COLUMNS(scaling_columns),
+                        TABLE_ROWS(s->row, s->n),
+                        .note = {"speed-up: tokens per second / tokens per second of the first row. efficiency: "
+                                 "speed-up / ratio of ranks. Intervals assume that the two steps are independent."}});
+    document_add_table(
+        document,
+        &(struct table){
+            .key = "where_efficiency_is_lost",
+            .title = "Where efficiency is lost, ms a step",
+            TABLE_COLUMNS(lost_columns),
+            TABLE_ROWS(s->row + 1, s->n - 1),
+            .note = {"lost: how much longer a step takes than in the first row above, for the same number of tokens a "
+                     "rank. The other columns add up to it, unless the runs have medians; they are below 0 where a "
+                     "part got shorter. Waiting for a straggler counts as exposed communication of the other ranks."}});
 }

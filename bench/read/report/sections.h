@@ -1,5 +1,4 @@
-/* sections.h - the sections of a report. Each function appends headings, text, tables and pictures to a document, or
- * nothing if the runs lack the figures for them. */
+/* sections.h - the sections of a report. Each function appends to a document, or not if the runs lack the figures. */
 #ifndef BENCH_READ_REPORT_SECTIONS_H
 #define BENCH_READ_REPORT_SECTIONS_H
 
@@ -11,7 +10,7 @@
 
 /* Adds what was measured, warnings, the costliest bottleneck with advice, and the efficiency. */
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
-                         size_t scalings, const struct bottlenecks *bottlenecks);
+                         const struct bottlenecks *bottlenecks);
 /* Adds a table of the bottlenecks and, below the table, what to try against them. */
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);
 /* Adds the best implementation of each of the first 6 comparisons on several ranks, and which tie or are undecided. */
@@ -23,9 +22,9 @@ void section_add_steps(cJSON *document, const struct report_runs *runs);
 /* Adds step, computation and exposed communication over the steps: in a single run of its first 12 implementations,
  * otherwise of the subjects of the first 12 runs; reads rank_<r>_metrics.jsonl. */
 void section_add_step_series(cJSON *document, const struct report_runs *runs);
-void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings); /* speed-up, efficiency */
-void section_add_buckets(cJSON *document, const struct report_runs *runs);                 /* step time by size */
-void section_add_collectives(cJSON *document, const struct report_runs *runs);             /* times and bandwidths */
+void section_add_scaling(cJSON *document, const struct scaling *scaling);      /* speed-up, efficiency */
+void section_add_buckets(cJSON *document, const struct report_runs *runs);     /* step time by size */
+void section_add_collectives(cJSON *document, const struct report_runs *runs); /* times and bandwidths */
 
 /* Adds for each of the first 6 runs of `isolate` a picture of all messages, a picture of round trips if some are slow,
  * and a table; if there are several runs, also their answers. */
