@@ -41,7 +41,7 @@ for ranks in 1 2 3; do
     result "$good" "$ranks ranks: all .json and .jsonl files are valid"
     cmp -s printed "$out/summary.txt" && good=0 || good=1
     result "$good" "$ranks ranks: summary.txt equals the printed table"
-    [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='(Use|Shortest so far is) ddp[a-z_0-9]*(, [0-9.]+ [KM]iB)?: .* longer than without communication'
+    [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='(Use|Shortest so far is) ddp[a-z_0-9]*(, [0-9.]+ [KM]iB)?: .* (longer|shorter) than without communication'
     texts "$out/summary.json" | grep -qE "^$expected" && good=0 || good=1
     result "$good" "$ranks ranks: the summary recommends a strategy, or notes that one rank leaves no choice"
     # 144 steps: 6 rounds x 6 implementations x (2 + 2) steps
