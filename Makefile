@@ -100,7 +100,7 @@ CORES = $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc would 
 # Options of a make that builds: as many jobs as there are cores, unless the caller gave -j.
 PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES) --output-sync)
 
-all: setup
+all: setup ## the program, after a check of what it needs
 	@$(MAKE) $(PARALLEL) program
 
 # ---- what users call ----
@@ -119,66 +119,42 @@ BENCH = $(SIZES) --implementations=none,ddp_flat,ddp,ddp_individual,ddp_individu
 # Leaves out options that ARGS also has, because the program accepts each option only once.
 usual = $(foreach option,$(1),$(if $(filter $(firstword $(subst =, ,$(option))) $(firstword $(subst =, ,$(option)))=%,$(ARGS)),,$(option)))
 TEXT = $(if $(CORPUS),$(call quote,$(CORPUS)),$(OUT)/corpus.txt)
-bench: all
+bench: all ## compares the strategies on RANKS ranks of this machine
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(call usual,$(BENCH)) $(if $(filter --data --data=%,$(ARGS)),,--data $(TEXT)) $(ARGS)
 	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo $(call quote,To search for the bucket size: $(LAUNCH) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(TEXT)))
 
-test: all
+test: all ## all tests
 	@$(MAKE) $(PARALLEL) tests emulated
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(TEST_ARGS) $(OUT)
 
-# Tests which files a run leaves and what it reports when it cannot write a file, on signals, and at resource limits.
-test-faults: all
-	@$(MAKE) $(PARALLEL) tests
-	@TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
-
-# Runs two ranks of each kind of run under valgrind, if it is installed. The program is portable: valgrind lacks the widest vectors.
-test-memcheck: setup
-	@$(MAKE) $(PARALLEL) PORTABLE=1 CUDA=0 program
-	@tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
-
-# Runs the tests that depend on the MPI, as in `make MPI=openmpi test-mpi`.
-test-mpi: all
-	@$(MAKE) $(PARALLEL) $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS)) $(PRELOADED)
-	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
-
-# Runs the tests of the GPU backend, on a machine that has a GPU.
-test-gpu: all
+test-gpu: all ## the tests of the GPU backend, on a machine that has a GPU
 	@$(MAKE) $(PARALLEL) tests
 	@tests/run.sh --gpu $(OUT)
 
-# Checks that common trace analysers and viewers, installed in the build directory, find in a trace what ddpbench reports about it.
-test-consumers: all
-	@$(MAKE) $(PARALLEL) $(OUT)/tests/unit/trace/test_gpu $(OUT)/tests/unit/predict/test_export
-	@launch/setup.sh --consumers
-	@tests/consumers/run.sh $(OUT)
-
-# Measures in 60 rounds how much tracing slows a step of the model of `make bench`: see the last line of the table of controls.
+# See the last line of the table of controls.
 bench-profile: SIZES_cpu += --batch-size-per-rank=4
-bench-profile: all
+bench-profile: all ## how much tracing slows a step of the model of `make bench`, in 60 rounds
 	@launch/corpus.sh $(OUT)/corpus.txt
 	rm -rf $(OUT)/bench-profile
 	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(call usual,$(SIZES) --profile-implementation=ddp_bucketed --bucket-size-mb=4 --rounds=60) \
 		--data $(TEXT) --profile --profile-output-dir $(OUT)/bench-profile $(ARGS)
 
-bench-kernels bench-step bench-isolate: bench-%: all
+bench-kernels bench-step bench-isolate: bench-%: all ## how fast ddpbench itself is (bench/selfbench/README.md)
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
-# Makes the measurements on GPUs, in parts of at most ten minutes, and describes the machine. PYTHON: a Python with PyTorch.
-bench-gpu: all
+bench-gpu: all ## measurements on GPUs, in parts of at most ten minutes; PYTHON: a Python with PyTorch
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_kernels $(OUT)/bench_step tests
 	launch/bench_gpu.sh --python $(call quote,$(PYTHON)) $(ARGS)
 
-# Compares ddpbench's times of an all-reduce with those of a plain loop around MPI_Allreduce, in one run.
 bench-allreduce: RANKS = 2
-bench-allreduce: all
+bench-allreduce: all ## times of an all-reduce beside those of a plain loop around MPI_Allreduce
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_allreduce
 	$(LAUNCH) -n $(RANKS) $(OUT)/bench_allreduce
 
-# Runs ddpbench and PyTorch alternately, for half an hour. Compares two ranks over 100 Mbit/s (needs root), each program at
-# its best bucket size, and a step of the default model on one thread and on two. PYTHON: a Python with PyTorch and NumPy.
+# Compares two ranks over 100 Mbit/s (needs root), each program at its best bucket size, and a step of the default model on
+# one thread and on two.
 PYTHON = python3
 PEER = bench/peers/compare.sh --program $(OUT)/ddpbench --python $(call quote,$(PYTHON)) $(ARGS) --implementations none
 PEER_STEP = --d-model 768 --num-layers 12 --num-heads 12 --d-ff 3072 --context-length 512 --vocab-size 10000 \
@@ -186,25 +162,22 @@ PEER_STEP = --d-model 768 --num-layers 12 --num-heads 12 --d-ff 3072 --context-l
 # over this link, sending the gradients takes about as long as backward, as in tests/long/overlap.sh
 PEER_LINK = --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --data build/corpus.txt \
 	--bucket-size-mb 0.25,0.5,1,25 --rounds 2 --steps-per-block 3
-bench-peer: all
+bench-peer: all ## ddpbench and PyTorch alternately, for half an hour; PYTHON: a Python with PyTorch and NumPy
 	rm -rf $(OUT)/bench-peer
 	$(PEER) --ranks 2 --threads 1 --link 100mbit --output $(OUT)/bench-peer/100mbit -- $(PEER_LINK)
 	$(PEER) --ranks 1 --threads 1 --output $(OUT)/bench-peer/one-thread -- $(PEER_STEP)
 	$(PEER) --ranks 1 --threads 2 --output $(OUT)/bench-peer/two-threads -- $(PEER_STEP)
 
-# ---- pack
-# Makes one archive for machines where nothing can be installed: a portable build, the libraries that it needs, and the tests of the GPU backend.
 PACKED = ddpbench bench_kernels bench_step tests/unit/kernels/test_device tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
-pack: setup
+pack: setup ## one archive for machines where nothing can be installed: program, libraries, tests of the GPU backend
 	@$(MAKE) $(PARALLEL) PORTABLE=1 packed
 packed: $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
-# Installs program, scripts, manual pages and completion; for a package, below DESTDIR. Builds nothing, because root may have
-# another environment, with which everything might be built again.
-install:
+# Builds nothing, because root may have another environment, with which everything might be built again.
+install: ## program, scripts, manual pages and completion below PREFIX; for a package, below DESTDIR
 	launch/install.sh $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
-uninstall:
+uninstall: ## removes what install made
 	launch/install.sh --uninstall $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 
 setup:
@@ -212,62 +185,10 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all tests bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-gpu bench-peer pack install uninstall format lint sanitize fuzz clean"
+	@awk -F ':.* ## ' '/^[a-z][a-z -]*:.* ## / { printf "  %-15s  %s\n", $$1, $$2 }' Makefile tests/developer.mk
 
-clean:
+clean: ## removes everything that was built
 	rm -rf build
-
-# ---- what developers call ----
-SOURCES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc')
-SCRIPTS = $(shell git ls-files '*.sh' '*.bash' '*.sbatch' .ci/run)
-format:
-	clang-format -i $(SOURCES)
-
-lint: setup
-	@launch/setup.sh --lint
-	@$(MAKE) $(PARALLEL) CUDA=0 lint-tidy lint-rest lint-scripts
-
-lint-rest:
-	clang-format --dry-run --Werror $(SOURCES)
-	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-		--suppress=missingIncludeSystem --library=.cppcheck.xml $(INCLUDES) $(filter %.c,$(SOURCES))
-
-# The analyser of clang-tidy stops after 100,000 states of a function (default 225,000). This halves its time, and it still
-# finds mistakes at the end of long functions.
-lint-tidy:
-	printf '%s\n' $(filter %.c,$(SOURCES)) | \
-		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(FLAGS_bench/base/version)) -Xclang -analyzer-config -Xclang max-nodes=100000' \
-		xargs -n 4 -P $(CORES) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
-
-lint-scripts:
-	shellcheck $(SCRIPTS)
-
-# Runs the CPU tests with the address and undefined-behaviour sanitizers. With the thread sanitizer, runs only the tests
-# of the threads that fetch data, of the watchdog, of the monitor and of the communication thread (with a fake
-# transport, because MPI itself is not instrumented).
-TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog machine/test_watch
-sanitize: setup
-	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
-		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
-	@ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
-		tests/run.sh --cpu build/sanitize
-	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
-		$(TSAN:%=build/tsan/tests/unit/%)
-	export UCX_MEM_MMAP_HOOK_MODE=none; for test in $(TSAN); do \
-		build/tsan/tests/unit/$$test || exit; done # UCX's memory hooks fail under the sanitizer
-
-# Fuzzes the code that reads files and command lines, FUZZ_SECONDS for each target; skipped if clang has no libFuzzer.
-FUZZ_SECONDS = 60
-# Omits the tracing of comparisons, which is very slow: dictionaries list the compared words. Omits errors for NULL + 0, as in empty lists.
-FUZZ_LACKS = -fno-sanitize-coverage=trace-cmp -fno-sanitize=pointer-overflow
-FUZZ = $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
-fuzz: setup
-	@launch/setup.sh --fuzz || true
-	@mkdir -p build/fuzz
-	@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null; then \
-		$(MAKE) $(PARALLEL) CC=clang CUDA=0 WARNINGS=-w SETTING=fuzz CFLAGS="-gline-tables-only -O2 -fno-omit-frame-pointer" \
-		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined $(FUZZ_LACKS)" $(FUZZ); fi
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh build/fuzz
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench
@@ -308,6 +229,7 @@ $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fPIC -shared $(MPI_CFLAGS) $(shell pkg-config --cflags hwloc 2>/dev/null) -o $@ $< -ldl
 
 include tests/gpu/emulator/emulator.mk
+include tests/developer.mk
 
 # Objects are rebuilt when their flags change, or when the version that results record changes.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
@@ -340,6 +262,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize fuzz program tests
+.PHONY: FORCE all bench test test-gpu bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-gpu bench-peer pack packed install uninstall setup help clean program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

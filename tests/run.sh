@@ -247,7 +247,7 @@ run_sharing() {
             run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
         done
         # The emulated GPU is slow: run only the core cases, with small batches.
-        CK_RUN_CASE=core TEST_BATCH=4 run_parity "an emulated GPU" "$build/emulated/tests" 2
+        CK_INCLUDE_TAGS='core checkpoint' TEST_BATCH=4 run_parity "an emulated GPU" "$build/emulated/tests" 2
         TEST_DEVICE=cuda:bf16 CK_RUN_CASE=checkpoint TEST_BATCH=4 run_ranks "mpi/parity in bf16, emulated GPU" 2 "$build/emulated/tests/mpi/parity"
         CK_RUN_CASE=other TEST_BATCH=4 run_parity "an emulated GPU, with other arithmetic," "$build/emulated/tests" 2
         CK_RUN_CASE=hosts TEST_BATCH=4 run_parity "an emulated GPU, in groups of ranks," "$build/emulated/tests" 4

@@ -7,6 +7,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 # measure RANKS OPTION...: runs allreduce into the new directory `out`; sets status.
 measure() {
@@ -233,8 +234,7 @@ refuse "--nominal with --overlap" '--nominal does not go with --overlap' --overl
 refuse "a root that is not a rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
 refuse "too many sizes" 'more than 100000 sizes' -b 1 -e 1G -i 1
 measure 2 -b 1G -e 1024G -f 1024
-[ "$status" = 1 ] && grep -q 'need .* of memory .*--max-bytes' said && good=0 || good=1
-result "$good" "refused: more memory than the machine has"
+check 1 "refused: more memory than the machine has" 'need .* of memory .*--max-bytes'
 status=0
 "${mpirun[@]}" -n 2 "$program" allreduce --help >printed 2>said </dev/null || status=$?
 expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
@@ -278,8 +278,8 @@ if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     echo "status $status after $took s" >>said
     result "$good" "a collective that hangs ends the job"
     # The heading was printed, so rank 0 was measuring or about to measure.
-    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z-]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
-    result "$good" "a job ended by a hanging collective names the size and the iteration"
+    succeeds "a job ended by a hanging collective names the size and the iteration" \
+        grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z-]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64 KiB) \(float sum, (in|out of) place\))[:;]' said
     succeeds "run.json is valid after a hanging collective" valid hang/run.json
 else
     result 1 "a collective that hangs: ${#ranks[@]} of 2 ranks started"

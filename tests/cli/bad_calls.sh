@@ -58,18 +58,6 @@ bounds() {
     fi
 }
 
-# some NUMBER VALUE...: sets `picked` to NUMBER of the values, continuing where the last call stopped, so that all are used.
-turn=0
-some() {
-    local n=$1
-    shift
-    picked=()
-    for ((; n > 0; n--)); do
-        turn=$(((turn + 1) % $#))
-        picked+=("${@:turn + 1:1}")
-    done
-}
-
 # bad_options SEEN CALL...: adds calls with bad values for every option of the command in CALL. Adds only one call for
 # an option that is also in SEEN, the output of `rows` for another command.
 bad_options() {

@@ -69,9 +69,11 @@ odd=($'a\nb' $'\e[31mred\r' $'\xff\xfe' "$long" '$(touch made)' "it's \"so\"")
 no_numbers=(junk -1 2x $'2\n3' 0x10 '$(touch made)' "$nines")
 
 # numbers SCRIPT OPTION LEAST MOST ARGUMENT...: after the ARGUMENTs, tries invalid values of OPTION; LEAST to MOST are valid.
+# All scripts check options by the functions of common.sh, so each script gets some of the invalid words.
 numbers() {
     local script=$1 option=$2 word
-    for word in "${no_numbers[@]}" $(($3 - 1)) $(($4 + 1)) ''; do
+    some 3 "${no_numbers[@]}"
+    for word in "${picked[@]}" $(($3 - 1)) $(($4 + 1)) ''; do
         bad 2 "$script" "$option" "${@:5}" "$option" "$word"
     done
     bad 2 "$script" "$option needs a value" "${@:5}" "$option"
@@ -81,7 +83,8 @@ numbers() {
 unknown() {
     local script=$1 word
     shift
-    for word in "${odd[@]}"; do
+    some 2 "${odd[@]}"
+    for word in "${picked[@]}"; do
         bad 2 "$script" "unknown .*--" "$@" "--$word"
     done
     bad 2 "$script" "unknown .*'--bogus(=1)?'.*--help" "$@" --bogus=1

@@ -35,20 +35,16 @@ for ranks in 1 2 3; do
     result "$status" "$ranks ranks: exit status 0"
     listed=$(cd "$out" && echo *)
     expected='metrics.csv '$(for ((r = 0; r < ranks; r++)); do printf 'rank_%d_metrics.jsonl ' "$r"; done)'run.json summary.csv summary.json summary.prom summary.txt'
-    [ "$listed" = "$expected" ] && good=0 || good=1
-    result "$good" "$ranks ranks: the result files are $expected"
-    valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
-    result "$good" "$ranks ranks: all .json and .jsonl files are valid"
-    cmp -s printed "$out/summary.txt" && good=0 || good=1
-    result "$good" "$ranks ranks: summary.txt equals the printed table"
+    is "$ranks ranks: the result files are $expected" "$listed" "$expected"
+    succeeds "$ranks ranks: all .json and .jsonl files are valid" valid "$out"/*.json "$out"/*.jsonl
+    succeeds "$ranks ranks: summary.txt equals the printed table" cmp -s printed "$out/summary.txt"
     [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='(Use|Shortest so far is) ddp[a-z_0-9]*(, [0-9.]+ [KM]iB)?: .* (longer|shorter) than without communication'
-    texts "$out/summary.json" | grep -qE "^$expected" && good=0 || good=1
-    result "$good" "$ranks ranks: the summary recommends a strategy, or notes that one rank leaves no choice"
+    succeeds "$ranks ranks: the summary recommends a strategy, or notes that one rank leaves no choice" grep -qE "^$expected" <(texts "$out/summary.json")
     # 144 steps: 6 rounds x 6 implementations x (2 + 2) steps
-    [ "$(cat "$out"/*.jsonl | wc -l)" = $((144 * ranks)) ] && good=0 || good=1
-    result "$good" "$ranks ranks: the .jsonl files have one line per step"
+    is "$ranks ranks: the .jsonl files have one line per step" "$(cat "$out"/*.jsonl | wc -l)" $((144 * ranks))
 done
 
+start_quickly
 if python3 -c 'import pandas, scipy' 2>/dev/null; then
     python3 "$root/tests/consumers/recompute_table.py" "$root/results/README.md" "$out" >said 2>&1 && ! grep -q '^not ok' said && good=0 || good=1
     result "$good" "the lines of Python in results/README.md compute the table"
@@ -63,16 +59,15 @@ listed=$("$program" --help | sed -nE '/^Implementations/,/^$/s/^  ([a-z0-9_]+) .
 is "gradients of all strategies in fp32 are sums over the ranks; the control reduces none" "$(errors 1e-12 1e-6) $(errors 0 9)" "$listed $listed"
 launch 3 --rounds 1 --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_sharded,ddp_individual_v2 --bucket-size-mb 0.01 --wire-dtype bf16
 is "gradients sent in bf16 are rounded" "$(errors 1e-12 1e-6) $(errors 1e-4 1e-1)" "1 4"
-[ "$(grep -cE '^(ddp|ddp_flat|ddp_bucketed|ddp_sharded|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* N/A$' printed)" = "5 1" ] && good=0 || good=1
-result "$good" "gradient errors are printed, N/A for the control"
+is "gradient errors are printed, N/A for the control" "$(grep -cE '^(ddp|ddp_flat|ddp_bucketed|ddp_sharded|ddp_individual_v2) .* [0-9.]+e-[0-9]+$' printed) $(grep -c '^none .* N/A$' printed)" "5 1"
 launch 2 --implementations none,ddp,ddp_flat,ddp_powersgd:1,ddp_local:2 --bucket-size-mb 0.01 --attainable
 is "low-rank gradients err; local training has no gradient error ($status)" "$(errors 1e-12 1e-6) $(errors 1e-2 1.5) $(errors 0 9)" "2 1 3"
 is "the error of low-rank gradients in a block's last step is measured, too" \
     "$(awk -F, '/,gradient_error_last,/ && $6 > 1e-2 { print $2 }' "$out/summary.csv")" ddp_powersgd:1
-[ "$(grep -cE '^ddp_(powersgd:1|local:2) .* [0-9.]+ +[0-9.]+ +[0-9.]+$' printed) $(grep -c '"approximates":.true' "$out/run.json")" = "2 2" ] && good=$status || good=1
-result "$good" "rows with other arithmetic have a loss, and are marked in run.json"
-! texts "$out/summary.json" | grep -E '^(Use|Shortest|Tie|Slower|Undecided|Options).*ddp_(powersgd|local)' && good=0 || good=1
-result "$good" "rows with other arithmetic are not in the verdict"
+is "rows with other arithmetic have a loss, and are marked in run.json" \
+    "$status $(grep -cE '^ddp_(powersgd:1|local:2) .* [0-9.]+ +[0-9.]+ +[0-9.]+$' printed) $(grep -c '"approximates":.true' "$out/run.json")" "0 2 2"
+is "rows with other arithmetic are not in the verdict" \
+    "$(texts "$out/summary.json" | grep -E '^(Use|Shortest|Tie|Slower|Undecided|Options).*ddp_(powersgd|local)')" ""
 out=own
 latest "${tiny[@]}" --output own --implementations none,ddp,own=ddp_bucketed --bucket-size-mb block --attainable --dtype fp32
 try "${mpirun[@]}" -n 2 "$build/tests/support/programs/own_benchmark" "${latest[@]}"
@@ -85,8 +80,7 @@ is "gradients of full rank have no error in the first and the last step of a blo
 launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --bucket-size-mb 0.001
 is "the gradient error is measured even if no rank ever has all moments or gradients" "$(errors 1e-12 1e-6)" 1
 launch 2 --rounds 1 --implementations ddp_sharded --shard gradients --checkpoint-every 2
-[ -s "$out/checkpoint.bin" ] && good=$status || good=1
-result "$good" "ranks without a whole gradient save checkpoints"
+is "ranks without a whole gradient save checkpoints" "$status $([ -s "$out/checkpoint.bin" ] && echo saved)" "0 saved"
 launch 2 --rounds 1 --implementations ddp_sharded --shard optimizer,gradients --grad-accumulation 3
 is "with both kinds of --shard and three micro-batches, gradients are sums over the ranks" "$(errors 1e-12 1e-6)" 2
 
@@ -126,8 +120,7 @@ status=0
     --implementations ddp,ddp_flat --output "$temporary/limited" >said 2>&1 </dev/null || status=$?
 succeeds "an option overrides one size of the preset; the heading gives --max-minutes" said_in_order '^From the preset laptop: ' \
     '^Model: 4 layers, d_model 64,' '^The first step took .*, for 0.6 s at most[.]'
-! grep -q '^Buckets: ' said && good=0 || good=1
-result "$good" "the heading has no line on buckets for strategies without buckets"
+is "the heading has no line on buckets for strategies without buckets" "$(grep -c '^Buckets: ' said)" 0
 # renaming PLACE K COMMAND...: runs the command so that the K-th rename to PLACE, such as out1/run.json, fails.
 renaming() {
     LD_PRELOAD="faults.so:${LD_PRELOAD:-}" FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
@@ -137,8 +130,7 @@ renaming half/run.json 1 first --output "$temporary/half" # run.json is written 
 said_in_order '^From the preset laptop' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
 result "$good" "the heading is printed before run.json is written"
 launch 2 --help
-[ "$status" = 0 ] && [ "$(grep -c '^Usage:' printed)" = 1 ] && [ ! -s said ] && good=0 || good=1
-result "$good" "--help is printed once, with exit status 0"
+is "--help is printed once, with exit status 0" "$status $(grep -c '^Usage:' printed) $(wc -c <said)" "0 1 0"
 launch 2 --version
 [ "$status" = 0 ] && [[ $(cat printed) =~ ^"ddpbench $(cat "$root/bench/VERSION")"(\ \([^[:space:]]+\))?$ ]] && good=0 || good=1
 result "$good" "--version is one line, with exit status 0"
@@ -170,8 +162,7 @@ try "$program" allreduce --collective broadcast --root 3 --dry-run 3
 check 2 "allreduce --dry-run 3 refuses --root 3" '--root 3: there are ranks 0 to 2'
 
 launch 2 --implementations 'a=ddp,b=ddp_bucketed' --bucket-size-mb 0.01 --label $'bytes' --data "$program"$'\xff'
-[ "$status" != 0 ] && good=0 || good=1
-result "$good" "a data path that is not UTF-8 is refused with an error"
+succeeds "a data path that is not UTF-8 is refused with an error" [ "$status" != 0 ]
 printf '%2000s' '' >"$temporary/bytes"$'\xff'
 launch 1 --implementations ddp --data "$temporary/bytes"$'\xff'
 iconv -f UTF-8 -t UTF-8 "$out/run.json" >/dev/null 2>>said && valid "$out/run.json" && good=$status || good=1
@@ -198,7 +189,6 @@ refuse() {
 }
 
 # One case of each kind of bad input; bad_calls.sh tests all options with many values, and tests/unit the messages.
-start_quickly
 refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* multiple of 2' --batch-size 7
@@ -236,8 +226,6 @@ refuse "an output path that is too long" 2 '--output: the path is longer than [0
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "an output directory where a directory has the name of a file of rank 1" 2 "blocked already holds rank_1_metrics[.]jsonl" --output "$temporary/blocked"
 
-unset UCX_TLS HWLOC_COMPONENTS
-
 # The launcher of another MPI starts ranks that do not know each other.
 for variable in SLURM_STEP_NUM_TASKS PMI_SIZE OMPI_COMM_WORLD_SIZE; do
     status=0
@@ -273,11 +261,9 @@ launch 2 --implementations none --rounds 1 --checkpoint-every 2
 [ -s "$out/checkpoint.bin" ] && [ -z "$(find "$out" -name '*.tmp')" ] && texts "$out/summary.json" | grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' &&
     [ "$(grep -c '"checkpoint_ms": ' "$out/rank_1_metrics.jsonl")" = 2 ] && good=$status || good=1
 result "$good" "--checkpoint-every 2: rank 0 writes 3 checkpoints, two of them in the block of 4 steps (status $status)"
-grep -qEx '( *ms){5,7}  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
-result "$good" "--checkpoint-every 2: the table contains the time of checkpoints"
+succeeds "--checkpoint-every 2: the table contains the time of checkpoints" grep -qEx '( *ms){5,7}  *ratio  *per s  *ms  *interval  *point ms' printed
 launch 2 --implementations none --rounds 1
-! grep -q checkpoint printed "$out"/summary.* "$out"/*.jsonl && good=$status || good=1
-result "$good" "without --checkpoint-every no file mentions checkpoints (status $status)"
+is "without --checkpoint-every no file mentions checkpoints" "$status $(grep -l checkpoint printed "$out"/summary.* "$out"/*.jsonl)" "0 "
 renaming taken/checkpoint.bin 1 launch 2 --checkpoint-every 2 --output "$temporary/taken"
 [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -s "$temporary/taken/rank_0_metrics.jsonl" ] &&
     grep -qE '^ddpbench: --checkpoint-every: cannot write the .* MB of .*/checkpoint.bin: Input/output error$' said && good=0 || good=1
@@ -390,8 +376,7 @@ good=0
 valid "$out"/*.json "$out"/*.jsonl >>said || good=1
 [ -s "$out/rank_0_metrics.jsonl" ] && [ -s "$out/rank_1_metrics.jsonl" ] && [ -s "$out/run.json" ] || good=1
 result "$good" "killed with kill -9: the remaining files are valid"
-[ -s "$out/summary.json" ] && [ -s "$out/summary.txt" ] && good=0 || good=1
-result "$good" "killed with kill -9: a summary of the completed rounds exists"
+is "killed with kill -9: a summary of the completed rounds exists" "$(cd "$out" && find summary.json summary.txt -size +0 | sort | paste -sd ' ')" "summary.json summary.txt"
 count_of() { sed -nE "s/^\t\"$1\":\t([0-9]+),\$/\1/p" "$out/summary.json"; }
 words="Interrupted, or still running: $(count_of "done") of 1000000 rounds."
 is "killed with kill -9: summary.json notes the interruption once" "$(count_of planned) $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1"
@@ -436,8 +421,7 @@ if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
     result "$good" "a full disk ends the run with an error"
     valid run/*.json run/*.jsonl >>said && [ -s run/run.json ] && [ -s run/rank_1_metrics.jsonl ] && good=0 || good=1
     result "$good" "a full disk leaves valid files"
-    [ "$(($(wc -l <run/rank_0_metrics.jsonl) % 4))" = 0 ] && good=0 || good=1
-    result "$good" "a full disk leaves no partial block"
+    is "a full disk leaves no partial block" "$(($(wc -l <run/rank_0_metrics.jsonl) % 4))" 0
 else
     echo "skip - a full disk: file systems cannot be mounted here"
 fi
@@ -457,10 +441,8 @@ running=$!
 wait_until [ -s "$out/rank_0_metrics.jsonl" ] || true
 prlimit --pid "$running" --fsize=$(($(stat -c %s "$out/rank_0_metrics.jsonl") + 100000)) || true
 finish
-[ "$status" = 1 ] && grep -q '^ddpbench: cannot write .*rank_0_metrics.jsonl: File too large; ' said && good=0 || good=1
-result "$good" "a limit on the file size ends the run with an error"
-valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
-result "$good" "a limit on the file size leaves valid files"
+check 1 "a limit on the file size ends the run with an error" '^ddpbench: cannot write .*rank_0_metrics.jsonl: File too large; '
+succeeds "a limit on the file size leaves valid files" valid "$out"/*.json "$out"/*.jsonl
 
 # ---- learning and memory ----
 
@@ -486,8 +468,8 @@ else
     short=$(peak)
     launch 1 --rounds 200
     long=$(peak)
-    awk -v a="$short" -v b="$long" 'BEGIN { exit !(a > 1 && b > 1 && b - a < 2) }' && good=0 || good=1
-    result "$good" "memory does not grow: $short MiB after 6 rounds, $long MiB after 200"
+    succeeds "memory does not grow: $short MiB after 6 rounds, $long MiB after 200" \
+        awk -v a="$short" -v b="$long" 'BEGIN { exit !(a > 1 && b > 1 && b - a < 2) }'
 fi
 check_sentences
 exit "$failed"

@@ -5,6 +5,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 2
     --steps-per-block 2)
@@ -33,10 +34,8 @@ expect() {
 # ---- the runs ----
 
 run=("${mpirun[@]}" -n 2 "$program" "${tiny[@]}")
-"${run[@]}" --implementations none,ddp,ddp_flat --output real >said 2>&1 && good=0 || good=1
-result "$good" "a benchmark to compare is made"
-"${run[@]}" --profile --profile-implementation ddp_bucketed --profile-output-dir profile >said 2>&1 && good=0 || good=1
-result "$good" "a profile to compare is made"
+succeeds "a benchmark to compare is made" "${run[@]}" --implementations none,ddp,ddp_flat --output real
+succeeds "a profile to compare is made" "${run[@]}" --profile --profile-implementation ddp_bucketed --profile-output-dir profile
 
 # edit FILE SUBJECT NAME ACTION [BYTES]: changes the figures of a summary.json whose subject, name and size match these
 # regular expressions. ACTION gone removes the figures, *FACTOR multiplies their values, and a number replaces their values.
@@ -95,8 +94,7 @@ expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .* 5 % c
     "${five[@]}" same1 same2 same3 same4 same5
 expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\] +- +-$' "five baselines against five slower candidates: regressed" \
     "${five[@]}" slow1 slow2 slow3 slow4 slow5
-[ "$(grep -c ' ok ' printed)" = 2 ] && grep -q '^Verdict: regressed +30[.]0 % (ddp step): ' printed && good=0 || good=1
-result "$good" "only the slower strategy is regressed, in the table and in the verdict"
+is "only the slower strategy is regressed, in the table and in the verdict" "$(grep -c ' ok ' printed) $(grep -c '^Verdict: regressed +30[.]0 % (ddp step): ' printed)" "2 1"
 # made_at MINUTE RUN
 made_at() { sed -i "s/\(\"time\":[[:space:]]*\"2[^T]*T\)[^+]*/\112:$1:00/" "$2/run.json"; }
 for i in 0 1 2 3 4 5 6 7; do
@@ -105,8 +103,7 @@ for i in 0 1 2 3 4 5 6 7; do
 done
 expect 3 '^Verdict: regressed +[+]30[.]0 % .*; 8 pairs of runs made in turn\)' "runs made in turn are compared in pairs" \
     turn_a7 turn_a[0-6] --candidate turn_b*
-grep -q '^Warning' printed && good=1 || good=0
-result "$good" "runs made in turn: no warning"
+is "runs made in turn: no warning" "$(grep -c '^Warning' printed)" 0
 made_at 05 turn_a3
 expect 3 '^Verdict: regressed +[+]30[.]0 % .*; 8 against 8 runs\)' "runs not made in turn are not compared in pairs" turn_a* --candidate turn_b*
 succeeds "runs not made in turn: a warning without a time, since they overlap" grep -q '^Warning: .* not made in turn[.] What' printed
@@ -116,8 +113,7 @@ for i in 1 2 3 4 5; do
 done
 expect 4 '^Warning: other processes used 5 % of the machine.s cores during the baseline runs and 95 % during the candidate runs, so nothing counts as regressed: ' \
     "slower candidates are ambiguous if other processes used more cores" "${five[@]}" busy1 busy2 busy3 busy4 busy5
-[ "$(grep -n '^Warning: other processes' printed | cut -d : -f 1)" -lt "$(grep -n '^figure ' printed | cut -d : -f 1)" ] && good=0 || good=1
-result "$good" "the note on a busy machine is printed before the table"
+is "the note on a busy machine is printed before the table" "$(grep -oE '^(Warning: other processes|figure) ' printed | paste -sd ' ')" "Warning: other processes  figure "
 expect 4 '^Warning: other processes used 95 % of the machine.s cores during the baseline runs and 5 % .*, so nothing counts as ok or improved: measure again' \
     "nothing is ok if other processes used more cores during the baseline runs" busy1 busy2 busy3 busy4 busy5 --candidate fast{1..5}
 sed -i '/"other_processes"/,/}/ { /"share"/d; s/"cores":.*/"cores":\t3,/; }' busy1/summary.json
@@ -139,9 +135,8 @@ expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the toler
 expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
 expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
 expect 4 '^ddp step .* ambiguous +[+]30[.]0 % +- +-$' "one baseline against one slower candidate is never regressed" base1 slow1
-grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* maybe by chance or other processes: use more runs .*so figures worse by more than +15[.]5 % are ambiguous, the others unseen; 1 against 1 run)' printed &&
-    good=0 || good=1
-result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
+succeeds "one baseline against one slower candidate: the verdict gives the reason and advice" \
+    grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* maybe by chance or other processes: use more runs .*so figures worse by more than +15[.]5 % are ambiguous, the others unseen; 1 against 1 run)' printed
 expect 4 '^Verdict: unseen: .*worse by more than [+]36[.]5 % are ambiguous' "one baseline against one slower candidate, --floor 30: unseen" base1 slow1 --floor 30
 expect 4 '^Verdict: unseen: these runs would not have shown that [a-z_]+ step is worse by 5 %, nor by more; it takes at least 4 more runs of each side \(' \
     "one baseline against one slightly slower candidate: unseen" base1 little1
@@ -183,8 +178,7 @@ expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step "
     --metrics bandwidth
 expect 4 '^ddp backward_pass +- +[0-9.]+ [mu]?s +[0-9.]+ [mu]?s +1[.]000$' "--label shows all figures side by side" base1 same1 \
     --label cuda,rocm
-grep -qE '^figure .* cuda \(n=1\) +rocm \(n=1\)' printed && good=0 || good=1
-result "$good" "--label names the columns"
+succeeds "--label names the columns" grep -qE '^figure .* cuda \(n=1\) +rocm \(n=1\)' printed
 
 # Tests a figure of 0, which is not a missing figure.
 for tail in none:0 late:0.005; do
@@ -201,14 +195,12 @@ expect 4 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "a figure of 0 is shown wi
 cp -r profile profile2
 edit profile2/ddp_bucketed/summary.json none step '*10'
 expect 4 '^none step .* ambiguous +[+]900[.]0 % +- +-$' "a slower control of a profile is judged" profile profile2
-grep -q '^ddp_bucketed step .* unseen ' printed && grep -q '^after_backward step .* unseen ' printed && good=0 || good=1
-result "$good" "steps of a profile are judged"
+is "steps of a profile are judged" "$(grep -oE '^(ddp_bucketed|after_backward) step .* unseen ' printed | cut -d ' ' -f 1 | sort | paste -sd ' ')" "after_backward ddp_bucketed"
 cp -r profile profile_again
 expect 4 '^ddp_bucketed compute_coverage ' "a profile can be named by its strategy's directory" profile/ddp_bucketed profile_again --label a,b
 expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile and a benchmark are incomparable" profile base1
 
-"${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
-result "$good" "a run of allreduce to compare is made"
+succeeds "a run of allreduce to compare is made" "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep
 others_used 0.05 real_sweep
 
 # swept TO FACTOR: copies the allreduce run and multiplies all its times by FACTOR.
@@ -261,8 +253,7 @@ expect 4 'unseen' "--allow all,threads is accepted" base1 other --allow all,thre
 cp -r base1 older && sed -i '/"warmup-epochs"/d' older/run.json && ! cmp -s base1/run.json older/run.json && good=0 || good=1
 result "$good" "a run without the option warmup-epochs is made"
 expect 4 '^  warmup-epochs: baseline not set, candidate ' "an option that one side lacks is listed, not refused" older base1
-grep -qx 'Other differences (informational):' printed && good=0 || good=1
-result "$good" "a missing option is listed under other differences"
+succeeds "a missing option is listed under other differences" grep -qx 'Other differences (informational):' printed
 cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' watched/run.json
 expect 4 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
 expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline listed twice is refused" base1 base2 ./base1/ --candidate same1
@@ -301,8 +292,7 @@ for gpu in 1 2; do
     cp -r base1 "gpu$gpu" && sed -i "s/^\t\"derived\":\t{/&\n\t\t\"gpu_id\":\t\"GPU-$gpu\",/" "gpu$gpu/run.json"
 done
 expect 4 '^  gpu_id: baseline GPU-1, candidate GPU-2$' "another GPU of the same kind is listed, not refused" gpu1 gpu2
-if grep -q '^  label' printed; then good=1; else good=0; fi
-result "$good" "a different label is not listed"
+is "a different label is not listed" "$(grep -c '^  label' printed)" 0
 cp -r base1 peer && sed -i '1,9s/"program":\t"ddpbench"/"program":\t"peer.py"/; /"mpi_library"/d; /"comm":/d' peer/run.json
 expect 4 '^  program: baseline ddpbench, candidate peer[.]py$' "a run of another program in the same format is compared, and the program is listed" \
     base1 peer
@@ -313,13 +303,9 @@ expect 3 '^ddp step' "--json FILE keeps the verdict" "${five[@]}" slow1 --json o
 valid out.json >>said && grep -q '"verdict":	"regressed"' out.json && grep -q '"exit_status":	3' out.json && good=0 || good=1
 result "$good" "the file of --json is valid and contains the verdict"
 expect 6 '"verdict":.*"incomparable"' "--json - prints the verdict as JSON" base1 other --json -
-cp printed printed.json
-valid printed.json && good=0 || good=1
-result "$good" "--json -: the output is valid JSON and nothing else"
+succeeds "--json -: the output is valid JSON and nothing else" valid printed
 expect 4 '"verdict":.*"ambiguous"' "--json - prints the verdict of five runs as JSON" "${five[@]}" little{1..5} --json - --label a,b
-cp printed printed.json
-valid printed.json && good=0 || good=1
-result "$good" "--json - of five runs: the output is valid JSON"
+succeeds "--json - of five runs: the output is valid JSON" valid printed
 
 expect 2 '--json and --junit: only one can be printed' "two forms that are printed are refused" base1 base2 --json - --junit -
 
@@ -371,15 +357,13 @@ sed -i 's/^\t"done":\t2/\t"done":\t0/; s/^\t"planned":\t2/\t"planned":\t0/' earl
 cp -r early_profile early_again
 expect 4 'unseen' "a profile with 0 rounds counts as finished" early_profile early_again
 cp -r base1 listed && sed -i 's/^\t"environment":\t{/\t"environment":\t[{"x":\t[1]}],\t"other":\t{/' listed/run.json
-valid listed/run.json && good=0 || good=1
-result "$good" "a run.json with a list as environment is valid JSON"
+succeeds "a run.json with a list as environment is valid JSON" valid listed/run.json
 fails 'listed/run[.]json: "environment" is .*; expected an object' "a list in place of the environment" listed
 cp -r base1 broken && sed -i '20s/[:,]//' broken/run.json
 fails 'broken/run[.]json: is not valid JSON \(line 2[0-9]\)' "a broken run.json" broken
 mkfifo pipe
 fails '--json pipe: is not a regular file' "a pipe as --json" --json pipe
-[ -p pipe ] && good=0 || good=1
-result "$good" "--json does not replace a pipe"
+succeeds "--json does not replace a pipe" [ -p pipe ]
 fails '--json: cannot write absent/out.json' "--json in a missing directory" --json absent/out.json
 fails '--junit: cannot write absent/out.xml' "--junit in a missing directory" --junit absent/out.xml
 

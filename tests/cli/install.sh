@@ -53,7 +53,7 @@ is "a manual page names the version" "$(sed -nE '1{ s/\\-/-/g; s/^[.]TH .* "(ddp
 
 if command -v git >/dev/null && command -v make >/dev/null; then
     mkdir -p outer/archive/{bench,tests/gpu/emulator}
-    for file in Makefile bench/VERSION tests/gpu/emulator/emulator.mk; do cp "$root/$file" "outer/archive/$file"; done
+    for file in Makefile bench/VERSION tests/developer.mk tests/gpu/emulator/emulator.mk; do cp "$root/$file" "outer/archive/$file"; done
     # shellcheck disable=SC2016 # expanded by make
     # described: prints the version and git's description as make finds them.
     described() { env -u MAKEFLAGS -u MAKELEVEL make -s -C outer/archive CUDA=0 --eval 'described: ; @echo "$(VERSION);$(DESCRIPTION)"' described; }

@@ -7,6 +7,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 # isolate RANKS OPTION...: runs isolate on that many ranks, each a member, into the new directory `out`; sets status.
 isolate() {
@@ -113,7 +114,7 @@ slow() {
     local to=(${2:+SLOW_SENDS_TO=$2})
     rm -rf out
     try env LD_PRELOAD="slow_sends.so:${LD_PRELOAD:-}" SLOW_SENDS_ALL_MS=10 SLOW_SENDS_RANK="$1" SLOW_SENDS_MS=30 "${to[@]}" \
-        "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --max-minutes 0.75 \
+        "${mpirun[@]}" -n 4 "$program" isolate --device cpu --per rank --bytes 64K --resolve 50% --max-minutes 0.4 \
         --output out --junit junit.xml
 }
 slow 2

@@ -83,16 +83,14 @@ wait_until has_lines killed/cpu_monitor.csv 3 || true
 for pid in $(left_over killed); do kill -KILL "$pid" 2>/dev/null || true; done
 end killed
 succeeds "SIGKILL leaves complete lines" whole "$out/cpu_monitor.csv"
-[ "$(wc -l <"$out/cpu_monitor.csv")" -ge 3 ] && good=0 || good=1
-result "$good" "SIGKILL leaves the lines written before"
+succeeds "SIGKILL leaves the lines written before" [ "$(wc -l <"$out/cpu_monitor.csv")" -ge 3 ]
 is "SIGKILL to all ranks leaves no process" "$(gone killed)" ""
 
 for ranks in 1 3; do
     end "ranks$ranks"
     csv=$out/cpu_monitor.csv
     result "$status" "$ranks ranks: exit status 0"
-    [ "$(cd "$out" && echo ./*_monitor*.csv)" = ./cpu_monitor.csv ] && good=0 || good=1
-    result "$good" "$ranks ranks on one host: one monitor file"
+    is "$ranks ranks on one host: one monitor file" "$(cd "$out" && echo *_monitor*.csv)" cpu_monitor.csv
     succeeds "$ranks ranks: cpu_monitor.csv has complete lines of numbers" whole "$csv"
     succeeds "$ranks ranks: cpu_monitor.csv has one line per second" a_second "$csv"
     # The last line is written after the last step, and the first 1 s after the start.
@@ -103,8 +101,7 @@ for ranks in 1 3; do
         awk -v used="$(column "$csv" memory_used_mib | tail -n 1)" -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
         -v ranks="$ranks" 'BEGIN { exit !(job > 10 * ranks && job < 200 * ranks && used > 0) }'
     succeeds "$ranks ranks: summary.json is valid" valid "$out"/*.json
-    grep -q '"cpu_seconds_per_sample"' "$out/summary.json" && good=0 || good=1
-    result "$good" "$ranks ranks: summary.json contains the CPU time of a sample"
+    succeeds "$ranks ranks: summary.json contains the CPU time of a sample" grep -q '"cpu_seconds_per_sample"' "$out/summary.json"
     # The upper bound is far above the usual 0.2 ms, because other processes evict the caches.
     succeeds "$ranks ranks: a sample costs less than 5 ms of CPU time" awk -F: '/cpu_seconds_per_sample/ { seen = $2 + 0 }
         END { print seen " s"; exit !(seen > 0 && seen < 0.005) }' "$out/summary.json"
@@ -145,8 +142,7 @@ is "a busy loop is reported once" "$(grep -c '^Note: other processes used' print
 tr -d ' \t\n' <"$out/summary.json" | grep -qE '"other_processes":\{"cores":[0-9.]*[1-9]' && good=0 || good=1
 result "$good" "summary.json contains the cores that other processes used"
 for file in printed "$out/summary.txt"; do
-    grep -qE '^Note: other processes used 0.25 cores or more in [0-9]+ of [0-9]+ s, [0-9.]+ at most\.$' "$file" && good=0 || good=1
-    result "$good" "a busy loop is reported in $(basename "$file")"
+    succeeds "a busy loop is reported in $(basename "$file")" grep -qE '^Note: other processes used 0.25 cores or more in [0-9]+ of [0-9]+ s, [0-9.]+ at most\.$' "$file"
 done
 grep -q '"name":.*"other_processes"' "$out/summary.json" && valid "$out/summary.json" >>said && good=0 || good=1
 result "$good" "a busy loop is reported in summary.json"
@@ -170,15 +166,13 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     wait $busy
     end hosts
     result "$status" "2 hosts: exit status 0"
-    [ "$(cd hosts && echo ./*_monitor*.csv)" = './cpu_monitor_host0.csv ./cpu_monitor_host1.csv' ] && good=0 || good=1
-    result "$good" "2 hosts: one monitor file per host"
+    is "2 hosts: one monitor file per host" "$(cd hosts && echo *_monitor*.csv)" "cpu_monitor_host0.csv cpu_monitor_host1.csv"
     for csv in hosts/*_monitor*.csv; do
         succeeds "2 hosts: complete lines in $csv" whole "$csv"
         succeeds "2 hosts: $csv counts the memory of the job's ranks" awk -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
             'BEGIN { exit !(job > 4 * 8) }'
     done
-    [ "$(grep -cE '^Note: host[01]: other processes used' printed)" = 2 ] && good=0 || good=1
-    result "$good" "2 hosts: a note for each host, by name"
+    is "2 hosts: a note for each host, by name" "$(grep -cE '^Note: host[01]: other processes used' printed)" 2
 else
     echo "skip - 2 hosts: host names cannot be set here"
 fi
@@ -201,8 +195,7 @@ fi
 end gpus
 csv=$out/gpu_monitor.csv
 result "$status" "GPUs: exit status 0"
-[ "$(cd "$out" && echo ./*_monitor*.csv)" = ./gpu_monitor.csv ] && good=0 || good=1
-result "$good" "GPUs: gpu_monitor.csv is the only monitor file"
+is "GPUs: gpu_monitor.csv is the only monitor file" "$(cd "$out" && echo *_monitor*.csv)" gpu_monitor.csv
 succeeds "GPUs: gpu_monitor.csv has complete lines" whole "$csv"
 succeeds "GPUs: every line has the values of the fake library" awk -F, '
     { $1 = ""; rest = $0 }
@@ -218,13 +211,11 @@ for words in "host GPU 0 (NVML's number) was held back by its power limit in" \
 done
 [ "$(grep -c '^Note: host GPU' printed)" = 3 ] && valid "$out/summary.json" >>said && good=0 || good=1
 result "$good" "GPUs: no other note is reported"
-[ "$(cat gpus.shutdown)" = shutdown ] && good=0 || good=1
-result "$good" "GPUs: only one rank per host uses the library, and shuts it down"
+is "GPUs: only one rank per host uses the library, and shuts it down" "$(cat gpus.shutdown)" shutdown
 
 with_gpus '' both 2 --rounds 1 --monitor-cpu --monitor-gpu
 end both
-[ "$(cd "$out" && echo ./*_monitor*.csv)" = './cpu_monitor.csv ./gpu_monitor.csv' ] && good=$status || good=1
-result "$good" "both monitors write both files"
+is "both monitors write both files" "$status $(cd "$out" && echo *_monitor*.csv)" "0 cpu_monitor.csv gpu_monitor.csv"
 
 with_gpus many many 2 "${slow[@]}" --rounds 2 --monitor-gpu
 end many

@@ -44,14 +44,10 @@ is "other bytes: a report is made" "$status" 0
 mapfile -d '' -t files < <(find "$out" "report $out" \( -name '*.json' -o -name '*.jsonl' \) -print0)
 succeeds "other bytes: the results are valid JSON" valid "${files[@]}"
 is "other bytes: run.json names the host in ranks and hosts" "$(grep -c $'"host?\xc3\xa9"' "$out/ddp/run.json")" 3
-if command -v python3 >/dev/null; then
-    succeeds "other bytes: all ${#files[@]} files are JSON in UTF-8" python3 -c '
+with_python "other bytes: all ${#files[@]} files are JSON in UTF-8" python3 -c '
 import json, sys
 for name in sys.argv[1:]:
     with open(name, encoding="utf-8", errors="strict") as file:
         for text in file if name.endswith(".jsonl") else [file.read()]:
             json.loads(text, parse_constant=lambda word: sys.exit(f"{name}: {word}"))' "${files[@]}"
-else
-    echo "skip - other bytes: all files are JSON in UTF-8: no python3"
-fi
 exit "$failed"

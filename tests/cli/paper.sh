@@ -6,6 +6,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 paper=$root/launch/paper.sh
 sizes=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --vocab-size 256 --threads 1)
@@ -35,8 +36,7 @@ is "each run has a directory with all results" "$(find out -name summary.json | 
 out/ranks=1/summary.json out/ranks=2/summary.json "
 is "no other file is in the output directory" "$(cd out && echo *)" \
     "buckets every=1 every=3 latency paper.csv paper.txt ranks=1 ranks=2 runs.txt"
-cmp -s printed out/paper.txt && good=0 || good=1
-result "$good" "paper.txt equals the printed report"
+succeeds "paper.txt equals the printed report" cmp -s printed out/paper.txt
 
 # of RUN NAME: prints the value of NAME in run.json of the run.
 of() { sed -nE 's/^\t\t"'"$2"'":[[:space:]]*"?([^"]*)"?,$/\1/p' "out/$1/run.json"; }
@@ -144,8 +144,7 @@ is "the same command removes the incomplete run after SIGKILL" "$(find stopped-K
 : >broken
 try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
 check 1 "a failed run is reported" '^paper.sh: .*/part/buckets failed with status 3: slow: broken \(all of it: .*/part/buckets.failed/log.txt'
-grep -q '^paper.sh: 4 runs: 0 existed, 3 made, 1 failed' said && good=0 || good=1
-result "$good" "the remaining runs are made after a failed run"
+succeeds "the remaining runs are made after a failed run" grep -q '^paper.sh: 4 runs: 0 existed, 3 made, 1 failed' said
 is "the remaining runs are reported after a failed run" "$(cut -d, -f2 part/paper.csv | sort -u | tr '\n' ' ')" "every-2 label latency ranks-2 "
 rm broken
 try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
@@ -168,6 +167,5 @@ refuse "an unknown option, reported once" "run latency: unknown option '--frob'"
 refuse "a value that the program refuses" "run latency: --num-heads 3 does not divide --d-model 64" -- --d-model 64 --num-heads 3
 is "refused options leave no files" "$(find . -maxdepth 1 -name refused)" ""
 try "$paper" --help
-[ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/paper.sh' printed && good=0 || good=1
-result "$good" "--help prints the usage and nothing on stderr"
+is "--help prints the usage and nothing on stderr" "$status$(cat said) $(grep -c '^Usage: launch/paper.sh' printed)" "0 1"
 exit "$failed"

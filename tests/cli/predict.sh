@@ -4,6 +4,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 # ---- a run whose steps are known by hand ----
 
@@ -92,11 +93,7 @@ for row in csv.DictReader(open("all.csv")):
         shown += 1
 assert shown == 81 and number["ddp_bucketed:3", 4, "for_75"]["unit"] == "B/s"
 END
-if command -v python3 >/dev/null; then
-    succeeds "the figures in the JSON file are the numbers of all predictions" python3 figures.py
-else
-    echo "skip - the figures in the JSON file are the numbers of all predictions: there is no python3"
-fi
+with_python "the figures in the JSON file are the numbers of all predictions" python3 figures.py
 is "a number of ranks that MPICH folds is marked" "$(cut -d, -f2,16 all.csv | sed 1d | sort -u | paste -sd ' ')" "2,extrapolated 3,folded 4,extrapolated"
 # On 3 ranks, 3 x 4 MB at 5 MB/s and 4 stages of 1 ms take 2.404 s. Two all-reduces start at 2 s, then 0.75 s follow.
 is "between 3 ranks an all-reduce sends 3 bytes a byte" "$(awk -F, '$1 == "ddp_bucketed:3" && $2 == 3 { printf "%.4f", $4 }' all.csv)" 7.5580

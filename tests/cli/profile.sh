@@ -10,6 +10,7 @@ set -euo pipefail
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/profile.sh
 . "$root/tests/support/profile.sh"
+start_quickly
 
 with_python "recompute_trace.py accepts valid test traces and rejects broken ones" "$root/tests/consumers/recompute_trace.py" --self-test
 
@@ -48,8 +49,7 @@ grep -q "^Traces: $(literal "$out")/[*]/[*]_rank_[*]_trace.json; " said &&
     good=$status || good=1
 result "$good" "two profiles with --rounds 0: traces and findings of each, and a note that steps are not compared (status $status)"
 profile 2 ddp,ddp_individual_v2 --profile-output-dir /dev/full/x
-[ "$status" = 1 ] && good=0 || good=1
-result "$good" "two profiles in an impossible directory are refused (status $status)"
+is "two profiles in an impossible directory are refused (status $status)" "$status" 1
 
 refused_beside() {
     local before
@@ -74,8 +74,7 @@ refused_beside "several profiles are refused if a file to be written exists" non
 # ---- options ----
 
 profile 2 ddp_bucketed --grad-accumulation 2 --verbose
-! grep -q "more in summary.json\|with --verbose" printed && good=0 || good=1
-result "$good" "--verbose prints all rows of every table"
+is "--verbose prints all rows of every table" "$(grep -c "more in summary.json\|with --verbose" printed)" 0
 with_python "two micro-batches: every figure agrees with the traces" agrees
 with_python "the shapes and FLOP of operations are in the trace" rows \
     "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [96, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 96"
@@ -92,9 +91,7 @@ with_python "--checkpoint-every 2: a rank waiting for the file is not a straggle
 mkdir -p "$temporary/out$((runs + 1))"
 : >"$temporary/out$((runs + 1))/.ddpbench-0123abcd.tmp" # left by a killed run
 profile 3 ddp_bucketed --trace-gzip --profile-ranks 0,2
-grep -q "^All rows of all tables are in summary.json; --verbose prints them.$" printed &&
-    good=0 || good=1
-result "$good" "without --verbose the summary mentions omitted rows"
+succeeds "without --verbose the summary mentions omitted rows" grep -q "^All rows of all tables are in summary.json; --verbose prints them.$" printed
 [ "$(cd "$out" && echo ./.d* ./*_trace*)" = "./.d* ./ddp_bucketed_rank_0_trace.json.gz ./ddp_bucketed_rank_2_trace.json.gz" ] &&
     grep -q "^Traces: $(literal "$out")/ddp_bucketed_rank_[*]_trace.json.gz; " said && good=$status || good=1
 result "$good" "--trace-gzip --profile-ranks 0,2: only the compressed traces of these ranks (status $status)"
@@ -102,8 +99,7 @@ with_python "--trace-gzip --profile-ranks 0,2: every figure agrees with the trac
 rm -r "$out/ddp_bucketed" "$out/ddp_bucketed_summary.txt" # only the traces are left
 refused_beside "a directory with a rank's trace of the same implementation is refused" ddp_bucketed " already holds ddp_bucketed_rank_0_trace[.]json[.]gz, which"
 profile 3 ddp_bucketed --profile-ranks 1
-[ "$(cd "$out" && echo ./*.json)" = ./ddp_bucketed_rank_1_trace.json ] && good=$status || good=1
-result "$good" "--profile-ranks 1: only the trace of rank 1"
+is "--profile-ranks 1: only the trace of rank 1" "$status $(cd "$out" && echo *.json)" "0 ddp_bucketed_rank_1_trace.json"
 with_python "--profile-ranks 1: the trace agrees with the summary of all ranks" agrees
 profile 2 ddp_individual --profile-wait 1 --profile-warmup 1 --profile-active 2 --profile-repeat 2 --num-epochs 10
 with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2 capture steps 3, 4, 7 and 8" summary "s['capture']['steps'] == [3, 4, 7, 8]"

@@ -11,6 +11,7 @@ set -euo pipefail
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/profile.sh
 . "$root/tests/support/profile.sh"
+start_quickly
 
 # level IMPLEMENTATION: prints the level of a clear finding of the last profile: high, or note if the machine was busy.
 level() { if texts "$out/$1/summary.json" | grep -q '^Busy machine'; then echo note; else echo high; fi; }
@@ -41,13 +42,11 @@ result "$good" "280 ms on rank 1 and 400 on rank 2: the finding names the rank t
 # ---- full buffers and interrupted captures ----
 
 profile 2 ddp_bucketed --num-epochs 500 --profile-buffer-mb 0.2
-grep -q "The capture ended after [0-9]* steps: the buffer of 0.2 MiB is full" said && good=$status || good=1
-result "$good" "a full buffer ends the capture with a message, but not the run (status $status)"
+check 0 "a full buffer ends the capture with a message, but not the run" "The capture ended after [0-9]* steps: the buffer of 0.2 MiB is full"
 with_python "a full buffer: every figure agrees with the traces" agrees
 with_python "a full buffer is recorded in the summary" summary "s['capture']['buffer_full'] and len(s['capture']['steps']) < 500"
 profile 2 ddp_bucketed --profile-buffer-mb 0.01
-[ "$status" = 1 ] && grep -q "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model" said && good=0 || good=1
-result "$good" "a buffer too small for one step is refused"
+check 1 "a buffer too small for one step is refused" "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model"
 
 # stop SIGNAL [one]: starts a long capture and sends the signal to its ranks, or to one of them, once it has written
 # traces. A delay keeps the number of steps small, because recompute_trace.py recomputes each step.
@@ -95,8 +94,7 @@ refused "an output directory in /proc is refused" "cannot make the directory" /p
 mkdir -p "$temporary/out$((runs + 1))/ddp"
 for directory in . ddp; do : >"$temporary/out$((runs + 1))/$directory/.ddpbench-0123abcd.tmp"; done # leftovers of killed runs
 profile 2 ddp
-[ "$status" = 0 ] && [ -z "$(find "$out" -name '.ddpbench-*')" ] && good=0 || good=1
-result "$good" "temporary files of killed runs are removed"
+is "temporary files of killed runs are removed" "$status$(find "$out" -name '.ddpbench-*')" 0
 refused "a directory that holds a profile of the same implementation is refused" "already holds ddp_rank_0_trace[.]json, which is not overwritten" "$out"
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 0 --profile-implementation ddp_flat --profile-output-dir "$out" \

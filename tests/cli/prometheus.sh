@@ -8,6 +8,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256)
 two=(--steps-per-block 2 --implementations 'none,ddp' --rounds 3)

@@ -5,6 +5,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 # ---- runs ----
 
@@ -12,24 +13,12 @@ tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --
     --steps-per-block 2)
 run=("${mpirun[@]}" -n 2 "$program")
 
-# with_python WORDS COMMAND...: checks that a Python program succeeds; skips the check if there is no python3.
-with_python() {
-    if command -v python3 >/dev/null; then
-        "${@:2}" >said 2>&1 && good=0 || good=1
-        result "$good" "$1"
-    else
-        echo "skip - $1: there is no python3"
-    fi
-}
 # shellcheck disable=SC2317 # called by with_python
 not() { ! "$@"; }
 
-"${run[@]}" "${tiny[@]}" --implementations none,ddp --label "a-label" --output "a benchmark" >said 2>&1 && good=0 || good=1
-result "$good" "a benchmark to report is made"
-"${run[@]}" "${tiny[@]}" --profile --profile-implementation ddp --profile-output-dir profile >said 2>&1 && good=0 || good=1
-result "$good" "a profile to report is made"
-"${run[@]}" allreduce --sizes 8,1K --iters 20 --output collectives >said 2>&1 && good=0 || good=1
-result "$good" "a run of allreduce to report is made"
+succeeds "a benchmark to report is made" "${run[@]}" "${tiny[@]}" --implementations none,ddp --label "a-label" --output "a benchmark"
+succeeds "a profile to report is made" "${run[@]}" "${tiny[@]}" --profile --profile-implementation ddp --profile-output-dir profile
+succeeds "a run of allreduce to report is made" "${run[@]}" allreduce --sizes 8,1K --iters 20 --output collectives
 
 # others_used SHARE RUN...: sets the share of the cores that other processes used during the runs.
 others_used() {
@@ -95,10 +84,8 @@ is "--csv - prints CSV instead of text" "$status $(cmp printed all.csv && echo s
 result "$good" "a profile with a straggler is made"
 # as on a quiet machine
 sed -i '/"name":[[:space:]]*"straggler"/,/"level"/ s/\("level":[[:space:]]*\)"note"/\1"high"/' late/profile/ddp/summary.json
-"${mpirun[@]}" -n 1 "$program" "${tiny[@]}" --implementations none,ddp --output alone >said 2>&1 && good=0 || good=1
-result "$good" "a benchmark on one rank is made"
-"${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none,ddp --output single >said 2>&1 && good=0 || good=1
-result "$good" "a benchmark of one strategy is made"
+succeeds "a benchmark on one rank is made" "${mpirun[@]}" -n 1 "$program" "${tiny[@]}" --implementations none,ddp --output alone
+succeeds "a benchmark of one strategy is made" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none,ddp --output single
 try "$program" report single
 is "the report of a run that leaves no choice gives no advice" "$status $(grep -c 'What to use' printed)" "0 0"
 try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole

@@ -129,8 +129,7 @@ PATH=$temporary/two-cores:$PATH try "$run" -n 3 --dry-run -- "$program"
 check 0 "more ranks than cores are reported" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
 PATH=$temporary/eight-cores:$PATH try "$run" -n 2 --dry-run -- "$program"
 check 0 "the plan of threads and cores is printed" '^run.sh: 2 ranks on this machine, 3 threads each, pinned to 4 cores, of which one is for communication$'
-[ "$(wc -l <said)" = 1 ] && good=0 || good=1
-result "$good" "the plan of threads and cores is one line"
+is "the plan of threads and cores is one line" "$(wc -l <said)" 1
 
 # ---- hosts ----
 
@@ -257,8 +256,7 @@ done
 PATH=$temporary/two-cores:$PATH try "$run" -n 2 --comm-core yes -- true
 check 2 "--comm-core yes without a free core is refused" "a rank's share is 1 core; 1 thread and communication need 2"
 try "$run" --help
-[ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/run.sh' printed && good=0 || good=1
-result "$good" "--help prints the usage and nothing on stderr"
+is "--help prints the usage and nothing on stderr" "$status$(cat said) $(grep -c '^Usage: launch/run.sh' printed)" "0 1"
 
 # ---- runs on this machine ----
 
@@ -275,12 +273,10 @@ cores=$({ taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{
 say_cores='taskset -cp $$ | sed "s/.*: //"'
 if [ "$cores" -ge 2 ]; then
     try "$run" -n 2 --threads 1 --comm-core no -- sh -c "$say_cores"
-    [ "$status" = 0 ] && [ "$(sort -u printed | grep -cxE '[0-9]+')" = 2 ] && good=0 || good=1
-    result "$good" "two ranks run on different cores: $(sort printed | tr '\n' ' ')"
+    is "two ranks run on different cores: $(sort printed | tr '\n' ' ')" "$status $(sort -u printed | grep -cxE '[0-9]+')" "0 2"
     last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
     try taskset -c "$last" "$run" -n 1 -- sh -c "$say_cores"
-    [ "$status" = 0 ] && [ "$(cat printed)" = "$last" ] && good=0 || good=1
-    result "$good" "only cores allowed by taskset are used"
+    is "only cores allowed by taskset are used" "$status $(cat printed)" "0 $last"
 else
     echo "skip - two ranks run on different cores: there is one core"
 fi

@@ -6,6 +6,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 sweep=$root/launch/sweep.sh
 sizes='--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256'
@@ -58,8 +59,7 @@ is "the picture names lines and ticks and notes that there is no verdict" "$(gre
 cp printed table
 rm -r out/report
 try "$sweep" --report-only --output out --program "$program"
-cmp -s printed table && [ -s "$svg" ] && good=0 || good=1
-result $good "--report-only prints the same tables and remakes the report"
+is "--report-only prints the same tables and remakes the report" "$(cmp printed table && [ -s "$svg" ] && echo same)" same
 mkdir few && : >few/something
 
 # ---- continuation ----
@@ -135,8 +135,7 @@ is "SIGKILL leaves an incomplete run under the name *.part" "$(cd stopped-KILL/r
 rm hours
 try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
 check 0 "the same command continues after SIGKILL" '^sweep.sh: 3 runs: 1 existed, 2 made, 0 failed'
-valid stopped-KILL/*/*/*/repeat-1/*.json stopped-KILL/*/*/*/repeat-1/*.jsonl >>said && good=0 || good=1
-result $good "all results are valid after SIGKILL and continuation"
+succeeds "all results are valid after SIGKILL and continuation" valid stopped-KILL/*/*/*/repeat-1/*.json stopped-KILL/*/*/*/repeat-1/*.jsonl
 is "the continuation removes the incomplete run" "$(find stopped-KILL -name '*.part')" ""
 try "$sweep" "${stopped[@]}" --repeats 2 --output "$temporary/stopped-KILL"
 check 0 "more repeats continue in the same directory" '^sweep.sh: 6 runs: 3 existed, 3 made, 0 failed'
@@ -188,17 +187,14 @@ in_way repeat-1.part ln -s nowhere repeat-1.part
 
 try "$sweep" --program "$program" --implementations ddp --ranks 1,3 --model "tiny:$sizes" --repeats 1 --rounds 2 --output part -- --steps-per-block 1
 check 1 "a failed point is reported" '^sweep.sh: part/ranks=3/.*/ddp/repeat-1 failed with status 2: ddpbench: .*batch of 4 .*3 ranks'
-grep -q '^sweep.sh: 2 runs: 0 existed, 1 made, 1 failed' said && good=0 || good=1
-result $good "the sweep continues after a failed point"
+succeeds "the sweep continues after a failed point" grep -q '^sweep.sh: 2 runs: 0 existed, 1 made, 1 failed' said
 is "the report has only complete runs" "$(cd part/ && echo ranks=*/*/ddp/repeat-1 && cut -d, -f1 report/report.csv | sort -u | tr '\n' ' ')" \
     "ranks=1/model=tiny/ddp/repeat-1
 directory part/ranks=1/model=tiny/ddp/repeat-1 "
-grep -q 'batch of 4' part/ranks=3/model=tiny/ddp/repeat-1.failed/log.txt && good=0 || good=1
-result $good "the log of a failed run is kept"
+succeeds "the log of a failed run is kept" grep -q 'batch of 4' part/ranks=3/model=tiny/ddp/repeat-1.failed/log.txt
 try "$sweep" --program "$program" --implementations ddp --model "tiny:$sizes" --repeats 1 --launcher 'true {ranks}' --output nothing
 check 1 "a launcher that runs nothing and returns 0 is a failure" '^sweep.sh: 1 run: 0 existed, 0 made, 1 failed'
-grep -q '^ddpbench: nothing: no run in it is complete' said && good=0 || good=1
-result $good "a sweep without a complete run has no report"
+succeeds "a sweep without a complete run has no report" grep -q '^ddpbench: nothing: no run in it is complete' said
 
 # refuse WORDS PATTERN OPTION...: checks that the options are refused with an error matching PATTERN.
 refuse() {
@@ -221,7 +217,6 @@ refuse "an unknown option, reported once" "unknown option '--frob'" -- --frob 2
 refuse "--report-only with --ranks" "report-only takes --output DIR and --program FILE only, not --ranks" --ranks 2 --report-only
 is "refused options leave no files" "$(find . -maxdepth 1 -name refused)" ""
 try "$sweep" --help
-[ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/sweep.sh' printed && good=0 || good=1
-result "$good" "--help prints the usage and nothing on stderr"
+is "--help prints the usage and nothing on stderr" "$status$(cat said) $(grep -c '^Usage: launch/sweep.sh' printed)" "0 1"
 
 exit "$failed"

@@ -6,6 +6,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
+start_quickly
 
 tiny=(--device cpu --d-model 64 --num-layers 2 --num-heads 2 --d-ff 128 --context-length 16 --batch-size 4
     --vocab-size 256)

@@ -8,8 +8,6 @@
 #include "tests/support/suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PROCESSORS = 4 };
 
@@ -71,10 +69,9 @@ TEST_EACH(ranks_compute_on_the_accelerator, 2)
     ck_assert(opened.on_gpu && opened.device == &table && opened.sharing == 1);
     ck_assert_int_eq(opened.gpu.index, job.local_rank);
     ck_assert_uint_eq(open_device_memory(&opened), 100);
-    struct gpu_facts *all = open_device_seen(&opened, &seen);
+    struct gpu_facts *all = kept(open_device_seen(&opened, &seen));
     ck_assert_int_eq(seen, PROCESSORS);
     ck_assert_str_eq(all[3].id, "MADE-UP-3");
-    free(all);
     opened.device->accelerator->profiler(_i);
     ck_assert_int_eq(profiled, _i);
 }

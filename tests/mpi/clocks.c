@@ -134,7 +134,7 @@ static unsigned char byte_of(int rank, int message, size_t i)
 
 TEST(bytes_arrive_in_pieces)
 {
-    unsigned char *bytes = allocate(CAPACITY + 1, 1);
+    unsigned char *bytes = kept(allocate(CAPACITY + 1, 1));
     for (int m = 0; m < LENGTHS && job.rank; m++) {
         for (size_t i = 0; i < lengths[m]; i++)
             bytes[i] = byte_of(job.rank, m, i);
@@ -150,7 +150,6 @@ TEST(bytes_arrive_in_pieces)
             ck_assert_uint_eq(wrong, 0);
             ck_assert_int_eq(bytes[lengths[m]], GUARD);
         }
-    free(bytes);
     job_barrier(&job);
 }
 

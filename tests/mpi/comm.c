@@ -250,7 +250,7 @@ TEST_EACH(a_message_goes_from_rank_to_rank, ways)
     const struct way *w = &way[_i];
     int next = (job.rank + 1) % job.size, previous = (job.rank + job.size - 1) % job.size;
     struct comm *comm = create(w, NULL);
-    unsigned char *host = allocate(100003, 1), *message = comm->allocate(comm, 100003);
+    unsigned char *host = kept(allocate(100003, 1)), *message = comm->allocate(comm, 100003);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes && job.size > 1; s++)
         for (int turn = 0; turn < job.size; turn++) {
             memset(host, 1 + job.rank, sizes[s]);
@@ -267,7 +267,6 @@ TEST_EACH(a_message_goes_from_rank_to_rank, ways)
             ck_assert_uint_eq(wrong, 0);
         }
     comm->release(comm, message);
-    free(host);
     comm->destroy(comm);
 }
 
@@ -292,7 +291,7 @@ TEST_EACH(hosts_get_rates, PLACINGS)
 {
     struct job on = on_hosts(&job, _i);
     struct comm *comm = create(&way[0], NULL);
-    struct link_rates *rates = allocate((size_t)on.hosts, sizeof *rates);
+    struct link_rates *rates = kept(allocate((size_t)on.hosts, sizeof *rates));
     if (on.hosts > 1) {
         links_measure(&on, comm, rates);
         for (int h = 0; h < on.hosts; h++) {
@@ -301,14 +300,13 @@ TEST_EACH(hosts_get_rates, PLACINGS)
         }
         ck_assert(on.local_rank > 0 || rates[on.host].rank == on.rank);
     }
-    free(rates);
     comm->destroy(comm);
 }
 
 /* Rank 0 gathers a number from each rank, and sends each rank another. */
 TEST_EACH(rank_0_gathers_and_scatters, 2)
 {
-    int *all = job.rank ? NULL : allocate((size_t)job.size, sizeof *all), mine = 3 * job.rank;
+    int *all = job.rank ? NULL : kept(allocate((size_t)job.size, sizeof *all)), mine = 3 * job.rank;
     job_set_crowded(&job, _i);
     job_gather_first(&job, &mine, sizeof mine, all);
     for (int r = 0; r < job.size && all; r++) {
@@ -318,7 +316,6 @@ TEST_EACH(rank_0_gathers_and_scatters, 2)
     job_scatter_first(&job, all, sizeof mine, &mine);
     ck_assert_int_eq(mine, 3 * job.rank + 5);
     job_set_crowded(&job, 0);
-    free(all);
 }
 
 TEST(progress_is_recorded)
@@ -341,12 +338,11 @@ TEST_EACH(the_job_knows_its_ranks, 2)
 {
     ck_assert_int_eq(job_set_crowded(&job, _i && job.rank == job.size - 1), _i);
     ck_assert_double_gt(job.cores, 0);
-    int *rank = allocate((size_t)job.size, sizeof *rank);
+    int *rank = kept(allocate((size_t)job.size, sizeof *rank));
     job_gather(&job, &job.rank, sizeof job.rank, rank);
     for (int r = 0; r < job.size; r++)
         ck_assert_int_eq(rank[r], r);
-    free(rank);
-    struct job *all = allocate((size_t)job.size, sizeof *all);
+    struct job *all = kept(allocate((size_t)job.size, sizeof *all));
     job_gather(&job, &job, sizeof job, all);
     int neighbours = 0, before = 0, last_host = 0, on_machine = 0;
     for (int r = 0; r < job.size; r++) {
@@ -355,7 +351,6 @@ TEST_EACH(the_job_knows_its_ranks, 2)
         on_machine += all[r].machine == job.machine;
         last_host = all[r].host > last_host ? all[r].host : last_host;
     }
-    free(all);
     ck_assert_int_eq(job.hosts, last_host + 1);
     ck_assert_int_eq(job.local_size, neighbours);
     ck_assert_int_eq(job.local_rank, before);
@@ -505,7 +500,7 @@ TEST_EACH(stages_in_groups_follow_each_other, ways *PLACINGS)
     placed = on_hosts(&job, _i % PLACINGS);
     struct comm *comm = create_on(&placed, 1, w, NULL);
     size_t whole = COUNT * (size_t)placed.local_size, wrong = 0, bytes = BUCKETS * whole * sizeof(float);
-    float *x = allocate(BUCKETS * whole, sizeof *x), *gradient = comm->allocate(comm, bytes),
+    float *x = kept(allocate(BUCKETS * whole, sizeof *x)), *gradient = comm->allocate(comm, bytes),
           *part = comm->allocate(comm, bytes);
     for (int round = 0; round < ROUNDS; round++) {
         long ticket = 0;
@@ -541,7 +536,6 @@ TEST_EACH(stages_in_groups_follow_each_other, ways *PLACINGS)
     comm->release(comm, gradient);
     comm->release(comm, part);
     comm->destroy(comm);
-    free(x);
     placed = job;
 }
 
@@ -582,7 +576,7 @@ TEST(a_job_finds_its_comm)
     options.library = COMM_MPI;
     comm = comm_create(&job, delayed_device(), NULL, MOST, &options);
     ck_assert_str_eq(comm->name, "mpi"); /* MPI is used even on one rank, to measure copies */
-    ck_assert_ptr_nonnull(strstr(comm->progress, "staged"));
+    check_has(comm->progress, "staged");
     comm->destroy(comm);
 }
 

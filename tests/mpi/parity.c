@@ -39,6 +39,8 @@ struct one_rank {
     struct trainer trainer;
 };
 
+static struct one_rank single, many; /* one process on the global batch; this rank of the job */
+
 static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t micro_batches, long warmup_steps)
 {
     *one = (struct one_rank){0};
@@ -80,6 +82,8 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
 
 static void one_rank_destroy(struct one_rank *one)
 {
+    if (!one->comm)
+        return;
     reducer_destroy(&one->reducer);
     trainer_destroy(&one->trainer);
     one->comm->release(one->comm, one->model.gradient);
@@ -88,6 +92,24 @@ static void one_rank_destroy(struct one_rank *one)
     timeline_destroy(&one->timeline);
     data_destroy(one->data);
     model_destroy(&one->model);
+    *one = (struct one_rank){0};
+}
+
+static void destroy_both(void)
+{
+    one_rank_destroy(&many);
+    one_rank_destroy(&single);
+}
+
+static void create_many(size_t micro_batches, long warmup_steps)
+{
+    one_rank_create(&many, job.rank, job.size, micro_batches, warmup_steps);
+}
+
+static void create_both(size_t micro_batches, long warmup_steps)
+{
+    one_rank_create(&single, 0, 1, 1, warmup_steps);
+    create_many(micro_batches, warmup_steps);
 }
 
 /* Trains from the initial weights with a variant of a strategy; number: see reducer_create. */
@@ -116,11 +138,32 @@ static float recorded(const struct one_rank *one, int step, enum step_record wha
     return float_of(one->model.device, one->trainer.record + step * RECORDS + what);
 }
 
-/* Returns the reduced gradient [arena] in host memory, with NAN where this rank owns no range. The caller frees it. */
+/* Lets the reducer reduce the gradient x[arena]; stores the result in x. */
+static void reduce(float *x)
+{
+    const struct model *model = &many.model;
+    model->device->upload(model->gradient, x, model->arena * sizeof *x);
+    reducer_begin(&many.reducer, 0);
+    for (int t = model->tensors - 1; t >= 0; t--)
+        reducer_gradient_ready(&many.reducer, t);
+    reducer_finish(&many.reducer);
+    model->device->download(x, model->gradient, model->arena * sizeof *x);
+}
+
+/* Checks that all ranks have equal arrays of n floats; or, with `equal` 0, that no array equals the one of rank 0. */
+static void check_ranks(const float *mine, size_t n, int equal)
+{
+    float *all = kept(allocate((size_t)job.size * n, sizeof *all));
+    job_gather(&job, mine, n * sizeof *mine, all);
+    for (int r = 1; r < job.size; r++)
+        ck_assert_int_eq(!memcmp(all, all + (size_t)r * n, n * sizeof *all), equal);
+}
+
+/* Returns the reduced gradient [arena] in host memory, with NAN where this rank owns no range. */
 static float *reduced_gradient(const struct one_rank *one)
 {
     const struct model *model = &one->model;
-    float *whole = allocate(model->arena, sizeof *whole);
+    float *whole = kept(allocate(model->arena, sizeof *whole));
     for (size_t i = 0; i < model->arena; i++)
         whole[i] = NAN;
     for (const struct owned_range *own = one->reducer.owned; own < one->reducer.owned + one->reducer.ranges; own++) {
@@ -128,7 +171,6 @@ static float *reduced_gradient(const struct one_rank *one)
         for (size_t i = 0; i < own->count; i++)
             ck_assert_msg(isfinite(part[i]), "number %zu of the reduced gradient is %g", i, (double)part[i]);
         memcpy(whole + own->offset, part, own->count * sizeof *part);
-        free(part);
     }
     return whole;
 }
@@ -147,26 +189,26 @@ static double gradient_error(const struct one_rank *a, const struct one_rank *b)
         }
         worst = fmax(worst, difference / largest);
     }
-    free(of_a);
-    free(of_b);
     return job_max(&job, worst);
 }
 
-/* Returns the Euclidean distance of a's weights from b's, divided by the distance of b's from the initial weights. */
-static double weight_error(const struct one_rank *a, const struct one_rank *b)
+/* Returns the largest Euclidean distance on any rank between a and b, divided by the distance between b and start. */
+static double distance(const float *a, const float *b, const float *start, size_t n)
 {
     double apart = 0, way = 0;
-    size_t n = a->model.arena;
-    float *of_a = on_host(a->model.device, a->model.weight, n), *of_b = on_host(b->model.device, b->model.weight, n);
-    float *start = on_host(b->model.device, b->trainer.start, n);
-    for (size_t i = 0; i < a->model.arena; i++) {
-        apart += pow((double)of_a[i] - (double)of_b[i], 2);
-        way += pow((double)of_b[i] - (double)start[i], 2);
+    for (size_t i = 0; i < n; i++) {
+        apart += pow((double)a[i] - (double)b[i], 2);
+        way += pow((double)b[i] - (double)start[i], 2);
     }
-    free(of_a);
-    free(of_b);
-    free(start);
     return job_max(&job, sqrt(apart / way));
+}
+
+/* Returns the distance of a's weights from b's, divided by the distance of b's from the initial weights. */
+static double weight_error(const struct one_rank *a, const struct one_rank *b)
+{
+    size_t n = a->model.arena;
+    return distance(on_host(a->model.device, a->model.weight, n), on_host(b->model.device, b->model.weight, n),
+                    on_host(b->model.device, b->trainer.start, n), n);
 }
 
 struct tried {
@@ -198,34 +240,233 @@ static const struct bucket_caps small = {.cap = {2000}};
 static const double gradient_tolerance = 1e-5; /* fp32 sums of the same numbers, added in another order */
 static const double weight_tolerance = 1e-3;   /* AdamW magnifies differences of gradients near zero */
 
-static void check_parity(size_t micro_batches, long warmup_steps)
+enum { RESUMED = 3 };
+static const struct tried resumed[RESUMED] = {{&strategy_ddp_bucketed, VARIANT_PLAIN, {.cap = {2000}}},
+                                              {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {2000}}},
+                                              {&strategy_ddp_sharded, VARIANT_GRADIENTS, {.cap = {2000}}}};
+
+static void train_resumed(struct one_rank *one, int i, int steps)
 {
-    struct one_rank one, many;
-    one_rank_create(&one, 0, 1, 1, warmup_steps);
-    one_rank_create(&many, job.rank, job.size, micro_batches, warmup_steps);
-    train(&one, &strategy_ddp, NULL, 1);
+    train_with(one, resumed[i].strategy, resumed[i].variant, &resumed[i].caps, 0, steps);
+}
+
+CASE(core) /* also on an emulated GPU, for which other cases are too slow */
+
+/* Gradients of some strategies after one step of two micro-batches equal those of one process. */
+TEST(gradients_equal_one_process)
+{
+    static const struct tried few[] = {{&strategy_ddp, VARIANT_PLAIN, {.cap = {0}}},
+                                       {&strategy_ddp_individual_v2, VARIANT_PLAIN, {.cap = {0}}},
+                                       {&strategy_ddp_bucketed, VARIANT_PLAIN, {.cap = {2000}}},
+                                       {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {2000}}},
+                                       {&strategy_ddp_sharded, VARIANT_GRADIENTS, {.cap = {2000}}}};
+    create_both(batch / (size_t)job.size > 1 ? 2 : 1, 0);
+    train(&single, &strategy_ddp, NULL, 1);
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        train_with(&many, few[i].strategy, few[i].variant, &few[i].caps, 0, 1);
+        ck_assert_double_le(gradient_error(&many, &single), gradient_tolerance);
+    }
+}
+
+/* With gradients sent as bfloat16, the mean is right to the precision of bfloat16, and equal on all ranks. */
+TEST(bf16_is_close_and_the_same_everywhere)
+{
+    static const struct tried narrow[] = {{&strategy_ddp_individual_v2, VARIANT_BF16, {.cap = {0}}},
+                                          {&strategy_ddp_flat, VARIANT_BF16, {.cap = {0}}},
+                                          {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {2000}}},
+                                          {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {0}}},
+                                          {&strategy_ddp_sharded, VARIANT_BF16, {.cap = {2000}}}};
+    const struct tried *end = narrow + sizeof narrow / sizeof *narrow;
+    create_both(1, 0);
+    train(&single, &strategy_ddp, NULL, 1);
+    for (const struct tried *v = narrow; v < end; v++) {
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, 1);
+        double error = gradient_error(&many, &single);
+        ck_assert_msg(error <= 4 * 0x1p-8, "%s: %g", v->strategy->name, error); /* each sum is rounded to 8 bits */
+        ck_assert_msg(error > 1e-5, "%s: %g, as if fp32 was sent", v->strategy->name, error);
+        if (!v->strategy->traits[v->variant]->shards)
+            check_ranks(on_host(many.model.device, many.model.gradient, many.model.arena), many.model.arena, 1);
+    }
+    train(&single, &strategy_ddp, NULL, STEPS);
+    for (const struct tried *v = narrow; v < end; v++) {
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, STEPS);
+        double error = weight_error(&many, &single);
+        ck_assert_msg(error <= 0.2, "%s: weights differ by %g of their change", v->strategy->name, error);
+    }
+}
+
+/* A step records its phases in order without gaps, and one collective per bucket inside the step. */
+TEST(a_step_records_its_phases)
+{
+    create_many(2, 0);
+    train(&many, &strategy_ddp_bucketed, &small, 1);
+    static const int expected[] = {PHASE_ZERO_GRAD,    PHASE_DATA_LOADING, PHASE_FORWARD,  PHASE_BACKWARD,
+                                   PHASE_DATA_LOADING, PHASE_FORWARD,      PHASE_BACKWARD, PHASE_GRADIENT_SYNC,
+                                   PHASE_OPTIMIZER,    PHASE_LR_SCHEDULING};
+    const struct lane *lane = &many.timeline.lane[LANE_HOST];
+    int64_t at = 0, begin = lane->span[0].start_ns;
+    size_t phase = 0;
+    int marks = 0;
+    for (size_t i = 0; i < lane->n; i++) {
+        const struct span *s = &lane->span[i];
+        if (s->name == ready_name) {
+            marks++;
+            continue;
+        }
+        ck_assert_str_eq(s->name, phase_name[expected[phase++]]);
+        ck_assert(at == 0 || s->start_ns == at);
+        at = s->end_ns;
+    }
+    ck_assert_uint_eq(phase, sizeof expected / sizeof *expected);
+    ck_assert_int_eq(marks, many.model.tensors);
+    const struct lane *comm = &many.timeline.lane[LANE_COMMUNICATION];
+    ck_assert_uint_eq(comm->n, (size_t)many.reducer.plan.n);
+    for (size_t i = 0; i < comm->n; i++)
+        ck_assert(comm->span[i].start_ns >= begin && comm->span[i].end_ns <= at);
+    ck_assert_uint_eq(lane->dropped + comm->dropped, 0);
+}
+
+/* Before each step, device memory has the optimizer's scalars: step number from 1, learning rate, clip factor 1. */
+TEST(the_optimizer_gets_its_scalars_each_step)
+{
+    create_many(1, STEPS - 2);
+    train(&many, &strategy_ddp, NULL, 0);
+    for (int i = 0; i < STEPS; i++) {
+        float *scalars = on_host(many.model.device, many.trainer.optimizer.scalars, SCALARS);
+        ck_assert_float_eq(scalars[SCALAR_STEP], (float)(i + 1));
+        ck_assert_float_eq(scalars[SCALAR_LEARNING_RATE], schedule_learning_rate(&many.trainer.schedule, i));
+        ck_assert_float_eq(scalars[SCALAR_CLIP], 1);
+        step_run(&many.trainer, i);
+        /* warm-up steps compute the norm, which is far above the limit for this model */
+        float norm = recorded(&many, i, RECORD_GRAD_NORM);
+        if (i < STEPS - 2)
+            ck_assert_float_gt(norm, many.trainer.max_norm);
+        else
+            ck_assert_float_eq(norm, 0);
+    }
+    ck_assert_int_eq(many.trainer.step, STEPS);
+}
+
+/* ---- early updates ---- */
+
+/* Returns the moments, and the weights that layers read, in host memory. */
+static char *state_of(const struct one_rank *one, size_t *bytes)
+{
+    const struct model *model = &one->model;
+    size_t whole = model->arena * sizeof(float), narrow = model->arena * model->compute_bytes;
+    char *state = kept(allocate(*bytes = 2 * whole + narrow, 1));
+    model->device->download(state, one->trainer.optimizer.m, whole);
+    model->device->download(state + whole, one->trainer.optimizer.v, whole);
+    model->device->download(state + 2 * whole, model_read_weight(model), narrow);
+    return state;
+}
+
+/* Updates during backward leave the same weights and moments as updates after it, bit for bit. */
+static void check_early_updates(size_t bucket_bytes)
+{
+    struct bucket_caps caps = {.cap = {bucket_bytes}};
+    size_t bytes;
+    create_many(2, 0);
+    train(&many, &strategy_ddp_bucketed, &caps, STEPS);
+    char *expected = state_of(&many, &bytes);
+    train_with(&many, &strategy_ddp_bucketed, VARIANT_UPDATE, &caps, 0, STEPS);
+    ck_assert_mem_eq(state_of(&many, &bytes), expected, bytes);
+    ck_assert_uint_eq(many.timeline.lane[LANE_HOST].dropped, 0);
+}
+
+CASE(checkpoint) /* on an emulated GPU also in bf16, where layers read a copy of the weights */
+
+TEST(early_updates_equal_later_ones)
+{
+    check_early_updates(2000);
+}
+
+/* Training that is saved after the third step and restored by another trainer continues bit for bit, with and without
+ * clipping. All ranks stay in the checkpoint phase until the file is written. */
+TEST_EACH(training_resumes_from_a_checkpoint, RESUMED)
+{
+    enum { EVERY = 3, DELAY_NS = 50000000 };
+    float record[STEPS][RECORDS];
+    int64_t phase[2] = {getpid()},
+            *all = kept(allocate(2 * (size_t)job.size, sizeof *all)); /* pid; later start and end */
+    job_gather(&job, phase, sizeof phase, all);
+    struct checkpoint checkpoint = {.every = EVERY, .job = &job, .seed = 3};
+    snprintf(checkpoint.path, sizeof checkpoint.path, "/tmp/test_parity_%d.bin", (int)all[0]);
+
+    create_many(2, EVERY + 1);
+    many.trainer.checkpoint = checkpoint;
+    many.trainer.checkpoint.piece = job.rank ? NULL : many.model.device->allocate_host(checkpoint_piece_bytes());
+    many.trainer.delay_ns[PHASE_CHECKPOINT] = job.rank ? 0 : DELAY_NS;
+    train_resumed(&many, _i, STEPS);
+    ck_assert_uint_eq(many.trainer.checkpoint.saved, 1);
+    const struct lane *host = &many.timeline.lane[LANE_HOST];
+    int phases = 0;
+    for (const struct span *s = host->span; s < host->span + host->n; s++)
+        if (step_phase_of(s) == PHASE_CHECKPOINT) {
+            phases++;
+            ck_assert_int_eq(s->step, EVERY - 1);
+            phase[0] = s->queued_ns;
+            phase[1] = s->returned_ns;
+        }
+    ck_assert_int_eq(phases, 1);
+    job_gather(&job, phase, sizeof phase, all);
+    ck_assert_int_ge(phase[1], all[0] + DELAY_NS);
+    many.model.device->download(record, many.trainer.record, sizeof record);
+    size_t floats = many.model.arena * many.model.compute_bytes / sizeof(float);
+    float *weights = on_host(many.model.device, model_read_weight(&many.model), floats);
+    one_rank_destroy(&many);
+
+    create_many(2, EVERY + 1);
+    train_resumed(&many, _i, 1);
+    ck_assert_int_eq(restore_trainer(&many.trainer, checkpoint.path), -1); /* refused: another seed */
+    error_clear();
+    many.trainer.checkpoint.seed = 3;
+    ck_assert_msg(!restore_trainer(&many.trainer, checkpoint.path), "%s", error_text());
+    ck_assert_int_eq(many.trainer.step, EVERY);
+    for (int i = EVERY; i < STEPS; i++) {
+        step_run(&many.trainer, i);
+        ck_assert_float_eq(recorded(&many, i, RECORD_LOSS), record[i][RECORD_LOSS]);
+        ck_assert_float_eq(recorded(&many, i, RECORD_GRAD_NORM), record[i][RECORD_GRAD_NORM]);
+    }
+    reducer_settle(&many.reducer);
+    float *restored = on_host(many.model.device, model_read_weight(&many.model), floats);
+    ck_assert_mem_eq(restored, weights, floats * sizeof *weights);
+    job_barrier(&job);
+    unlink(checkpoint.path);
+}
+
+CASE(more)
+
+TEST_EACH(early_updates_of_other_buckets, 2)
+{
+    check_early_updates(_i ? 1 << 30 : 1);
+}
+
+/* Every strategy agrees with one process; with two micro-batches; and in warm-up steps, with the learning rate's ramp
+ * and clipping by the reduced gradient's norm. */
+TEST_EACH(ranks_equal_one_process, 3)
+{
+    create_both(_i == 1 ? 2 : 1, _i == 2 ? STEPS + 3 : 0);
+    train(&single, &strategy_ddp, NULL, 1);
     for (const struct tried *v = tried; v < tried + n_tried; v++) {
         train_with(&many, v->strategy, v->variant, &v->caps, 0, 1);
-        double error = gradient_error(&many, &one);
+        double error = gradient_error(&many, &single);
         ck_assert_msg(error <= gradient_tolerance, "%s, %zu bytes: gradients differ by %g", v->strategy->name,
                       v->caps.cap[0], error);
     }
-    train(&one, &strategy_ddp, NULL, STEPS);
+    train(&single, &strategy_ddp, NULL, STEPS);
     for (const struct tried *v = tried; v < tried + n_tried; v++) {
         train_with(&many, v->strategy, v->variant, &v->caps, 0, STEPS);
-        double error = weight_error(&many, &one);
+        double error = weight_error(&many, &single);
         ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their change",
                       v->strategy->name, v->caps.cap[0], error);
     }
-    one_rank_destroy(&many);
-    one_rank_destroy(&one);
 }
 
 /* Every reducer takes the memory that is estimated for it. */
-START_TEST(memory_is_estimated)
+TEST(memory_is_estimated)
 {
-    struct one_rank many;
-    one_rank_create(&many, job.rank, job.size, 1, 0);
+    create_many(1, 0);
     for (int i = 0; i == 0 || strategies[i - 1]; i++)
         for (int v = 0; v < VARIANTS; v++) {
             const struct strategy *strategy = strategies[i] ? strategies[i] : &own_strategy;
@@ -238,196 +479,39 @@ START_TEST(memory_is_estimated)
             ck_assert_uint_eq(bytes, many.reducer.bytes);
             ck_assert_uint_eq(gradients, many.reducer.released_floats * sizeof(float));
         }
-    one_rank_destroy(&many);
 }
-END_TEST
-
-/* Gradients of some strategies after one step of two micro-batches equal those of one process. Fast enough for an
- * emulated GPU. */
-START_TEST(gradients_equal_one_process)
-{
-    static const struct tried few[] = {{&strategy_ddp, VARIANT_PLAIN, {.cap = {0}}},
-                                       {&strategy_ddp_individual_v2, VARIANT_PLAIN, {.cap = {0}}},
-                                       {&strategy_ddp_bucketed, VARIANT_PLAIN, {.cap = {2000}}},
-                                       {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {2000}}},
-                                       {&strategy_ddp_sharded, VARIANT_GRADIENTS, {.cap = {2000}}}};
-    struct one_rank one, many;
-    one_rank_create(&one, 0, 1, 1, 0);
-    one_rank_create(&many, job.rank, job.size, batch / (size_t)job.size > 1 ? 2 : 1, 0);
-    train(&one, &strategy_ddp, NULL, 1);
-    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
-        train_with(&many, few[i].strategy, few[i].variant, &few[i].caps, 0, 1);
-        ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
-    }
-    one_rank_destroy(&many);
-    one_rank_destroy(&one);
-}
-END_TEST
-
-START_TEST(ranks_equal_one_process)
-{
-    check_parity(1, 0);
-}
-END_TEST
-
-START_TEST(accumulation_equals_one_process)
-{
-    check_parity(2, 0);
-}
-END_TEST
-
-/* Warm-up steps, with the learning rate's ramp and clipping by the reduced gradient's norm, agree with one process. */
-START_TEST(warmup_equals_one_process)
-{
-    check_parity(1, STEPS + 3);
-}
-END_TEST
 
 /* ---- hosts ---- */
 
-static void create_on_hosts(struct one_rank *many, int placing)
+static void create_on_hosts(int placing)
 {
     placed = on_hosts(&job, placing);
-    one_rank_create(many, job.rank, job.size, 1, 0);
+    create_many(1, 0);
     placed = job;
 }
 
 static const struct bucket_caps of_hosts[] = {{.cap = {1}}, {.cap = {2000}}, {.cap = {1 << 30}}};
 
 /* On one host, or with one rank on each host, ddp_hierarchical does the same as ddp_bucketed. */
-START_TEST(hosts_equal_one_process)
+TEST_EACH(hosts_equal_one_process, PLACINGS)
 {
-    struct one_rank one, many;
-    create_on_hosts(&many, _i);
-    one_rank_create(&one, 0, 1, 1, 0);
+    one_rank_create(&single, 0, 1, 1, 0);
+    create_on_hosts(_i);
     const struct bucket_caps *end = of_hosts + sizeof of_hosts / sizeof *of_hosts;
-    train(&one, &strategy_ddp, NULL, 1);
+    train(&single, &strategy_ddp, NULL, 1);
     for (const struct bucket_caps *caps = of_hosts; caps < end; caps++) {
         train(&many, &strategy_ddp_hierarchical, caps, 1);
         int levels = many.comm->local_size > 1 && many.comm->local_size < job.size;
         ck_assert_ptr_eq(many.reducer.strategy, levels ? &strategy_ddp_hierarchical : &strategy_ddp_bucketed);
         ck_assert_uint_eq(many.timeline.lane[LANE_COMMUNICATION].n, (size_t)many.reducer.plan.n * (levels ? 4 : 1));
-        ck_assert_double_le(gradient_error(&many, &one), gradient_tolerance);
+        ck_assert_double_le(gradient_error(&many, &single), gradient_tolerance);
     }
-    train(&one, &strategy_ddp, NULL, STEPS);
+    train(&single, &strategy_ddp, NULL, STEPS);
     for (const struct bucket_caps *caps = of_hosts; caps < end; caps++) {
         train(&many, &strategy_ddp_hierarchical, caps, STEPS);
-        ck_assert_double_le(weight_error(&many, &one), weight_tolerance);
+        ck_assert_double_le(weight_error(&many, &single), weight_tolerance);
     }
-    one_rank_destroy(&many);
-    one_rank_destroy(&one);
 }
-END_TEST
-
-/* Sums of whole numbers are exact in every element, and the gaps between matrices stay zero. */
-START_TEST(hosts_sum_exactly)
-{
-    struct one_rank many;
-    create_on_hosts(&many, _i);
-    const struct model *model = &many.model;
-    float *x = allocate(model->arena, sizeof *x);
-    for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
-        train(&many, &strategy_ddp_hierarchical, &of_hosts[b], 1);
-        memset(x, 0, model->arena * sizeof *x);
-        for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
-            for (size_t i = t->offset; i < t->offset + t->count; i++)
-                x[i] = (float)((i + 1) * (size_t)(job.rank + 1) % 1009);
-        model->device->upload(model->gradient, x, model->arena * sizeof *x);
-        reducer_begin(&many.reducer, 0);
-        for (int t = model->tensors - 1; t >= 0; t--)
-            reducer_gradient_ready(&many.reducer, t);
-        reducer_finish(&many.reducer);
-        model->device->download(x, model->gradient, model->arena * sizeof *x);
-        size_t wrong = 0, sums = 0;
-        for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
-            for (size_t i = t->offset; i < t->offset + t->count; i++) {
-                float sum = 0;
-                for (int r = 0; r < job.size; r++)
-                    sum += (float)((i + 1) * (size_t)(r + 1) % 1009);
-                wrong += x[i] != sum;
-                sums++;
-                x[i] = 0;
-            }
-        for (size_t i = 0; i < model->arena; i++)
-            wrong += x[i] != 0;
-        ck_assert_uint_eq(sums, model->parameters);
-        ck_assert_uint_eq(wrong, 0);
-    }
-    free(x);
-    one_rank_destroy(&many);
-}
-END_TEST
-
-/* With gradients sent as bfloat16, the mean is right to the precision of bfloat16, and equal on all ranks. */
-START_TEST(bf16_is_close_and_the_same_everywhere)
-{
-    static const struct tried narrow[] = {{&strategy_ddp_individual_v2, VARIANT_BF16, {.cap = {0}}},
-                                          {&strategy_ddp_flat, VARIANT_BF16, {.cap = {0}}},
-                                          {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {2000}}},
-                                          {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {0}}},
-                                          {&strategy_ddp_sharded, VARIANT_BF16, {.cap = {2000}}}};
-    const struct tried *end = narrow + sizeof narrow / sizeof *narrow;
-    struct one_rank one, many;
-    one_rank_create(&one, 0, 1, 1, 0);
-    one_rank_create(&many, job.rank, job.size, 1, 0);
-    size_t bytes = many.model.arena * sizeof(float);
-    float *all = allocate((size_t)job.size, bytes);
-    train(&one, &strategy_ddp, NULL, 1);
-    for (const struct tried *v = narrow; v < end; v++) {
-        train_with(&many, v->strategy, v->variant, &v->caps, 0, 1);
-        double error = gradient_error(&many, &one);
-        ck_assert_msg(error <= 4 * 0x1p-8, "%s: %g", v->strategy->name, error); /* each sum is rounded to 8 bits */
-        ck_assert_msg(error > 1e-5, "%s: %g, as if fp32 was sent", v->strategy->name, error);
-        float *gradient = on_host(many.model.device, many.model.gradient, many.model.arena);
-        job_gather(&job, gradient, bytes, all);
-        free(gradient);
-        for (int r = 1; r < job.size && !v->strategy->traits[v->variant]->shards; r++)
-            ck_assert_mem_eq(all, all + (size_t)r * many.model.arena, bytes);
-    }
-    free(all);
-    train(&one, &strategy_ddp, NULL, STEPS);
-    for (const struct tried *v = narrow; v < end; v++) {
-        train_with(&many, v->strategy, v->variant, &v->caps, 0, STEPS);
-        double error = weight_error(&many, &one);
-        ck_assert_msg(error <= 0.2, "%s: weights differ by %g of their change", v->strategy->name, error);
-    }
-    one_rank_destroy(&many);
-    one_rank_destroy(&one);
-}
-END_TEST
-
-/* ---- early updates ---- */
-
-/* Returns the moments, and the weights that layers read, in host memory; the caller frees them. */
-static char *state_of(const struct one_rank *one, size_t *bytes)
-{
-    const struct model *model = &one->model;
-    size_t whole = model->arena * sizeof(float), narrow = model->arena * model->compute_bytes;
-    char *state = allocate(*bytes = 2 * whole + narrow, 1);
-    model->device->download(state, one->trainer.optimizer.m, whole);
-    model->device->download(state + whole, one->trainer.optimizer.v, whole);
-    model->device->download(state + 2 * whole, model_read_weight(model), narrow);
-    return state;
-}
-
-/* Updates during backward leave the same weights and moments as updates after it, bit for bit. */
-START_TEST(early_updates_equal_later_ones)
-{
-    static const struct bucket_caps caps[] = {{.cap = {2000}}, {.cap = {1}}, {.cap = {1 << 30}}};
-    struct one_rank one;
-    size_t bytes;
-    one_rank_create(&one, job.rank, job.size, 2, 0);
-    train(&one, &strategy_ddp_bucketed, &caps[_i], STEPS);
-    char *expected = state_of(&one, &bytes);
-    train_with(&one, &strategy_ddp_bucketed, VARIANT_UPDATE, &caps[_i], 0, STEPS);
-    char *state = state_of(&one, &bytes);
-    ck_assert_mem_eq(state, expected, bytes);
-    ck_assert_uint_eq(one.timeline.lane[LANE_HOST].dropped, 0);
-    free(expected);
-    free(state);
-    one_rank_destroy(&one);
-}
-END_TEST
 
 /* ---- the comparison fails if there are mistakes ---- */
 
@@ -448,7 +532,6 @@ enum mistake {
 struct faulty {
     struct comm comm, *real;
     enum mistake mistake;
-    const struct one_rank *one;
 };
 
 static void *faulty_allocate(struct comm *comm, size_t bytes)
@@ -464,10 +547,10 @@ static void faulty_release(struct comm *comm, void *memory)
 }
 
 /* Overwrites this rank's part of the weights that are about to be gathered. */
-static void make_stale(const struct faulty *f, const struct collective *c)
+static void make_stale(const struct collective *c)
 {
-    size_t own = (size_t)job.rank * c->count, offset = (size_t)((float *)c->buffer - f->one->model.weight) + own;
-    f->one->model.device->copy((float *)c->buffer + own, f->one->trainer.start + offset, c->count);
+    size_t own = (size_t)job.rank * c->count, offset = (size_t)((float *)c->buffer - many.model.weight) + own;
+    many.model.device->copy((float *)c->buffer + own, many.trainer.start + offset, c->count);
 }
 
 static long faulty_start(struct comm *comm, const struct collective *collective)
@@ -479,9 +562,9 @@ static long faulty_start(struct comm *comm, const struct collective *collective)
     if (f->mistake == SHIFTS_SHARD && c.kind == COMM_REDUCE_SCATTER)
         c.in = (const float *)c.in + 1, c.count--;
     if (f->mistake == SENDS_STALE && gathers && job.rank == 1)
-        make_stale(f, &c);
+        make_stale(&c);
     if (f->mistake == FORGETS_GATHER && gathers && c.index == 0) { /* starts another collective, to have a ticket */
-        c = (struct collective){.kind = COMM_ALL_GATHER, .buffer = f->one->reducer.norm, .count = 1, .index = 0};
+        c = (struct collective){.kind = COMM_ALL_GATHER, .buffer = many.reducer.norm, .count = 1, .index = 0};
     }
     int gathers_sums = c.kind == COMM_ALL_GATHER, stage = c.group == COMM_HOST ? 3 * gathers_sums : 1 + gathers_sums;
     if (c.group != COMM_ALL && c.index == 0 && (int)f->mistake == FORGETS_STAGE + stage)
@@ -506,230 +589,225 @@ static void faulty_run(struct comm *comm, const struct collective *collective)
 }
 
 /* Trains with a mistake. Returns the error of the gradient after one step, or of the weights after several steps. */
-static double error_with(struct one_rank *many, const struct one_rank *one, const struct tried *v, enum mistake mistake,
-                         int steps)
+static double error_with(const struct tried *v, enum mistake mistake, int steps)
 {
     struct faulty faulty = {{.rank = job.rank,
                              .ranks = job.size,
-                             .local_size = many->comm->local_size,
+                             .local_size = many.comm->local_size,
                              .allocate = faulty_allocate,
                              .release = faulty_release,
                              .start = faulty_start,
                              .join = faulty_join,
                              .run_blocking = faulty_run},
-                            many->comm,
-                            mistake,
-                            many};
-    reducer_destroy(&many->reducer);
-    reducer_create(&many->reducer, v->strategy, v->variant, &many->model, &faulty.comm, &v->caps, 0);
-    many->trainer.ranks = mistake == FORGETS_MEAN ? 1 : job.size;
-    trainer_reset(&many->trainer, 1);
-    timeline_clear(&many->timeline);
+                            many.comm,
+                            mistake};
+    reducer_destroy(&many.reducer);
+    reducer_create(&many.reducer, v->strategy, v->variant, &many.model, &faulty.comm, &v->caps, 0);
+    many.trainer.ranks = mistake == FORGETS_MEAN ? 1 : job.size;
+    trainer_reset(&many.trainer, 1);
+    timeline_clear(&many.timeline);
     for (int i = 0; i < steps; i++)
-        step_run(&many->trainer, i);
-    reducer_settle(&many->reducer);
-    double error = steps == 1 ? gradient_error(many, one) : weight_error(many, one);
-    reducer_destroy(&many->reducer);
+        step_run(&many.trainer, i);
+    reducer_settle(&many.reducer);
+    double error = steps == 1 ? gradient_error(&many, &single) : weight_error(&many, &single);
+    reducer_destroy(&many.reducer);
     return error;
 }
 
 /* Mistakes in the reduction show in the gradient. A reduce-scatter may run twice, since its result is the same. */
-START_TEST(the_check_fails_on_mistakes)
+TEST(the_check_fails_on_mistakes)
 {
     if (job.size == 1)
         return; /* these mistakes have no effect on one rank */
-    struct one_rank one, many;
-    one_rank_create(&one, 0, 1, 1, 0);
-    one_rank_create(&many, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp, NULL, 1);
+    create_both(1, 0);
+    train(&single, &strategy_ddp, NULL, 1);
     for (int v = 0; v < n_tried; v++) {
         int shards = tried[v].strategy->traits[tried[v].variant]->shards;
-        ck_assert_double_le(error_with(&many, &one, &tried[v], NO_MISTAKE, 1), gradient_tolerance);
+        ck_assert_double_le(error_with(&tried[v], NO_MISTAKE, 1), gradient_tolerance);
         for (int mistake = FORGETS_MEAN; mistake <= (shards ? SHIFTS_SHARD : RUNS_TWICE); mistake++)
             if (!shards || mistake != RUNS_TWICE)
-                ck_assert_msg(error_with(&many, &one, &tried[v], (enum mistake)mistake, 1) > 100 * gradient_tolerance,
+                ck_assert_msg(error_with(&tried[v], (enum mistake)mistake, 1) > 100 * gradient_tolerance,
                               "%s: mistake %d is not detected", tried[v].strategy->name, mistake);
     }
-    one_rank_destroy(&many);
-    one_rank_destroy(&one);
 }
-END_TEST
+
+TEST_EACH(the_check_fails_on_forgotten_stages, PLACINGS)
+{
+    static const struct tried few[] = {{&strategy_ddp_hierarchical, VARIANT_PLAIN, {.cap = {1}}},
+                                       {&strategy_ddp_hierarchical, VARIANT_PLAIN, {.cap = {1 << 30}}}};
+    if (job.size < 4)
+        return;
+    one_rank_create(&single, 0, 1, 1, 0);
+    create_on_hosts(_i);
+    train(&single, &strategy_ddp, NULL, 1);
+    for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
+        ck_assert_double_le(error_with(&few[v], NO_MISTAKE, 1), gradient_tolerance);
+        for (int mistake = FORGETS_STAGE; mistake < MISTAKES; mistake++)
+            ck_assert_msg(error_with(&few[v], (enum mistake)mistake, 1) > 100 * gradient_tolerance,
+                          "mistake %d is not detected", mistake);
+    }
+}
+
+CASE(hosts) /* also on an emulated GPU */
+
+/* Sums of whole numbers are exact in every element, and the gaps between matrices stay zero. */
+TEST_EACH(hosts_sum_exactly, PLACINGS)
+{
+    create_on_hosts(_i);
+    const struct model *model = &many.model;
+    float *x = kept(allocate(model->arena, sizeof *x));
+    for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
+        train(&many, &strategy_ddp_hierarchical, &of_hosts[b], 1);
+        memset(x, 0, model->arena * sizeof *x);
+        for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
+            for (size_t i = t->offset; i < t->offset + t->count; i++)
+                x[i] = (float)((i + 1) * (size_t)(job.rank + 1) % 1009);
+        reduce(x);
+        size_t wrong = 0, sums = 0;
+        for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
+            for (size_t i = t->offset; i < t->offset + t->count; i++) {
+                float sum = 0;
+                for (int r = 0; r < job.size; r++)
+                    sum += (float)((i + 1) * (size_t)(r + 1) % 1009);
+                wrong += x[i] != sum;
+                sums++;
+                x[i] = 0;
+            }
+        for (size_t i = 0; i < model->arena; i++)
+            wrong += x[i] != 0;
+        ck_assert_uint_eq(sums, model->parameters);
+        ck_assert_uint_eq(wrong, 0);
+    }
+}
+
+/* ---- shards ---- */
+
+CASE(shards)
 
 /* Mistakes in gathering weights show in the weights. */
-START_TEST(the_check_fails_on_mistakes_in_gathers)
+TEST(the_check_fails_on_mistakes_in_gathers)
 {
     if (job.size == 1)
         return;
     static const struct tried few[] = {{&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {0}}},
                                        {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {1 << 30}}}};
-    struct one_rank one, many;
-    one_rank_create(&one, 0, 1, 1, 0);
-    one_rank_create(&many, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp, NULL, STEPS);
+    create_both(1, 0);
+    train(&single, &strategy_ddp, NULL, STEPS);
     for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
-        ck_assert_double_le(error_with(&many, &one, &few[v], NO_MISTAKE, STEPS), weight_tolerance);
+        ck_assert_double_le(error_with(&few[v], NO_MISTAKE, STEPS), weight_tolerance);
         for (int mistake = FORGETS_GATHER; mistake <= SENDS_STALE; mistake++) {
-            double error = error_with(&many, &one, &few[v], (enum mistake)mistake, STEPS);
+            double error = error_with(&few[v], (enum mistake)mistake, STEPS);
             ck_assert_msg(error > 2 * weight_tolerance, "mistake %d is not detected: weights differ by %g", mistake,
                           error);
         }
     }
-    one_rank_destroy(&many);
-    one_rank_destroy(&one);
-}
-END_TEST
-
-START_TEST(the_check_fails_on_forgotten_stages)
-{
-    static const struct tried few[] = {{&strategy_ddp_hierarchical, VARIANT_PLAIN, {.cap = {1}}},
-                                       {&strategy_ddp_hierarchical, VARIANT_PLAIN, {.cap = {1 << 30}}}};
-    struct one_rank one, many;
-    if (job.size < 4)
-        return;
-    create_on_hosts(&many, _i);
-    one_rank_create(&one, 0, 1, 1, 0);
-    train(&one, &strategy_ddp, NULL, 1);
-    for (size_t v = 0; v < sizeof few / sizeof *few; v++) {
-        ck_assert_double_le(error_with(&many, &one, &few[v], NO_MISTAKE, 1), gradient_tolerance);
-        for (int mistake = FORGETS_STAGE; mistake < MISTAKES; mistake++)
-            ck_assert_msg(error_with(&many, &one, &few[v], (enum mistake)mistake, 1) > 100 * gradient_tolerance,
-                          "mistake %d is not detected", mistake);
-    }
-    one_rank_destroy(&many);
-    one_rank_destroy(&one);
-}
-END_TEST
-
-/* ---- shards ---- */
-
-enum { RESUMED = 3 };
-static const struct tried resumed[RESUMED] = {{&strategy_ddp_bucketed, VARIANT_PLAIN, {.cap = {2000}}},
-                                              {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {2000}}},
-                                              {&strategy_ddp_sharded, VARIANT_GRADIENTS, {.cap = {2000}}}};
-
-static void train_resumed(struct one_rank *one, int i, int steps)
-{
-    train_with(one, resumed[i].strategy, resumed[i].variant, &resumed[i].caps, 0, steps);
 }
 
 /* On two ranks, sums do not depend on the order, so weights after some steps equal those of one all-reduce bit for bit.
  * With released gradients, this holds for one micro-batch only, since the ranks sum each micro-batch. */
-START_TEST(shards_equal_one_all_reduce)
+TEST_EACH(shards_equal_one_all_reduce, 2)
 {
     if (job.size > 2)
         return;
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, _i ? 1 : 2, 0);
-    train(&one, &strategy_ddp_flat, NULL, STEPS);
-    float *whole = on_host(one.model.device, one.model.weight, one.model.arena);
-    train_with(&one, &strategy_ddp_sharded, _i ? VARIANT_GRADIENTS : VARIANT_PLAIN, &small, 0, STEPS);
-    float *sharded = on_host(one.model.device, one.model.weight, one.model.arena);
-    ck_assert_mem_eq(sharded, whole, one.model.arena * sizeof *whole);
-    free(whole);
-    free(sharded);
-    one_rank_destroy(&one);
+    create_many(_i ? 1 : 2, 0);
+    train(&many, &strategy_ddp_flat, NULL, STEPS);
+    float *whole = on_host(many.model.device, many.model.weight, many.model.arena);
+    train_with(&many, &strategy_ddp_sharded, _i ? VARIANT_GRADIENTS : VARIANT_PLAIN, &small, 0, STEPS);
+    float *sharded = on_host(many.model.device, many.model.weight, many.model.arena);
+    ck_assert_mem_eq(sharded, whole, many.model.arena * sizeof *whole);
 }
-END_TEST
 
 /* A step with gradient_only has the gradient of a whole step, and does not change weights and moments. */
-START_TEST(a_step_can_end_with_the_gradient)
+TEST_EACH(a_step_can_end_with_the_gradient, RESUMED)
 {
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 2, STEPS);
-    train_resumed(&one, _i, 1);
-    float *whole_step = reduced_gradient(&one);
-    one.trainer.gradient_only = 1;
-    train_resumed(&one, _i, 1);
-    float *only = reduced_gradient(&one), zero = 0;
-    ck_assert_mem_eq(only, whole_step, one.model.arena * sizeof *only);
-    float *weight = on_host(one.model.device, one.model.weight, one.model.arena);
-    float *start = on_host(one.model.device, one.trainer.start, one.model.arena);
-    float *m = on_host(one.model.device, one.trainer.optimizer.m, one.model.arena);
-    ck_assert_mem_eq(weight, start, one.model.arena * sizeof *weight);
-    for (size_t i = 0; i < one.model.arena; i++)
+    create_many(2, STEPS);
+    train_resumed(&many, _i, 1);
+    float *whole_step = reduced_gradient(&many);
+    many.trainer.gradient_only = 1;
+    train_resumed(&many, _i, 1);
+    float *only = reduced_gradient(&many), zero = 0;
+    ck_assert_mem_eq(only, whole_step, many.model.arena * sizeof *only);
+    float *weight = on_host(many.model.device, many.model.weight, many.model.arena);
+    float *start = on_host(many.model.device, many.trainer.start, many.model.arena);
+    float *m = on_host(many.model.device, many.trainer.optimizer.m, many.model.arena);
+    ck_assert_mem_eq(weight, start, many.model.arena * sizeof *weight);
+    for (size_t i = 0; i < many.model.arena; i++)
         ck_assert_mem_eq(&m[i], &zero, sizeof zero);
-    ck_assert_int_eq(one.trainer.step, 0);
-    free(whole_step);
-    free(only);
-    free(weight);
-    free(start);
-    free(m);
-    one_rank_destroy(&one);
+    ck_assert_int_eq(many.trainer.step, 0);
 }
-END_TEST
 
 /* The ranks' owned ranges have equal lengths, and cover each bucket without overlap. So each rank has 1 / ranks of the
  * moments. */
-START_TEST(shards_cover_the_arena)
+TEST(shards_cover_the_arena)
 {
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 1, 0);
-    train(&one, &strategy_ddp_sharded, &small, 1);
-    const struct reducer *r = &one.reducer;
+    create_many(1, 0);
+    train(&many, &strategy_ddp_sharded, &small, 1);
+    const struct reducer *r = &many.reducer;
     ck_assert_int_gt(r->ranges, 2);
-    ck_assert_uint_eq(reducer_owned(r) * (size_t)job.size, one.model.arena);
+    ck_assert_uint_eq(reducer_owned(r) * (size_t)job.size, many.model.arena);
     for (int i = 0; i < r->ranges; i++) {
         const struct bucket *b = &r->plan.bucket[r->ranges - 1 - i];
         ck_assert_uint_eq(r->owned[i].count * (size_t)job.size, b->count);
         ck_assert_uint_eq(r->owned[i].offset, b->offset + (size_t)job.rank * r->owned[i].count);
-        ck_assert_uint_eq(b->offset + b->count, i ? b[1].offset : one.model.arena);
+        ck_assert_uint_eq(b->offset + b->count, i ? b[1].offset : many.model.arena);
     }
-    one_rank_destroy(&one);
 }
-END_TEST
 
 /* A checkpoint that one strategy wrote can be read under another strategy, and equals the other's checkpoint. */
-START_TEST(checkpoints_do_not_depend_on_the_strategy)
+TEST_EACH(checkpoints_do_not_depend_on_the_strategy, RESUMED)
 {
-    int64_t pid = getpid(), *all = allocate((size_t)job.size, sizeof *all);
+    int64_t pid = getpid(), *all = kept(allocate((size_t)job.size, sizeof *all));
     job_gather(&job, &pid, sizeof pid, all);
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 1, 0);
-    struct checkpoint *c = &one.trainer.checkpoint;
-    *c =
-        (struct checkpoint){.job = &job, .seed = 3, .piece = one.model.device->allocate_host(checkpoint_piece_bytes())};
+    create_many(1, 0);
+    struct checkpoint *c = &many.trainer.checkpoint;
+    *c = (struct checkpoint){.job = &job, .seed = 3};
+    c->piece = many.model.device->allocate_host(checkpoint_piece_bytes());
     snprintf(c->path, sizeof c->path, "/tmp/test_shards_%d.bin", (int)all[0]);
-    train_resumed(&one, _i, 3);
-    checkpoint_save(c, trainer_state(&one.trainer));
+    train_resumed(&many, _i, 3);
+    checkpoint_save(c, trainer_state(&many.trainer));
     ck_assert_uint_eq(c->saved, 1);
-    train_resumed(&one, (_i + 1) % RESUMED, 1);
-    ck_assert_msg(!restore_trainer(&one.trainer, c->path), "%s", error_text());
+    train_resumed(&many, (_i + 1) % RESUMED, 1);
+    ck_assert_msg(!restore_trainer(&many.trainer, c->path), "%s", error_text());
     if (job.rank)
-        checkpoint_take_part(trainer_state(&one.trainer));
+        checkpoint_take_part(trainer_state(&many.trainer));
     else
-        ck_assert_msg(!checkpoint_compare(c->path, c, trainer_state(&one.trainer)), "%s", error_text());
+        ck_assert_msg(!checkpoint_compare(c->path, c, trainer_state(&many.trainer)), "%s", error_text());
     job_barrier(&job);
     unlink(c->path);
-    one.model.device->release_host(c->piece);
+    many.model.device->release_host(c->piece);
     c->piece = NULL;
-    free(all);
-    one_rank_destroy(&one);
 }
-END_TEST
+
+/* Each step has a span for every collective of every bucket, named after the kind of collective. If gradients are
+ * released, it has a reduction for every micro-batch, and a wait for each buffer that is reused. */
+TEST_EACH(spans_distinguish_collectives_of_a_bucket, 2)
+{
+    enum { MICRO_BATCHES = 2 };
+    create_many(MICRO_BATCHES, 0);
+    train_with(&many, &strategy_ddp_sharded, _i ? VARIANT_GRADIENTS : VARIANT_PLAIN, &small, 0, STEPS);
+    int reductions = many.reducer.plan.n * (_i ? MICRO_BATCHES : 1), waits[STEPS] = {0};
+    const struct lane *host = &many.timeline.lane[LANE_HOST];
+    for (const struct span *s = host->span; s < host->span + host->n; s++)
+        waits[s->step] += step_phase_of(s) == PHASE_GRADIENT_SYNC;
+    const struct lane *lane = &many.timeline.lane[LANE_COMMUNICATION];
+    int seen[STEPS][COMM_KINDS] = {{0}};
+    for (const struct span *s = lane->span; s < lane->span + lane->n; s++) {
+        ck_assert(s->index >= 0 && s->index < many.reducer.plan.n);
+        ck_assert_str_eq(s->name, comm_kind_name[s->size[SIZE_KIND]]);
+        seen[s->step][s->size[SIZE_KIND]]++;
+    }
+    for (int step = 0; step < STEPS; step++) {
+        ck_assert_int_eq(seen[step][COMM_REDUCE_SCATTER], reductions);
+        ck_assert_int_eq(waits[step], _i ? reductions - RING_BUFFERS + 1 : 1);
+        ck_assert_int_eq(seen[step][COMM_ALL_GATHER], many.reducer.plan.n);
+        ck_assert_int_eq(seen[step][COMM_ALL_REDUCE], 0);
+    }
+    ck_assert_uint_eq(lane->dropped, 0);
+}
 
 /* ---- other arithmetic ---- */
 
-/* Checks that all ranks have equal arrays of n floats; or, with `equal` 0, that no array equals the one of rank 0. */
-static void check_ranks(const float *mine, size_t n, int equal)
-{
-    float *all = allocate((size_t)job.size * n, sizeof *all);
-    job_gather(&job, mine, n * sizeof *mine, all);
-    for (int r = 1; r < job.size; r++)
-        ck_assert_int_eq(!memcmp(all, all + (size_t)r * n, n * sizeof *all), equal);
-    free(all);
-}
-
-/* Lets the reducer reduce the gradient x[arena]; stores the result in x. */
-static void reduce(struct one_rank *one, float *x)
-{
-    const struct model *model = &one->model;
-    model->device->upload(model->gradient, x, model->arena * sizeof *x);
-    reducer_begin(&one->reducer, 0);
-    for (int t = model->tensors - 1; t >= 0; t--)
-        reducer_gradient_ready(&one->reducer, t);
-    reducer_finish(&one->reducer);
-    model->device->download(x, model->gradient, model->arena * sizeof *x);
-}
+CASE(other) /* also on an emulated GPU */
 
 enum { RANK = 2, OF_LOW_RANK = 3 }; /* the rank of approximations; the number of steps with them */
 
@@ -744,7 +822,7 @@ static float made_up(int rank, int step, size_t i)
 static void reference_low_rank(double *sum, double *e, double *q, const double *g, size_t I, size_t O)
 {
     size_t ranks = (size_t)job.size, n = O * I;
-    double *p = allocate(RANK * O, sizeof *p), *part = allocate(RANK * (O > I ? O : I), sizeof *part);
+    double *p = kept(allocate(RANK * O, sizeof *p)), *part = kept(allocate(RANK * (O > I ? O : I), sizeof *part));
     for (size_t i = 0; i < ranks * n; i++)
         e[i] += g[i];
     for (size_t r = 0; r < ranks; r++) {
@@ -760,8 +838,6 @@ static void reference_low_rank(double *sum, double *e, double *q, const double *
     reference_linear_backward_weight(sum, p, q, RANK, I, O);
     for (size_t i = 0; i < ranks * n; i++)
         e[i] -= sum[i % n] / (double)job.size;
-    free(p);
-    free(part);
 }
 
 /* Returns the largest difference, on any rank, between numbers of `got` and `want`, relative to the largest of `want`.
@@ -778,10 +854,9 @@ static double largest_error(const float *got, const double *want, size_t n)
 
 /* Three steps of PowerSGD, each of which adds earlier errors, equal the reference for every tensor, with any buckets.
  * Vectors are summed exactly. */
-START_TEST(low_rank_steps_equal_the_reference)
+TEST(low_rank_steps_equal_the_reference)
 {
-    struct one_rank many;
-    one_rank_create(&many, job.rank, job.size, 1, 0);
+    create_many(1, 0);
     const struct model *model = &many.model;
     size_t arena = model->arena, ranks = (size_t)job.size;
     for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
@@ -790,17 +865,18 @@ START_TEST(low_rank_steps_equal_the_reference)
         float *q = on_host(model->device, low->message + low->end[0].p, low->end[0].q), *x[OF_LOW_RANK];
         check_ranks(q, low->end[0].q, 1);
         for (int step = 0; step < OF_LOW_RANK; step++) {
-            x[step] = allocate(arena, sizeof **x);
+            x[step] = kept(allocate(arena, sizeof **x));
             for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
                 for (size_t i = t->offset; i < t->offset + t->count; i++)
                     x[step][i] = made_up(job.rank, step, i);
-            reduce(&many, x[step]);
+            reduce(x[step]);
             check_ranks(x[step], arena, 1);
         }
         for (int tensor = 0; tensor < model->tensors; tensor++) {
             const struct tensor *t = &model->tensor[tensor];
-            double *e = allocate(ranks * t->count, sizeof *e), *g = allocate(ranks * t->count, sizeof *g);
-            double *of_q = allocate(RANK * t->columns, sizeof *of_q), *sum = allocate(t->count, sizeof *sum);
+            double *e = kept(allocate(ranks * t->count, sizeof *e)), *g = kept(allocate(ranks * t->count, sizeof *g));
+            double *of_q = kept(allocate(RANK * t->columns, sizeof *of_q)),
+                   *sum = kept(allocate(t->count, sizeof *sum));
             for (size_t i = 0; i < RANK * t->columns && t->rows > 1; i++)
                 of_q[i] = (double)q[low->end[tensor + 1].q + i];
             for (int step = 0; step < OF_LOW_RANK; step++) {
@@ -815,29 +891,19 @@ START_TEST(low_rank_steps_equal_the_reference)
                 double error = largest_error(x[step] + t->offset, sum, t->count);
                 ck_assert_msg(error < (t->rows > 1 ? 1e-4 : 1e-6), "%s differs by %g in step %d", t->name, error, step);
             }
-            free(e);
-            free(g);
-            free(of_q);
-            free(sum);
         }
-        for (int step = 0; step < OF_LOW_RANK; step++)
-            free(x[step]);
-        free(q);
     }
-    one_rank_destroy(&many);
 }
-END_TEST
 
 /* PowerSGD of rank R is exact if the sum of the gradients has at most rank R. Here its rank is the number of ranks. If
  * its rank is below R, some rows of the factors depend on other rows. */
-START_TEST(matrices_of_low_rank_are_exact)
+TEST(matrices_of_low_rank_are_exact)
 {
     enum { MORE = 4 };
-    struct one_rank many;
-    one_rank_create(&many, job.rank, job.size, 1, 0);
+    create_many(1, 0);
     const struct model *model = &many.model;
-    float *x = allocate(model->arena, sizeof *x);
-    double *sum = allocate(model->arena, sizeof *sum);
+    float *x = kept(allocate(model->arena, sizeof *x));
+    double *sum = kept(allocate(model->arena, sizeof *sum));
     for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
         for (size_t i = 0; i < t->count; i++)
             for (int r = 0; r < job.size; r++) {
@@ -846,21 +912,17 @@ START_TEST(matrices_of_low_rank_are_exact)
                 x[t->offset + i] = r == job.rank ? product : x[t->offset + i];
             }
     train_with(&many, &strategy_ddp_powersgd, VARIANT_PLAIN, &small, MORE, 0);
-    reduce(&many, x);
+    reduce(x);
     for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++) {
         double error = largest_error(x + t->offset, sum + t->offset, t->count);
         ck_assert_msg(error < 1e-5, "%s differs by %g", t->name, error);
     }
-    free(x);
-    free(sum);
-    one_rank_destroy(&many);
 }
-END_TEST
 
 /* Moves the anchor by the mean of the ranks' changes with Nesterov's momentum, in double. All arrays are [arena]. */
 static void reference_average(double *anchor, double *momentum, const float *weight, size_t arena)
 {
-    float *all = allocate((size_t)job.size * arena, sizeof *all);
+    float *all = kept(allocate((size_t)job.size * arena, sizeof *all));
     job_gather(&job, weight, arena * sizeof *weight, all);
     for (size_t i = 0; i < arena; i++) {
         double d = 0;
@@ -869,7 +931,6 @@ static void reference_average(double *anchor, double *momentum, const float *wei
         momentum[i] = 0.9 * momentum[i] + d;
         anchor[i] -= 0.7 * (d + 0.9 * momentum[i]);
     }
-    free(all);
 }
 
 /* Returns the norm of AdamW's first moment. If all gradients are multiplied by a factor, so is this norm. */
@@ -879,229 +940,61 @@ static double moment_norm(const struct one_rank *one)
     float *moment = on_host(one->model.device, one->trainer.optimizer.m, one->model.arena);
     for (size_t i = 0; i < one->model.arena; i++)
         sum += (double)moment[i] * (double)moment[i];
-    free(moment);
     return sqrt(sum);
 }
 
 /* Local training gives the weights of ranks that train alone, each on its part of the batch, and whose weights the test
  * averages every _i steps. */
-START_TEST(local_training_equals_the_reference)
+TEST_RANGE(local_training_equals_the_reference, 0, 1, 3)
 {
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 1, 0);
-    size_t arena = one.model.arena;
-    const struct device *device = one.model.device;
-    double *anchor = allocate(arena, sizeof *anchor), *momentum = allocate(arena, sizeof *momentum), norm[STEPS];
-    float *start = on_host(device, one.model.weight, arena), *want[STEPS];
+    create_many(1, 0);
+    size_t arena = many.model.arena;
+    const struct device *device = many.model.device;
+    double *anchor = kept(allocate(arena, sizeof *anchor)), *momentum = kept(allocate(arena, sizeof *momentum)),
+           norm[STEPS];
+    float *start = on_host(device, many.model.weight, arena), *want[STEPS];
     for (size_t i = 0; i < arena; i++)
         anchor[i] = (double)start[i];
-    train(&one, &strategy_none, NULL, 0);
-    one.trainer.ranks = 1; /* gradients are of the rank's own part only */
+    train(&many, &strategy_none, NULL, 0);
+    many.trainer.ranks = 1; /* gradients are of the rank's own part only */
     for (int step = 0; step < STEPS; step++) {
-        step_run(&one.trainer, step);
-        norm[step] = moment_norm(&one);
-        want[step] = on_host(device, one.model.weight, arena);
+        step_run(&many.trainer, step);
+        norm[step] = moment_norm(&many);
+        want[step] = on_host(device, many.model.weight, arena);
         if ((step + 1) % _i)
             continue;
         reference_average(anchor, momentum, want[step], arena);
         for (size_t i = 0; i < arena; i++)
             want[step][i] = (float)anchor[i];
-        device->upload(one.model.weight, want[step], arena * sizeof **want);
-        model_weights_changed(&one.model);
+        device->upload(many.model.weight, want[step], arena * sizeof **want);
+        model_weights_changed(&many.model);
     }
-    one.trainer.ranks = job.size;
+    many.trainer.ranks = job.size;
     for (int step = 0; step < STEPS; step++) {
-        train_with(&one, &strategy_ddp_local, VARIANT_PLAIN, NULL, (size_t)_i, step + 1);
-        ck_assert_uint_eq(one.timeline.lane[LANE_COMMUNICATION].n, (size_t)((step + 1) / _i));
-        float *weight = on_host(device, one.model.weight, arena);
-        double apart = 0, way = 0;
-        for (size_t i = 0; i < arena; i++) {
-            apart += pow((double)weight[i] - (double)want[step][i], 2);
-            way += pow((double)want[step][i] - (double)start[i], 2);
-        }
-        ck_assert_double_le(job_max(&job, sqrt(apart / way)), weight_tolerance);
+        train_with(&many, &strategy_ddp_local, VARIANT_PLAIN, NULL, (size_t)_i, step + 1);
+        ck_assert_uint_eq(many.timeline.lane[LANE_COMMUNICATION].n, (size_t)((step + 1) / _i));
+        float *weight = on_host(device, many.model.weight, arena);
+        ck_assert_double_le(distance(weight, want[step], start, arena), weight_tolerance);
         /* AdamW's update hides a factor of all gradients, but its first moment shows it */
-        double ratio = moment_norm(&one) / norm[step];
+        double ratio = moment_norm(&many) / norm[step];
         ck_assert_double_le(job_max(&job, fabs(ratio - 1)), weight_tolerance);
         check_ranks(weight, arena, (step + 1) % _i == 0);
-        free(weight);
-        free(want[step]);
     }
-    free(start);
-    free(anchor);
-    free(momentum);
-    one_rank_destroy(&one);
 }
-END_TEST
 
 /* When training starts again, a strategy forgets what it keeps from step to step. */
-START_TEST(training_can_start_again)
+TEST_EACH(training_can_start_again, 2)
 {
     static const struct strategy *const keeping[] = {&strategy_ddp_powersgd, &strategy_ddp_local};
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 1, 0);
-    train_with(&one, keeping[_i], VARIANT_PLAIN, &small, 2, STEPS);
-    float *first = on_host(one.model.device, one.model.weight, one.model.arena);
-    trainer_reset(&one.trainer, 1);
+    create_many(1, 0);
+    train_with(&many, keeping[_i], VARIANT_PLAIN, &small, 2, STEPS);
+    float *first = on_host(many.model.device, many.model.weight, many.model.arena);
+    trainer_reset(&many.trainer, 1);
     for (int i = 0; i < STEPS; i++)
-        step_run(&one.trainer, 0);
-    float *again = on_host(one.model.device, one.model.weight, one.model.arena);
-    ck_assert_mem_eq(again, first, one.model.arena * sizeof *again);
-    free(first);
-    free(again);
-    one_rank_destroy(&one);
+        step_run(&many.trainer, 0);
+    float *again = on_host(many.model.device, many.model.weight, many.model.arena);
+    ck_assert_mem_eq(again, first, many.model.arena * sizeof *again);
 }
-END_TEST
-
-/* ---- spans ---- */
-
-/* Each step has a span for every collective of every bucket, named after the kind of collective. If gradients are
- * released, it has a reduction for every micro-batch, and a wait for each buffer that is reused. */
-START_TEST(spans_distinguish_collectives_of_a_bucket)
-{
-    enum { MICRO_BATCHES = 2 };
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, MICRO_BATCHES, 0);
-    train_with(&one, &strategy_ddp_sharded, _i ? VARIANT_GRADIENTS : VARIANT_PLAIN, &small, 0, STEPS);
-    int reductions = one.reducer.plan.n * (_i ? MICRO_BATCHES : 1), waits[STEPS] = {0};
-    const struct lane *host = &one.timeline.lane[LANE_HOST];
-    for (const struct span *s = host->span; s < host->span + host->n; s++)
-        waits[s->step] += step_phase_of(s) == PHASE_GRADIENT_SYNC;
-    const struct lane *lane = &one.timeline.lane[LANE_COMMUNICATION];
-    int seen[STEPS][COMM_KINDS] = {{0}};
-    for (const struct span *s = lane->span; s < lane->span + lane->n; s++) {
-        ck_assert(s->index >= 0 && s->index < one.reducer.plan.n);
-        ck_assert_str_eq(s->name, comm_kind_name[s->size[SIZE_KIND]]);
-        seen[s->step][s->size[SIZE_KIND]]++;
-    }
-    for (int step = 0; step < STEPS; step++) {
-        ck_assert_int_eq(seen[step][COMM_REDUCE_SCATTER], reductions);
-        ck_assert_int_eq(waits[step], _i ? reductions - RING_BUFFERS + 1 : 1);
-        ck_assert_int_eq(seen[step][COMM_ALL_GATHER], one.reducer.plan.n);
-        ck_assert_int_eq(seen[step][COMM_ALL_REDUCE], 0);
-    }
-    ck_assert_uint_eq(lane->dropped, 0);
-    one_rank_destroy(&one);
-}
-END_TEST
-
-/* A step records its phases in order without gaps, and one collective per bucket inside the step. */
-START_TEST(a_step_records_its_phases)
-{
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 2, 0);
-    train(&one, &strategy_ddp_bucketed, &small, 1);
-    static const int expected[] = {PHASE_ZERO_GRAD,    PHASE_DATA_LOADING, PHASE_FORWARD,  PHASE_BACKWARD,
-                                   PHASE_DATA_LOADING, PHASE_FORWARD,      PHASE_BACKWARD, PHASE_GRADIENT_SYNC,
-                                   PHASE_OPTIMIZER,    PHASE_LR_SCHEDULING};
-    const struct lane *lane = &one.timeline.lane[LANE_HOST];
-    int64_t at = 0, begin = lane->span[0].start_ns;
-    size_t phase = 0;
-    int marks = 0;
-    for (size_t i = 0; i < lane->n; i++) {
-        const struct span *s = &lane->span[i];
-        if (s->name == ready_name) {
-            marks++;
-            continue;
-        }
-        ck_assert_str_eq(s->name, phase_name[expected[phase++]]);
-        ck_assert(at == 0 || s->start_ns == at);
-        at = s->end_ns;
-    }
-    ck_assert_uint_eq(phase, sizeof expected / sizeof *expected);
-    ck_assert_int_eq(marks, one.model.tensors);
-    const struct lane *comm = &one.timeline.lane[LANE_COMMUNICATION];
-    ck_assert_uint_eq(comm->n, (size_t)one.reducer.plan.n);
-    for (size_t i = 0; i < comm->n; i++)
-        ck_assert(comm->span[i].start_ns >= begin && comm->span[i].end_ns <= at);
-    ck_assert_uint_eq(lane->dropped + comm->dropped, 0);
-    one_rank_destroy(&one);
-}
-END_TEST
-
-/* Before each step, device memory has the optimizer's scalars: step number from 1, learning rate, clip factor 1. */
-START_TEST(the_optimizer_gets_its_scalars_each_step)
-{
-    struct one_rank one;
-    one_rank_create(&one, job.rank, job.size, 1, STEPS - 2);
-    train(&one, &strategy_ddp, NULL, 0);
-    for (int i = 0; i < STEPS; i++) {
-        float *scalars = on_host(one.model.device, one.trainer.optimizer.scalars, SCALARS);
-        ck_assert_float_eq(scalars[SCALAR_STEP], (float)(i + 1));
-        ck_assert_float_eq(scalars[SCALAR_LEARNING_RATE], schedule_learning_rate(&one.trainer.schedule, i));
-        ck_assert_float_eq(scalars[SCALAR_CLIP], 1);
-        free(scalars);
-        step_run(&one.trainer, i);
-        /* warm-up steps compute the norm, which is far above the limit for this model */
-        float norm = recorded(&one, i, RECORD_GRAD_NORM);
-        if (i < STEPS - 2)
-            ck_assert_float_gt(norm, one.trainer.max_norm);
-        else
-            ck_assert_float_eq(norm, 0);
-    }
-    ck_assert_int_eq(one.trainer.step, STEPS);
-    one_rank_destroy(&one);
-}
-END_TEST
-
-/* Training that is saved after the third step and restored by another trainer continues bit for bit, with and without
- * clipping. All ranks stay in the checkpoint phase until the file is written. */
-START_TEST(training_resumes_from_a_checkpoint)
-{
-    enum { EVERY = 3, DELAY_NS = 50000000 };
-    struct one_rank one;
-    float record[STEPS][RECORDS];
-    int64_t phase[2] = {getpid()}, *all = allocate(2 * (size_t)job.size, sizeof *all); /* pid; later start and end */
-    job_gather(&job, phase, sizeof phase, all);
-    struct checkpoint checkpoint = {.every = EVERY, .job = &job, .seed = 3};
-    snprintf(checkpoint.path, sizeof checkpoint.path, "/tmp/test_parity_%d.bin", (int)all[0]);
-
-    one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
-    one.trainer.checkpoint = checkpoint;
-    one.trainer.checkpoint.piece = job.rank ? NULL : one.model.device->allocate_host(checkpoint_piece_bytes());
-    one.trainer.delay_ns[PHASE_CHECKPOINT] = job.rank ? 0 : DELAY_NS;
-    train_resumed(&one, _i, STEPS);
-    ck_assert_uint_eq(one.trainer.checkpoint.saved, 1);
-    const struct lane *host = &one.timeline.lane[LANE_HOST];
-    int phases = 0;
-    for (const struct span *s = host->span; s < host->span + host->n; s++)
-        if (step_phase_of(s) == PHASE_CHECKPOINT) {
-            phases++;
-            ck_assert_int_eq(s->step, EVERY - 1);
-            phase[0] = s->queued_ns;
-            phase[1] = s->returned_ns;
-        }
-    ck_assert_int_eq(phases, 1);
-    job_gather(&job, phase, sizeof phase, all);
-    ck_assert_int_ge(phase[1], all[0] + DELAY_NS);
-    one.model.device->download(record, one.trainer.record, sizeof record);
-    size_t floats = one.model.arena * one.model.compute_bytes / sizeof(float);
-    float *weights = on_host(one.model.device, model_read_weight(&one.model), floats);
-    one_rank_destroy(&one);
-
-    one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
-    train_resumed(&one, _i, 1);
-    ck_assert_int_eq(restore_trainer(&one.trainer, checkpoint.path), -1); /* refused: another seed */
-    error_clear();
-    one.trainer.checkpoint.seed = 3;
-    ck_assert_msg(!restore_trainer(&one.trainer, checkpoint.path), "%s", error_text());
-    ck_assert_int_eq(one.trainer.step, EVERY);
-    for (int i = EVERY; i < STEPS; i++) {
-        step_run(&one.trainer, i);
-        ck_assert_float_eq(recorded(&one, i, RECORD_LOSS), record[i][RECORD_LOSS]);
-        ck_assert_float_eq(recorded(&one, i, RECORD_GRAD_NORM), record[i][RECORD_GRAD_NORM]);
-    }
-    reducer_settle(&one.reducer);
-    float *restored = on_host(one.model.device, model_read_weight(&one.model), floats);
-    ck_assert_mem_eq(restored, weights, floats * sizeof *weights);
-    free(weights);
-    free(restored);
-    free(all);
-    job_barrier(&job);
-    unlink(checkpoint.path);
-    one_rank_destroy(&one);
-}
-END_TEST
 
 int main(void)
 {
@@ -1118,44 +1011,5 @@ int main(void)
         library = strcmp(name, comm_library_name[i]) ? library : (enum comm_library)i;
     placed = job;
     list_tried();
-    Suite *suite = suite_create("parity");
-    TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU is too slow for "more" */
-    tcase_add_test(core, gradients_equal_one_process);
-    tcase_add_test(core, bf16_is_close_and_the_same_everywhere);
-    tcase_add_loop_test(core, early_updates_equal_later_ones, 0, 1);
-    tcase_add_test(core, a_step_records_its_phases);
-    tcase_add_test(core, the_optimizer_gets_its_scalars_each_step);
-    tcase_add_loop_test(core, training_resumes_from_a_checkpoint, 0, RESUMED);
-    suite_add_tcase(suite, core);
-    TCase *saved = tcase_create("checkpoint"); /* also in bf16, where layers read a copy of the weights */
-    tcase_add_loop_test(saved, training_resumes_from_a_checkpoint, 0, RESUMED);
-    tcase_add_loop_test(saved, early_updates_equal_later_ones, 0, 1);
-    suite_add_tcase(suite, saved);
-    tcase_add_loop_test(tests, early_updates_equal_later_ones, 1, 3);
-    tcase_add_test(tests, ranks_equal_one_process);
-    tcase_add_test(tests, accumulation_equals_one_process);
-    tcase_add_test(tests, warmup_equals_one_process);
-    tcase_add_test(tests, memory_is_estimated);
-    tcase_add_test(tests, the_check_fails_on_mistakes);
-    suite_add_tcase(suite, tests);
-    tcase_add_loop_test(tests, hosts_equal_one_process, 0, PLACINGS);
-    tcase_add_loop_test(tests, the_check_fails_on_forgotten_stages, 0, PLACINGS);
-    TCase *hosts = tcase_create("hosts"); /* on an emulated GPU, too */
-    tcase_add_loop_test(hosts, hosts_sum_exactly, 0, PLACINGS);
-    suite_add_tcase(suite, hosts);
-    TCase *other = tcase_create("other"); /* on an emulated GPU, too */
-    tcase_add_test(other, low_rank_steps_equal_the_reference);
-    tcase_add_test(other, matrices_of_low_rank_are_exact);
-    tcase_add_loop_test(other, local_training_equals_the_reference, 1, 3);
-    tcase_add_loop_test(other, training_can_start_again, 0, 2);
-    suite_add_tcase(suite, other);
-    TCase *shards = tcase_create("shards");
-    tcase_add_test(shards, the_check_fails_on_mistakes_in_gathers);
-    tcase_add_loop_test(shards, shards_equal_one_all_reduce, 0, 2);
-    tcase_add_loop_test(shards, a_step_can_end_with_the_gradient, 0, RESUMED);
-    tcase_add_test(shards, shards_cover_the_arena);
-    tcase_add_loop_test(shards, checkpoints_do_not_depend_on_the_strategy, 0, RESUMED);
-    tcase_add_loop_test(shards, spans_distinguish_collectives_of_a_bucket, 0, 2);
-    suite_add_tcase(suite, shards);
-    return suite_run_ranks(suite, &job);
+    return suite_run_ranks(suite_of_tests("parity", NULL, destroy_both), &job);
 }

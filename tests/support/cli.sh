@@ -141,6 +141,9 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
+# with_python WORDS COMMAND...: like succeeds, for a command that needs python3; skips the check without it.
+with_python() { if command -v python3 >/dev/null; then succeeds "$@"; else echo "skip - $1: no python3"; fi; }
+
 # latest WORD...: sets the array `latest` to the words, but keeps only the last one of repeated options (and its value).
 # The program accepts an option once, and tests give options after their defaults. --inject-delay may be repeated.
 latest() {
@@ -196,6 +199,18 @@ end_ranks() {
 # start_quickly: disables MPI's search for networks and hwloc's search for devices, which take most of the time that
 # a program needs to start. Call it only for checks that depend on neither networks nor devices.
 start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
+
+# some NUMBER VALUE...: sets `picked` to NUMBER of the values, continuing where the last call stopped, so that all are used.
+turn=0
+some() {
+    local n=$1
+    shift
+    picked=()
+    for ((; n > 0; n--)); do
+        turn=$(((turn + 1) % $#))
+        picked+=("${@:turn + 1:1}")
+    done
+}
 
 # aside COMMAND...: runs COMMAND, which must not check durations, in the background, in a new directory. At most one
 # such command per core runs at a time, at most four in all, and fewer if /dev/shm is small.

@@ -3,6 +3,7 @@
 
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
+#include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ const struct device *on_device(int rank)
 
 float *on_host(const struct device *device, const float *memory, size_t n)
 {
-    float *copy = allocate(n, sizeof *copy);
+    float *copy = kept(allocate(n, sizeof *copy));
     device->download(copy, memory, n * sizeof *copy);
     return copy;
 }

@@ -14,7 +14,7 @@ int on_device_is_there(void);
 /* Opens the device of TEST_DEVICE: cpu (the default), cuda, cuda:tf32 or cuda:bf16; ranks share GPUs round-robin. */
 const struct device *on_device(int rank);
 
-/* Copies n floats from the device to new host memory; release with free. */
+/* Copies n floats from the device to host memory, valid until the test ends. */
 float *on_host(const struct device *device, const float *memory, size_t n);
 
 /* Copies n tokens to new memory of the device; release with device->release. */

@@ -1,27 +1,10 @@
-# profile.sh - what the tests of profile mode share. Source it after cli.sh; needs python3 for what recomputes figures.
+# profile.sh - what the tests of profile mode share. Source it after cli.sh.
 # The variables are used by the scripts that source this file:
 # shellcheck disable=SC2034,SC2154,SC2317 shell=bash
 
-python=$(command -v python3 || true)
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 256 --profile
     --num-epochs 5 --warmup-epochs 2)
 runs=0
-
-# expect WORDS COMMAND...: checks that a command succeeds.
-expect() {
-    local words=$1
-    shift
-    if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
-}
-
-# with_python WORDS COMMAND...: like the function expect, but skips the check if python3 is not installed.
-with_python() {
-    if [ -n "$python" ]; then
-        expect "$@"
-    else
-        echo "skip - $1: no python3 here"
-    fi
-}
 
 # profile RANKS IMPLEMENTATION OPTION...: makes a profile in the new directory $out; sets status.
 profile() {
@@ -33,16 +16,16 @@ profile() {
     timeout --kill-after=5 "$limit" "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
 }
 
-agrees() { "$python" "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
+agrees() { python3 "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
 
 # summary EXPRESSION: tests a Python expression on s, the summary.json, and t, the rows of its tables by key.
-summary() { "$python" -c "import json, sys; s = json.load(open(sys.argv[1], encoding='utf-8'))
+summary() { python3 -c "import json, sys; s = json.load(open(sys.argv[1], encoding='utf-8'))
 t = {table['key']: table['rows'] for table in s['tables']}; assert ($1), t['stragglers']" "$out/$implementation/summary.json"; }
 
 # rows EXPRESSION: tests a Python expression on rank 0's trace: rows, a list of names, and t, all events.
 rows() {
-    "$python" -c "import json, sys; t = json.load(open(sys.argv[1], encoding='utf-8'))['traceEvents']
+    python3 -c "import json, sys; t = json.load(open(sys.argv[1], encoding='utf-8'))['traceEvents']
 rows = [r['name'] for r in t]; assert $1, rows" "$out/${implementation}_rank_0_trace.json"
 }
 
-together() { "$python" "$root/tests/consumers/recompute_trace.py" "$out"; }
+together() { python3 "$root/tests/consumers/recompute_trace.py" "$out"; }

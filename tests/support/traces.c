@@ -3,8 +3,8 @@
 
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
+#include "tests/support/suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,14 +70,11 @@ static int append(void *out, const char *text, size_t n)
     return fwrite(text, 1, n, out) == n ? 0 : -1;
 }
 
-char *trace_text(const struct trace *trace)
+const char *trace_text(const struct trace *trace)
 {
-    char *text = NULL;
-    size_t n = 0;
-    struct trace_sink sink = {append, open_memstream(&text, &n)};
+    struct trace_sink sink = {append, printing()};
     ck_assert_int_eq(trace_write(trace, &sink, TRACE_WHOLE), 0);
-    fclose(sink.context);
-    return text;
+    return printed();
 }
 
 /* Compares two lines; members of rows may be in any order. */
@@ -94,9 +91,10 @@ static int same_line(const char *text, const char *line)
     return same;
 }
 
-void trace_is(char *text, const char *name)
+void trace_is(const char *text, const char *name)
 {
-    char path[128], line[2000], *at = text;
+    char path[128], line[2000];
+    const char *at = text;
     snprintf(path, sizeof path, "tests/support/fixture/%s", name);
     FILE *file = fopen(path, getenv("TEST_UPDATE") ? "w+" : "r");
     ck_assert_msg(file != NULL, "%s is missing; run from the top of the project", path);
@@ -107,28 +105,22 @@ void trace_is(char *text, const char *name)
         ck_assert_msg(same_line(at, line), "%s, line %d is\n%.*s, not\n%s", name, n, (int)strcspn(at, "\n"), at, line);
     ck_assert_msg(!*at, "text after the end of %s: %s", name, at);
     fclose(file);
-    cJSON *json = trace_parse(text);
-    trace_check_lanes(json);
-    cJSON_Delete(json);
-    free(text);
+    trace_check_lanes(trace_parse(text));
 }
 
-char *trace_text_merged(const struct rank_trace *t, int first, int ranks)
+const char *trace_text_merged(const struct rank_trace *t, int first, int ranks)
 {
-    char *text = NULL;
-    size_t n = 0;
-    struct trace_sink sink = {append, open_memstream(&text, &n)};
+    struct trace_sink sink = {append, printing()};
     ck_assert_int_eq(trace_write(&t[0].trace, &sink, TRACE_MERGED_HEAD), 0);
     for (int r = first; r < ranks; r++)
         ck_assert_int_eq(trace_write(&t[r].trace, &sink, r == first ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS), 0);
     ck_assert_int_eq(trace_write(&t[0].trace, &sink, TRACE_MERGED_TAIL), 0);
-    fclose(sink.context);
-    return text;
+    return printed();
 }
 
 cJSON *trace_parse(const char *text)
 {
-    cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
+    cJSON *json = kept_json(cJSON_ParseWithOpts(text, NULL, 1));
     ck_assert_msg(json != NULL, "not JSON at '%.60s'", cJSON_GetErrorPtr());
     return json;
 }

@@ -26,17 +26,17 @@ void rank_trace_destroy(struct rank_trace *t);
 /* Creates the trace of a rank in made_up_two_ranks, with both ranks' collectives; release with rank_trace_destroy. */
 void rank_trace_two_ranks(struct rank_trace *t, int rank);
 
-/* Returns the text of a trace file; release with free. */
-char *trace_text(const struct trace *trace);
+/* Returns the text of a trace file, until the test ends. */
+const char *trace_text(const struct trace *trace);
 
 /* Fails the test unless a trace equals the file `name` in tests/support/fixture, apart from the order of members in a
- * row; frees the text. With TEST_UPDATE=1 in the environment, rewrites the file instead: review it with git diff. */
-void trace_is(char *text, const char *name);
+ * row. With TEST_UPDATE=1 in the environment, rewrites the file instead: review it with git diff. */
+void trace_is(const char *text, const char *name);
 
-/* Returns the merged trace of ranks t[first] to t[ranks - 1]; release with free. */
-char *trace_text_merged(const struct rank_trace *t, int first, int ranks);
+/* Returns the merged trace of ranks t[first] to t[ranks - 1], until the test ends. */
+const char *trace_text_merged(const struct rank_trace *t, int first, int ranks);
 
-/* Parses a text; fails the test unless it is one JSON value. */
+/* Parses a text; fails the test unless it is one JSON value, which lives until the test ends. */
 cJSON *trace_parse(const char *text);
 
 /* Returns the i-th row with this ph (event type) and name in a parsed trace; NULL if there are fewer rows. */

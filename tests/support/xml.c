@@ -2,8 +2,8 @@
 #include "tests/support/xml.h"
 
 #include "base/text.h"
+#include "tests/support/suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,7 @@ static const char script[] = "import sys, xml.etree.ElementTree as tree\n"
 
 char *xml_ask(const char *text, const char *expression)
 {
-    char path[] = "/tmp/test_xml_XXXXXX", *command = NULL, answer[65536];
-    size_t length = 0;
+    char path[] = "/tmp/test_xml_XXXXXX", answer[65536];
     if (system("command -v python3 >/dev/null")) {
         printf("skip - no python3 to parse XML\n");
         return NULL;
@@ -28,20 +27,18 @@ char *xml_ask(const char *text, const char *expression)
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
     close(file);
-    FILE *words = text_begin(&command, &length);
+    FILE *words = printing();
     fprintf(words, "PYTHONIOENCODING=utf-8 python3 -c");
     text_print_word(words, script);
     text_print_word(words, path);
     text_print_word(words, expression);
     fprintf(words, " 2>&1");
-    text_end(words);
-    FILE *python = popen(command, "r");
+    FILE *python = popen(printed(), "r");
     ck_assert_ptr_nonnull(python);
-    length = fread(answer, 1, sizeof answer - 1, python);
+    size_t length = fread(answer, 1, sizeof answer - 1, python);
     answer[length ? length - 1 : 0] = 0;
     int status = pclose(python);
     unlink(path);
-    free(command);
     ck_assert_msg(status == 0, "%.1000s\n%.3000s", answer, text);
-    return strdup(answer);
+    return kept(strdup(answer));
 }

@@ -2,10 +2,10 @@
  *
  * In the environment: FAULT_UNDER, part of the directory's path (only calls on files that are written below it are
  * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir, or pthread_create, which needs no
- * FAULT_UNDER; FAULT_AT, which of these calls fails, from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR,
- * EMFILE, EAGAIN), half-ENOSPC (a write accepts half of its
- * bytes, and later writes fail) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the only rank
- * with faults, signals and stops (default: all ranks); FAULT_LOG, a directory to make when the call is reached.
+ * FAULT_UNDER; FAULT_AT, which of these calls fails, from 1, or each: every second one, from the first; FAULT_HOW, the
+ * name of an error (ENOSPC, EIO, EINTR, EMFILE, EAGAIN), half-ENOSPC (a write accepts half of its bytes, and later
+ * writes fail) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the only rank with faults,
+ * signals and stops (default: all ranks); FAULT_LOG, a file that gets a line for each call that is to fail.
  *
  * FAULT_CLOCK: seconds by which the time of day jumps after its first reading.
  *
@@ -86,6 +86,15 @@ static int error_number(const char *how)
     abort();
 }
 
+static void append_line(const char *path, const char *line)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    if (file < 0)
+        abort();
+    dprintf(file, "%s\n", line);
+    close(file);
+}
+
 /* Returns the fault to inject into this call on a file below FAULT_UNDER; sets errno if the call has to fail. */
 static enum fault fault_of(const char *call)
 {
@@ -97,10 +106,11 @@ static enum fault fault_of(const char *call)
         errno = ENOSPC;
         return FAIL;
     }
-    if (atomic_fetch_add(&calls, 1) + 1 != strtol(at, NULL, 10))
+    long number = atomic_fetch_add(&calls, 1) + 1;
+    if (strcmp(at, "each") ? number != strtol(at, NULL, 10) : number % 2 == 0)
         return NONE;
-    if (log && mkdirat(AT_FDCWD, log, 0777))
-        abort();
+    if (log)
+        append_line(log, call);
     if (!strcmp(how, "kill"))
         return KILL;
     if (!strcmp(how, "half-ENOSPC")) {
@@ -133,9 +143,10 @@ int MPI_Finalize(void)
 void _exit(int status)
 {
     if (getenv("FAULT_HANG")) {
+        char line[32];
         sleep(is_rank() ? 1 : 0);
-        int file = open(getenv("FAULT_EXITS"), O_WRONLY | O_CREAT | O_APPEND, 0666);
-        dprintf(file, "_exit(%d)\n", status);
+        snprintf(line, sizeof line, "_exit(%d)", status);
+        append_line(getenv("FAULT_EXITS"), line);
     }
     NEXT(_exit)(status);
     abort(); /* not reached */

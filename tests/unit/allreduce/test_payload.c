@@ -6,7 +6,6 @@
 #include "tests/support/suite.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { COUNT = 37 };
@@ -59,7 +58,7 @@ static void reduce(const struct payload *payload, int first, int step, char *res
 {
     enum comm_dtype dtype = payload->collective.dtype;
     size_t size = comm_dtype_bytes(dtype);
-    char *in = allocate(COUNT, size), *ignored = allocate(COUNT, size);
+    char *in = kept(allocate(COUNT, size)), *ignored = kept(allocate(COUNT, size));
     for (int i = 0; i < payload->ranks; i++) {
         struct payload p = *payload;
         p.rank = (first + i * step) % p.ranks;
@@ -72,8 +71,6 @@ static void reduce(const struct payload *payload, int first, int step, char *res
     }
     for (size_t e = 0; e < COUNT && payload->collective.op == COMM_AVG; e++)
         divide(dtype, result + e * size, payload->ranks);
-    free(in);
-    free(ignored);
 }
 
 static struct payload payload_of(int i, int ranks)
@@ -199,7 +196,7 @@ static float narrow(enum comm_dtype dtype, float x)
 static void average_premultiplied(const struct payload *payload, int missing, char *result)
 {
     enum comm_dtype dtype = payload->collective.dtype;
-    char *in = allocate(COUNT, 8), *ignored = allocate(COUNT, 8);
+    char *in = kept(allocate(COUNT, 8)), *ignored = kept(allocate(COUNT, 8));
     float sum[COUNT] = {0}, part = narrow(dtype, 1 / (float)payload->ranks);
     for (int r = 0; r < payload->ranks - missing; r++) {
         struct payload p = *payload;
@@ -215,8 +212,6 @@ static void average_premultiplied(const struct payload *payload, int missing, ch
             ((uint16_t *)(void *)result)[e] = bf16_narrow(sum[e]);
         else
             ((float *)(void *)result)[e] = sum[e];
-    free(in);
-    free(ignored);
 }
 
 /* Rounding errors of averages pass only if rounds_average is set; a missing rank is detected in either case. */

@@ -4,8 +4,6 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct figure_list list;
 
@@ -52,9 +50,9 @@ TEST(a_list_comes_back_as_it_was)
         for (size_t k = list.n - 4; k < list.n; k++)
             snprintf(list.item[k].subject, sizeof list.item[k].subject, "%zu", k);
     }
-    cJSON *json = figures_json(&list);
-    char *text = cJSON_Print(json);
-    cJSON *again = cJSON_Parse(text);
+    cJSON *json = kept_json(figures_json(&list));
+    const char *text = kept(cJSON_Print(json));
+    cJSON *again = kept_json(cJSON_Parse(text));
     ck_assert_int_eq(figures_read(&back, "PATH", again), 0);
     ck_assert_uint_eq(back.n, list.n);
     for (size_t i = 0; i < list.n; i++) {
@@ -68,25 +66,18 @@ TEST(a_list_comes_back_as_it_was)
         ck_assert(a->high == b->high || (isnan(a->high) && isnan(b->high)));
     }
     figures_destroy(&back);
-    cJSON_free(text);
-    cJSON_Delete(json);
-    cJSON_Delete(again);
 }
 
 TEST(comma_separated)
 {
     add_some();
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    figures_print_csv(out, &list, (const char *const[]){"mine, \"x\""}, 1);
-    fclose(out);
+    figures_print_csv(printing(), &list, (const char *const[]){"mine, \"x\""}, 1);
+    const char *text = printed();
     ck_assert_str_eq(FIGURES_CSV_COLUMNS, "subject,name,bytes,unit,value,low,high,n,better,judged");
     ck_assert_str_eq(text, "\"mine, \"\"x\"\"\",ddp,step,,s,2.5,2,3,6,lower,1\n"
                            "\"mine, \"\"x\"\"\",ddp,tokens_per_second,,1/s,800,,,6,higher,0\n"
                            "\"mine, \"\"x\"\"\",broadcast float none root 0 in_place,time,8,s,1e-06,,,3,lower,1\n"
                            "\"mine, \"\"x\"\"\",broadcast float none root 0 in_place,time,16,s,1e-06,,,3,lower,1\n");
-    free(text);
 }
 
 #define GOOD "{\"subject\": \"a\", \"name\": \"step\", \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}"
@@ -119,20 +110,18 @@ static const char *const broken[][2] = {
 
 TEST_EACH(broken_lists_are_refused, sizeof broken / sizeof *broken)
 {
-    cJSON *json = cJSON_Parse(broken[_i][0]);
+    cJSON *json = kept_json(cJSON_Parse(broken[_i][0]));
     ck_assert_msg(json != NULL, "not JSON: %s", broken[_i][0]);
     ck_assert_msg(figures_read(&list, "PATH", json) == -1, "accepted: %s", broken[_i][0]);
-    ck_assert_msg(strstr(error_text(), broken[_i][1]) != NULL, "%s: %s", broken[_i][0], error_text());
-    cJSON_Delete(json);
+    check_has(error_text(), broken[_i][1]);
 }
 
 TEST(a_list_written_by_hand_is_accepted)
 {
-    cJSON *json = cJSON_Parse("[" GOOD "]");
+    cJSON *json = kept_json(cJSON_Parse("[" GOOD "]"));
     ck_assert_int_eq(figures_read(&list, "PATH", json), 0);
     ck_assert_uint_eq(list.n, 1);
     ck_assert(list.item[0].bytes == 0 && isnan(list.item[0].low) && !list.item[0].judged);
-    cJSON_Delete(json);
 }
 
 SUITE("figures", NULL, destroy)

@@ -193,8 +193,8 @@ TEST_EACH(a_file_that_cannot_have_its_name, 2)
     ck_assert_int_eq(new_file_open(&file, path_of("taken"), _i), 0);
     ck_assert_int_eq(write_pieces(&file, 1000), 0);
     ck_assert_int_eq(new_file_end(&file, 0), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "taken"));
-    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EISDIR)));
+    check_has(error_text(), "taken");
+    check_has(error_text(), strerror(EISDIR));
     ck_assert_int_eq(names(), 1);
 }
 
@@ -217,7 +217,7 @@ TEST_EACH(a_full_disk_is_reported, 2)
     int failed = write_pieces(&file, _i ? 10 : MOST);
     ck_assert_int_eq(failed, _i - 1);
     ck_assert_int_eq(new_file_end(&file, failed), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
+    check_has(error_text(), strerror(EFBIG));
     fill_disk(0);
     ck_assert_int_eq(names(), 0);
 }
@@ -228,8 +228,8 @@ TEST(replacing_on_a_full_disk_keeps_the_old_file)
     fill_disk(1);
     ck_assert_int_eq(files_replace(directory, "f", "new"), -1);
     fill_disk(0);
-    ck_assert_ptr_nonnull(strstr(error_text(), path_of("f")));
-    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
+    check_has(error_text(), path_of("f"));
+    check_has(error_text(), strerror(EFBIG));
     ck_assert_int_eq(names(), 1);
     memcpy(text, "old", 3);
     check_content(path_of("f"), 3);
@@ -257,7 +257,7 @@ TEST(a_named_path_is_replaced)
         ck_assert_int_eq(names(), 1);
     }
     ck_assert_int_eq(check_one(path_of("missing/named"), "x"), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
+    check_has(error_text(), "missing/named");
 }
 
 /* An existing file is replaced only if it begins with the mark of this program. Other files are kept, whatever their
@@ -274,7 +274,7 @@ TEST(a_named_path_of_somebody_else)
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         for (int writes = 0; writes < 2; writes++) {
             ck_assert_int_eq(check_one(path_of(name[i]), writes ? mark : NULL), -1);
-            ck_assert_ptr_nonnull(strstr(error_text(), name[i]));
+            check_has(error_text(), name[i]);
             ck_assert_ptr_nonnull(
                 strstr(error_text(), i < 3 ? ": exists, and is not what ddpbench" : ": is a symbolic link; name"));
         }
@@ -299,7 +299,7 @@ TEST(a_named_path_that_is_no_file)
     memcpy(path, directory, strlen(directory));
     for (int writes = 0; writes < 2; writes++) {
         ck_assert_int_eq(check_one(path, writes ? "x" : NULL), -1);
-        ck_assert_ptr_nonnull(strstr(error_text(), "is longer than 799 characters"));
+        check_has(error_text(), "is longer than 799 characters");
     }
     ck_assert_int_eq(names(), 2);
 }

@@ -2,11 +2,11 @@
 #include "base/json.h"
 
 #include "kernels/error.h"
+#include "tests/support/saved.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +20,7 @@ static void setup(void)
 
 static cJSON *read_text(const char *text)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/file", directory);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
+    saved_file(directory, "file", text);
     error_clear();
     return json_read(directory, "file");
 }
@@ -65,23 +60,20 @@ TEST(mistakes_are_named)
                                           {"[]", "is valid JSON, but not an object"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_ptr_null(read_text(rows[i][0]));
-        ck_assert_msg(strstr(error_text(), rows[i][1]) != NULL, "%s: %s", rows[i][0], error_text());
+        check_has(error_text(), rows[i][1]);
     }
 }
 
 /* A byte that is not UTF-8 becomes ? wherever it is: in a text, in a name, and in texts added by cJSON directly. */
 TEST(printed_json_is_utf8)
 {
-    cJSON *json = cJSON_CreateObject();
+    cJSON *json = kept_json(cJSON_CreateObject());
     json_add_text(json, "text", "\xc3\xa9\xff");
     cJSON_AddStringToObject(json, "raw", "\xc3\xa9\xff");
     json_add_text(json, "name\xfe", "\"\x01");
-    char *line = json_print(json, 0), *lines = json_print(json, 1);
+    const char *line = kept(json_print(json, 0)), *lines = kept(json_print(json, 1));
     ck_assert_str_eq(line, "{\"text\":\"\xc3\xa9?\",\"raw\":\"\xc3\xa9?\",\"name?\":\"\\\"\\u0001\"}");
-    ck_assert_ptr_nonnull(strstr(lines, "\n\t\"name?\":\t\""));
-    free(line);
-    free(lines);
-    cJSON_Delete(json);
+    check_has(lines, "\n\t\"name?\":\t\"");
 }
 
 SUITE("json", setup, scratch_remove_all)

@@ -6,21 +6,16 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Returns the JUnit file of test[n] as text: a suite `name` with `words` as its output. The caller frees it. */
-static char *file_of(const struct junit_case *test, size_t n, const char *name, const char *words)
+/* Returns the JUnit file of test[n] as text: a suite `name` with `words` as its output. */
+static const char *file_of(const struct junit_case *test, size_t n, const char *name, const char *words)
 {
     struct junit junit;
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&text, &length);
     junit_begin(&junit);
     for (size_t i = 0; i < n; i++)
         junit_add(&junit, &test[i]);
-    junit_end(&junit, out, name, words);
-    text_end(out);
-    return text;
+    junit_end(&junit, printing(), name, words);
+    return printed();
 }
 
 static const struct junit_case some[] = {{"c", "good", 1.5e-6, JUNIT_PASSED, NULL, NULL},
@@ -33,7 +28,8 @@ TEST(known_cases)
 {
     static const char sums[] =
         " name=\"suite\" tests=\"5\" failures=\"2\" errors=\"1\" skipped=\"1\" time=\"0.250001500\">\n";
-    char *text = file_of(some, 5, "suite", "two\nlines\n"), expected[2000];
+    const char *text = file_of(some, 5, "suite", "two\nlines\n");
+    char expected[2000];
     snprintf(expected, sizeof expected,
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
              "<testsuites%s"
@@ -56,12 +52,11 @@ TEST(known_cases)
              "</testsuites>\n",
              sums, sums);
     ck_assert_str_eq(text, expected);
-    free(text);
 }
 
 TEST(no_case_and_no_words)
 {
-    char *text = file_of(NULL, 0, "", "");
+    const char *text = file_of(NULL, 0, "", "");
     ck_assert_str_eq(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                            "<testsuites name=\"\" tests=\"0\" failures=\"0\" errors=\"0\" skipped=\"0\" "
                            "time=\"0.000000000\">\n"
@@ -69,7 +64,6 @@ TEST(no_case_and_no_words)
                            "time=\"0.000000000\">\n"
                            "  </testsuite>\n"
                            "</testsuites>\n");
-    free(text);
 }
 
 /* Each text is written as an attribute; the message and the words are also written between tags. */
@@ -83,16 +77,15 @@ TEST(texts_come_back_as_they_were)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *in = cases[i][0], *seen = cases[i][1] ? cases[i][1] : in;
         const struct junit_case test = {in, in, 1, JUNIT_FAILED, in, in};
-        char *text = file_of(&test, 1, in, in), expected[600];
-        char *found = xml_ask(text, "'\\n'.join([e.text for e in each('failure') + each('system-out')] + "
-                                    "[value for e in root.iter() for key, value in e.items() if key in "
-                                    "('classname', 'name', 'type', 'message')])");
+        const char *text = file_of(&test, 1, in, in);
+        char expected[600],
+            *found = xml_ask(text, "'\\n'.join([e.text for e in each('failure') + each('system-out')] + "
+                                   "[value for e in root.iter() for key, value in e.items() if key in "
+                                   "('classname', 'name', 'type', 'message')])");
         snprintf(expected, sizeof expected, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", seen, seen, seen, seen, seen, seen, seen,
                  seen);
         if (found)
             ck_assert_str_eq(found, expected);
-        free(found);
-        free(text);
     }
 }
 

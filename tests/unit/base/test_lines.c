@@ -9,7 +9,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -32,13 +31,9 @@ static int open_file(const char *name)
 
 static void check_file(const char *name, const char *expected)
 {
-    char path[128], text[4096];
+    char path[128];
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
-    ck_assert_str_eq(text, expected);
+    ck_assert_str_eq(text_of_file(path), expected);
 }
 
 TEST(an_empty_file_with_another_name_is_not_written)
@@ -104,15 +99,15 @@ TEST(a_full_disk_keeps_whole_lines)
     ck_assert_int_eq(lines_report(&lines), -1);
     error_clear();
     ck_assert_int_eq(lines_close(&lines), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
-    ck_assert_ptr_nonnull(strstr(error_text(), "/m: "));
+    check_has(error_text(), strerror(EFBIG));
+    check_has(error_text(), "/m: ");
     ck_assert_int_eq(lines_close(&lines), 0);
 }
 
 TEST(a_file_that_cannot_be_opened)
 {
     ck_assert_int_eq(lines_open(&lines, "/proc/nowhere/m.csv"), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "/proc/nowhere/m.csv"));
+    check_has(error_text(), "/proc/nowhere/m.csv");
     ck_assert_int_eq(lines_close(&lines), 0);
 }
 

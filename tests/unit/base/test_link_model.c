@@ -6,7 +6,6 @@
 
 #include <check.h>
 #include <math.h>
-#include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

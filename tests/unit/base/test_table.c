@@ -5,7 +5,6 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct fruit {
@@ -53,21 +52,16 @@ static const struct table table = {.key = "fruits",
                                    .row_bytes = sizeof *fruits,
                                    .note = {"n = 3."}};
 
-/* Returns the table as text; the caller frees it. */
-static char *printed(const cJSON *json)
+static const char *text_of(const cJSON *json)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    table_print(out, "", json);
-    fclose(out);
-    return text;
+    table_print(printing(), "", json);
+    return printed();
 }
 
 TEST(words_are_aligned_and_scaled)
 {
-    cJSON *json = table_json(&table);
-    char *text = printed(json);
+    cJSON *json = kept_json(table_json(&table));
+    const char *text = text_of(json);
     ck_assert_str_eq(text, "\n"
                            "Fruits\n"
                            "fruit        size     time [95 %]\n"
@@ -76,61 +70,50 @@ TEST(words_are_aligned_and_scaled)
                            "a long name     1      N/A\n"
                            "               70    12500 [12000.0, 13000.0]\n"
                            "n = 3.\n");
-    free(text);
-    cJSON_Delete(json);
 }
 
 /* The written file holds the cJSON tree's numbers bit for bit: a wrong last bit may change how they are rounded. */
 TEST(a_file_holds_the_numbers_of_the_tree)
 {
-    cJSON *json = cJSON_CreateObject();
+    cJSON *json = kept_json(cJSON_CreateObject());
     int inexact = 0;
     for (int i = 1; i <= 5000; i++) {
         char name[16];
         snprintf(name, sizeof name, "%d", i);
         json_add_number(json, name, 1e-9 * i / 3 + 1e-9 * i / 3 * 2);
     }
-    char *file = cJSON_Print(json);
-    cJSON *again = cJSON_Parse(file);
+    char *file = kept(cJSON_Print(json));
+    cJSON *again = kept_json(cJSON_Parse(file));
     const cJSON *a = json->child, *b = again->child;
     for (int i = 1; i <= 5000; i++, a = a->next, b = b->next) {
         ck_assert(a->valuedouble == b->valuedouble);
         inexact += a->valuedouble != 1e-9 * i / 3 + 1e-9 * i / 3 * 2;
     }
     ck_assert_int_gt(inexact, 100); /* many of the numbers were rounded when they were added */
-    cJSON_free(file);
-    cJSON_Delete(json);
-    cJSON_Delete(again);
 }
 
 TEST(values_are_kept_in_their_unit)
 {
-    cJSON *json = table_json(&table);
+    cJSON *json = kept_json(table_json(&table));
     const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), 0);
-    char *text = cJSON_PrintUnformatted(row);
+    const char *text = kept(cJSON_PrintUnformatted(row));
     ck_assert_str_eq(text, "{\"name\":\"apple\",\"bytes\":1024,\"time\":0.00123456,\"ci_low\":0.001,"
                            "\"ci_high\":0.002,\"rank\":0}");
-    cJSON_free(text);
-    cJSON_Delete(json);
 }
 
 /* JSON has all columns, even columns that the text lacks, in the unit of the structures. Without rows it has keys. */
 TEST(csv_has_all_columns)
 {
     struct table two = table;
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = printing();
     two.rows = 2;
     table_print_csv(out, &two);
     two.rows = 0;
     table_print_csv(out, &two);
-    fclose(out);
-    ck_assert_str_eq(text, "name,bytes,time,ci_low,ci_high,rank\n"
-                           "apple,1024,0.00123456,0.001,0.002,0\n"
-                           "a long name,1,,,,12\n"
-                           "name,bytes,time,ci_low,ci_high,rank\n");
-    free(text);
+    ck_assert_str_eq(printed(), "name,bytes,time,ci_low,ci_high,rank\n"
+                                "apple,1024,0.00123456,0.001,0.002,0\n"
+                                "a long name,1,,,,12\n"
+                                "name,bytes,time,ci_low,ci_high,rank\n");
 }
 
 static int by_size(const void *a, const void *b)
@@ -143,12 +126,9 @@ TEST(rows_beyond_the_most_are_counted)
 {
     struct table two = table;
     two.shown = 2;
-    cJSON *json = table_json(&two);
-    char *text = printed(json);
-    ck_assert_ptr_nonnull(strstr(text, "... (1 more in summary.json)\n"));
-    ck_assert_ptr_null(strstr(text, "12500"));
-    free(text);
-    cJSON_Delete(json);
+    const char *text = text_of(kept_json(table_json(&two)));
+    check_has(text, "... (1 more in summary.json)\n");
+    check_lacks(text, "12500");
 }
 
 /* Rows are sorted only if some of them are hidden; the caller's array of rows is not reordered. */
@@ -158,13 +138,12 @@ TEST(rows_are_ordered_where_not_all_are_shown)
         struct table ordered = table;
         ordered.shown = shown;
         ordered.order = by_size;
-        cJSON *json = table_json(&ordered), *rows = cJSON_GetObjectItem(json, "rows");
+        cJSON *json = kept_json(table_json(&ordered)), *rows = cJSON_GetObjectItem(json, "rows");
         int sorted = shown == 1 || shown == 2;
         for (int i = 0; i < 3; i++)
             ck_assert_double_eq(json_number(cJSON_GetArrayItem(rows, i), "bytes"),
                                 (double)fruits[sorted ? (i + 1) % 3 : i].bytes);
         ck_assert_uint_eq(fruits[0].bytes, 1024);
-        cJSON_Delete(json);
     }
 }
 
@@ -173,25 +152,20 @@ TEST(a_table_grows_row_by_row)
     static const struct fruit open_ended = {"plum", 1, 1, {0.001, INFINITY}, 0};
     struct table empty = table;
     empty.rows = 0;
-    cJSON *json = table_json(&empty);
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    cJSON *json = kept_json(table_json(&empty));
+    FILE *out = printing();
     table_print_head(out, "# ", json);
     table_print_row(out, json, table_add_row(json, columns, table.columns, &fruits[0]));
     table_print_row(out, json, table_add_row(json, columns, table.columns, &open_ended));
     table_print_notes(out, "# ", json);
-    fclose(out);
-    ck_assert_str_eq(text, "\n"
-                           "# Fruits\n"
-                           "# fruit   size     time [95 %]\n"
-                           "#            B       ms\n"
-                           "apple   1024     1.23 [1.0, 2.0]\n"
-                           "plum       1     1000 [1.0, N/A]\n"
-                           "# n = 3.\n");
+    ck_assert_str_eq(printed(), "\n"
+                                "# Fruits\n"
+                                "# fruit   size     time [95 %]\n"
+                                "#            B       ms\n"
+                                "apple   1024     1.23 [1.0, 2.0]\n"
+                                "plum       1     1000 [1.0, N/A]\n"
+                                "# n = 3.\n");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "rows")), 2);
-    free(text);
-    cJSON_Delete(json);
 }
 
 /* An error is printed with an exponent, since it may be tiny. An exact result has the error 0. */
@@ -199,11 +173,9 @@ TEST(errors_have_an_exponent)
 {
     static const double error[] = {2.7123e-8, 0, NAN, 0.25};
     static const struct column column = {"error", "gradient\nerror", COLUMN_ERROR, 0, "1", 1, 8, 1};
-    cJSON *json = table_json(&(struct table){"errors", NULL, &column, 1, TABLE_ROWS(error, 4)});
-    char *text = printed(json);
+    cJSON *json = kept_json(table_json(&(struct table){"errors", NULL, &column, 1, TABLE_ROWS(error, 4)}));
+    const char *text = text_of(json);
     ck_assert_str_eq(text, "\ngradient\n   error\n 2.7e-08\n     0.0\n     N/A\n 2.5e-01\n");
-    free(text);
-    cJSON_Delete(json);
 }
 
 /* Widths, decimals and scales in a file of another program are kept in bounds if they are too large or missing. */
@@ -218,12 +190,9 @@ TEST(a_description_from_elsewhere_is_bounded)
         const char *form =
             "{\"columns\": [{\"key\": \"a\", \"heading\": \"\", \"width\": %s}], \"rows\": [{\"a\": 1.5}]}";
         snprintf(json, sizeof json, form, column[i][0]);
-        cJSON *parsed = cJSON_Parse(json);
-        char *text = printed(parsed);
+        const char *text = text_of(kept_json(cJSON_Parse(json)));
         ck_assert_uint_lt(strlen(text), TABLE_CELL + 100);
-        ck_assert_msg(strstr(text, column[i][1]) != NULL, "%s", text);
-        free(text);
-        cJSON_Delete(parsed);
+        check_has(text, column[i][1]);
     }
 }
 
@@ -233,29 +202,24 @@ TEST(cells_are_characters)
     char many[2 * TABLE_CELL + 1] = "", cell[TABLE_CELL];
     for (int i = 0; i < TABLE_CELL; i++)
         strcat(many, "\xc3\xa9");
-    cJSON *json = cJSON_Parse("{\"columns\": [{\"key\": \"a\", \"kind\": \"text\", \"heading\": \"h\", \"width\": 3},"
+    cJSON *json =
+        kept_json(cJSON_Parse("{\"columns\": [{\"key\": \"a\", \"kind\": \"text\", \"heading\": \"h\", \"width\": 3},"
                               "{\"key\": \"a\", \"kind\": \"text\", \"heading\": \"h\", \"width\": -1}],"
-                              "\"rows\": [{\"a\": \"\xc3\xa9\"}, {\"a\": \"\x1b[2J \xc2\x9b\"}]}");
-    char *text = printed(json);
+                              "\"rows\": [{\"a\": \"\xc3\xa9\"}, {\"a\": \"\x1b[2J \xc2\x9b\"}]}"));
+    const char *text = text_of(json);
     ck_assert_str_eq(text, "\n      h h\n      \xc3\xa9 \xc3\xa9\n?[2J ?? ?[2J ??\n");
-    free(text);
     cJSON *row = cJSON_GetObjectItem(json, "rows")->child;
     cJSON_ReplaceItemInObject(row, "a", cJSON_CreateString(many));
     table_cell(cell, cJSON_GetObjectItem(json, "columns")->child, row);
     ck_assert_uint_eq(text_make_utf8(cell), 0);
     ck_assert_uint_ge(strlen(cell), TABLE_CELL - 2);
-    cJSON_Delete(json);
 }
 
 TEST(other_json_prints_nothing)
 {
     static const char *const other[] = {"{}", "[]", "{\"columns\": 3, \"rows\": {}}", "null"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        cJSON *json = cJSON_Parse(other[i]);
-        char *text = printed(json);
-        ck_assert_str_eq(text, "");
-        free(text);
-        cJSON_Delete(json);
+        ck_assert_str_eq(text_of(kept_json(cJSON_Parse(other[i]))), "");
     }
 }
 

@@ -5,7 +5,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A cell and, behind it, memory that no function may change. */
@@ -143,13 +142,8 @@ TEST(other_bytes_than_utf8_are_replaced)
 
 static void prints(void (*print)(FILE *out, const char *text), const char *text, const char *expected)
 {
-    char *printed = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&printed, &length);
-    print(out, text);
-    text_end(out);
-    ck_assert_str_eq(printed, expected);
-    free(printed);
+    print(printing(), text);
+    ck_assert_str_eq(printed(), expected);
 }
 
 TEST(csv_is_quoted)
@@ -191,13 +185,8 @@ TEST(control_characters_are_replaced)
 
 static void wrapped(const char *prefix, const char *text, const char *expected)
 {
-    char *printed = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&printed, &length);
-    text_wrap(out, TEXT_COLUMNS, prefix, text);
-    text_end(out);
-    ck_assert_str_eq(printed, expected);
-    free(printed);
+    text_wrap(printing(), TEXT_COLUMNS, prefix, text);
+    ck_assert_str_eq(printed(), expected);
 }
 
 /* A line has at most 100 columns; further words go to the next line, below the first word or after another '#'. */

@@ -7,7 +7,6 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 3, ROUNDS = 8, ROOM = 12 };
@@ -63,24 +62,15 @@ TEST(figures_are_in_seconds)
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].name, "step"));
 }
 
-/* Returns the summary as it is printed; the caller frees it. */
-static char *printed(void)
+/* Returns the summary as it is printed. */
+static const char *summary_text(void)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    results_print_summary(out, summary);
-    fclose(out);
-    return text;
+    results_print_summary(printing(), summary);
+    return printed();
 }
 
-static void expect(const char *text, const char *part)
-{
-    ck_assert_msg(strstr(text, part) != NULL, "no '%s' in:\n%s", part, text);
-}
-
-/* Returns the text of a verdict after `rounds` rounds; the caller frees it. */
-static char *verdict(const struct implementation *rows, int n, size_t rounds, int ranks)
+/* Returns the text of a verdict after `rounds` rounds. */
+static const char *verdict(const struct implementation *rows, int n, size_t rounds, int ranks)
 {
     cJSON_Delete(summary);
     summary = results_summary_create("benchmark", "night", ROUNDS, ROUNDS, "rounds");
@@ -89,27 +79,27 @@ static char *verdict(const struct implementation *rows, int n, size_t rounds, in
     ranking_create(&ranking, &measurements, rows, ranks, 1000, NULL, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_verdict(&ranking, ranks, rounds, 0.5, 0, summary);
-    return printed();
+    return summary_text();
 }
 
 TEST(words_agree_with_the_figures)
 {
-    char *text = verdict(row, ROWS, ROUNDS, 2);
-    expect(text, "\nUse fast, 0.25 MiB: a step takes 12.01 ms, which is 2.00 ms [2.00, 2.00] (20.0 %) longer "
-                 "than\nwithout communication.\n"
-                 "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
-                 "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
-    ck_assert_ptr_null(strstr(text, "Tie"));
-    expect(text, "\nddp                0.00     0.00     4.00      0.00   12.01    16.01   1.000");
-    expect(text, "12.01 * 0.750  0.250"); /* row of `fast`: step, ratio to ddp, sync / step */
-    ck_assert_msg(strstr(text, "attainable") == NULL, "%s", text);
+    const char *text = verdict(row, ROWS, ROUNDS, 2);
+    check_has(text,
+              "\nUse fast, 0.25 MiB: a step takes 12.01 ms, which is 2.00 ms [2.00, 2.00] (20.0 %) longer "
+              "than\nwithout communication.\n"
+              "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
+              "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
+    check_lacks(text, "Tie");
+    check_has(text, "\nddp                0.00     0.00     4.00      0.00   12.01    16.01   1.000");
+    check_has(text, "12.01 * 0.750  0.250"); /* row of `fast`: step, ratio to ddp, sync / step */
+    check_lacks(text, "attainable");
     const cJSON *saved = cJSON_GetObjectItem(summary, "verdict");
     ck_assert_str_eq(verdict_best(saved), "fast");
     ck_assert_str_eq(json_string(saved, "options"), "--implementations ddp_bucketed --bucket-size-mb 0.25");
     ck_assert_int_eq(verdict_kind_of(saved, "fast"), VERDICT_BEST);
     ck_assert_int_eq(verdict_kind_of(saved, "ddp"), VERDICT_SLOWER);
     ck_assert_int_eq(verdict_kind_of(saved, "none"), VERDICT_KINDS);
-    free(text);
 }
 
 /* Data loading, and the rest without a column, each get a column if above 5 % of a step. A row adds up. */
@@ -127,13 +117,12 @@ TEST(what_a_step_has_beyond_the_columns)
                 measurements_of(&measurements, i, PHASE_FORWARD)[r] = cases[k].forward * step;
                 measurements_of(&measurements, i, PHASE_DATA_LOADING)[r] = cases[k].data * step;
             }
-        char *text = verdict(row, ROWS, ROUNDS, 2);
+        const char *text = verdict(row, ROWS, ROUNDS, 2);
         double sum = ddp->other + ddp->seconds[PHASE_FORWARD].median + ddp->seconds[PHASE_GRADIENT_SYNC].median +
                      ddp->seconds[PHASE_DATA_LOADING].median;
         ck_assert_double_eq_tol(sum, ddp->seconds[FIGURE_STEP].median, 1e-12);
         ck_assert_msg((strstr(text, " other ") != NULL) == cases[k].other, "case %zu: %s", k, text);
         ck_assert_msg((strstr(text, " data ") != NULL) == cases[k].loading, "case %zu: %s", k, text);
-        free(text);
     }
 }
 
@@ -159,10 +148,9 @@ TEST_EACH(options_select_the_variant_of_a_strategy, 3)
     rows[2].strategy = variants[_i].strategy;
     rows[2].variant = variants[_i].variant;
     strcpy(rows[2].label, variants[_i].label);
-    char *text = verdict(rows, ROWS, ROUNDS, 2);
-    expect(text, variants[_i].sentence);
+    const char *text = verdict(rows, ROWS, ROUNDS, 2);
+    check_has(text, variants[_i].sentence);
     ck_assert_str_eq(json_string(cJSON_GetObjectItem(summary, "verdict"), "options"), variants[_i].options);
-    free(text);
 }
 
 /* The argument of PyTorch's DistributedDataParallel is named if it makes the same buckets. */
@@ -182,7 +170,7 @@ TEST_EACH(pytorch_has_an_argument_for_some_sizes, 4)
     strcpy(rows[2].size.words, sizes[_i].size);
     snprintf(options, sizeof options, "Options: --implementations ddp_bucketed --bucket-size-mb %s%s", sizes[_i].size,
              sizes[_i].pytorch);
-    free(verdict(rows, ROWS, ROUNDS, 2));
+    verdict(rows, ROWS, ROUNDS, 2);
     cJSON_ArrayForEach(note, cJSON_GetObjectItem(summary, "notes")) found += !strcmp(note->valuestring, options);
     ck_assert_int_eq(found, 1);
 }
@@ -199,12 +187,11 @@ TEST(the_list_is_in_the_order_of_steps)
         for (int r = 0; r < ROUNDS; r++)
             measurements_of(&measurements, i, FIGURE_STEP)[r] =
                 0.012 + 0.00001 * (i == 1 ? 6 : i) + 0.00005 * (1 + (i == 1)) * (r >> i & 1);
-    char *text = verdict(three, ROWS, ROUNDS, 2);
-    expect(text, "\nUse best, 1 MiB: a step takes 12.02 ms [12.00, 12.05].\n"
-                 "Options: --implementations ddp_bucketed --bucket-size-mb 1 (PyTorch's DDP: bucket_cap_mb=1)\n"
-                 "Tie (within 2 %): near +");
+    const char *text = verdict(three, ROWS, ROUNDS, 2);
+    check_has(text, "\nUse best, 1 MiB: a step takes 12.02 ms [12.00, 12.05].\n"
+                    "Options: --implementations ddp_bucketed --bucket-size-mb 1 (PyTorch's DDP: bucket_cap_mb=1)\n"
+                    "Tie (within 2 %): near +");
     ck_assert(strstr(text, " far ") > strstr(text, " near "));
-    free(text);
 }
 
 TEST_EACH(a_missing_verdict_has_its_reason, 4)
@@ -217,11 +204,10 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
                  {ROWS, 2, 1, "No verdict: too few rounds; use 6 or more (--rounds)."},
                  {ROWS, 2, 5, "No verdict: too few rounds; use 6 or more (--rounds)."},
                  {2, 2, ROUNDS, "Nothing to choose: fewer than two of the strategies reduce gradients."}};
-    char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
-    expect(text, cases[_i].words);
-    ck_assert_ptr_null(strstr(text, "Use "));
-    ck_assert_ptr_null(strstr(text, "lower: "));
-    free(text);
+    const char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
+    check_has(text, cases[_i].words);
+    check_lacks(text, "Use ");
+    check_lacks(text, "lower: ");
 }
 
 /* The result of --resolve as text and JSON: ddp is slower, tied or undecided, with "so far" before the last round. */
@@ -247,13 +233,12 @@ TEST_EACH(resolution_is_reported, 4)
         ddp[r] = 0.012 * exp(cases[_i].spread / 4 * (r % 2 ? 1.1 : -1));
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, cases[_i].within);
     ranking_add_verdict(&ranking, 2, cases[_i].planned, 0.5, 0, summary);
-    char *text = printed();
+    const char *text = summary_text();
     for (int i = 0; i < 3 && cases[_i].words[i]; i++)
-        expect(text, cases[_i].words[i]);
+        check_has(text, cases[_i].words[i]);
     ck_assert_str_eq(json_string(summary, "ended"), cases[_i].ended);
     int undecided = verdict_kind_of(cJSON_GetObjectItem(summary, "verdict"), "ddp") == VERDICT_UNDECIDED;
     ck_assert_int_eq(undecided, strcmp(cases[_i].ended, "resolved") != 0);
-    free(text);
 }
 
 /* With five rounds there is no verdict, even with --resolve, and the text has no nan or inf. */
@@ -262,11 +247,10 @@ TEST(a_missing_interval_is_reported)
     measurements.rounds = 5;
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
     ranking_add_verdict(&ranking, 2, 5, 0.5, 0, summary);
-    char *text = printed();
-    expect(text, "No verdict: too few rounds; use 8 or more (by a longer --max-minutes).\n");
-    expect(text, "Not resolved to 1 % within --max-minutes: 5 rounds.");
+    const char *text = summary_text();
+    check_has(text, "No verdict: too few rounds; use 8 or more (by a longer --max-minutes).\n");
+    check_has(text, "Not resolved to 1 % within --max-minutes: 5 rounds.");
     ck_assert_msg(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "%s", text);
-    free(text);
 }
 
 TEST(gradient_errors_are_shown_where_they_were_measured)
@@ -275,15 +259,14 @@ TEST(gradient_errors_are_shown_where_they_were_measured)
     ranking.row[2].error.first = 0;
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);
-    char *text = printed();
-    expect(text, "gradient\n");
-    expect(text, " 2.7e-08\n");
-    expect(text, "     0.0\n");
-    expect(text, "gradient error: relative L2 distance");
+    const char *text = summary_text();
+    check_has(text, "gradient\n");
+    check_has(text, " 2.7e-08\n");
+    check_has(text, "     0.0\n");
+    check_has(text, "gradient error: relative L2 distance");
     ck_assert_double_eq(figures_find(&figures, "ddp", "gradient_error", 0)->value, 2.7123e-8);
     ck_assert_double_eq(figures_find(&figures, "fast", "gradient_error", 0)->value, 0);
     ck_assert_ptr_null(figures_find(&figures, "none", "gradient_error", 0));
-    free(text);
 }
 
 TEST(attainable_is_shown_where_it_was_measured)
@@ -295,11 +278,10 @@ TEST(attainable_is_shown_where_it_was_measured)
     ranking_create(&ranking, &measurements, row, 2, 1000, seconds, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);
-    char *text = printed();
+    const char *text = summary_text();
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "attainable", 0)->value, 0.008 * 1.0005, 1e-8);
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "step_to_attainable", 0)->high, 2, 1e-9);
-    ck_assert_msg(strstr(text, "2.00\n") != NULL, "%s", text); /* step / attainable of ddp */
-    free(text);
+    check_has(text, "2.00\n"); /* step / attainable of ddp */
 }
 
 SUITE("summary", setup, teardown)

@@ -18,34 +18,19 @@ static const char subtitle[] = "ms a step: medians of 12 rounds";
 static char *picture;
 static FILE *pictures; /* file to which every picture is written; NULL: none */
 
-static void teardown(void)
-{
-    free(picture);
-    picture = NULL;
-}
-
-/* Checks that a picture is well-formed and keeps it until the next call; teardown frees it. */
+/* Checks that a picture is well-formed and keeps it. */
 static void take(char *made)
 {
     const char *fault = picture_fault(made);
     ck_assert_msg(!fault, "%s", fault);
     if (pictures)
         fputs(made, pictures);
-    free(picture);
-    picture = made;
-}
-
-static size_t count(const char *part)
-{
-    size_t n = 0;
-    for (const char *c = picture; (c = strstr(c, part)); c++)
-        n++;
-    return n;
+    picture = kept(made);
 }
 
 static void expect(const char *part)
 {
-    ck_assert_msg(count(part) > 0, "no '%s' in:\n%s", part, picture);
+    ck_assert_msg(count_of(picture, part) > 0, "no '%s' in:\n%s", part, picture);
 }
 
 /* Returns the number after the n-th occurrence of `before`, counted from 0. */
@@ -78,12 +63,13 @@ TEST(points_are_at_their_values)
     struct chart_series series;
     struct chart_xy chart = of_points(&series);
     take(chart_xy(title, subtitle, &chart));
-    ck_assert_uint_eq(count("r=\"4.5\""), 4 + 1);   /* 4 points, and a point beside the series' name */
-    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* a ring at the best point and one in the legend */
-    ck_assert_uint_eq(count(">best<") + count(">tied with the best<"), 2);
-    ck_assert_uint_eq(count("dp-thick"), 3 + 1 + 1); /* 3 intervals, one in the legend, one in the style sheet */
-    ck_assert_uint_eq(count(">95 % interval<"), 1);
-    ck_assert_uint_eq(count("does not begin at 0"), 0);
+    ck_assert_uint_eq(count_of(picture, "r=\"4.5\""), 4 + 1);   /* 4 points, and a point beside the series' name */
+    ck_assert_uint_eq(count_of(picture, "dp-line dp-ring"), 2); /* a ring at the best point and one in the legend */
+    ck_assert_uint_eq(count_of(picture, ">best<") + count_of(picture, ">tied with the best<"), 2);
+    ck_assert_uint_eq(count_of(picture, "dp-thick"),
+                      3 + 1 + 1); /* 3 intervals, one in the legend, one in the style sheet */
+    ck_assert_uint_eq(count_of(picture, ">95 % interval<"), 1);
+    ck_assert_uint_eq(count_of(picture, "does not begin at 0"), 0);
     double x[3], y[3];
     for (int i = 0; i < 3; i++) {
         static const int circle[] = {0, 1, 3}; /* circle 2 is the ring of point 2 */
@@ -103,17 +89,19 @@ TEST(ticks_are_at_the_points)
     struct chart_xy chart = {
         .x = {.title = "MiB", .is_log = 1}, .y = {.title = "ms", .is_log = 1}, .series = &series, .n_series = 1};
     take(chart_xy(title, subtitle, &chart));
-    ck_assert_uint_eq(count(">3</text>") + count(">7</text>") + count(">48</text>"), 3);
-    ck_assert_uint_eq(count(">5<") + count(">10<") + count(">20<"), 1); /* the axis of ms has a single number */
-    ck_assert_uint_eq(count(">MiB (logarithmic)<") + count(">ms (logarithmic)<"), 2);
-    ck_assert_uint_eq(count("interval"), 0);
+    ck_assert_uint_eq(count_of(picture, ">3</text>") + count_of(picture, ">7</text>") + count_of(picture, ">48</text>"),
+                      3);
+    ck_assert_uint_eq(count_of(picture, ">5<") + count_of(picture, ">10<") + count_of(picture, ">20<"),
+                      1); /* the axis of ms has a single number */
+    ck_assert_uint_eq(count_of(picture, ">MiB (logarithmic)<") + count_of(picture, ">ms (logarithmic)<"), 2);
+    ck_assert_uint_eq(count_of(picture, "interval"), 0);
     for (int i = 0; i < 40; i++)
         many[i] = (struct chart_point){ldexp(3, i), 1 + i, NAN, NAN, 0};
     series = (struct chart_series){NULL, many, 40, 0, 0, 0};
     chart.x.is_bytes = 1;
     take(chart_xy(title, subtitle, &chart));
     expect(">3 B<");
-    ck_assert_uint_eq(count(">6 B<"), 0);
+    ck_assert_uint_eq(count_of(picture, ">6 B<"), 0);
 }
 
 TEST(a_cut_axis_is_marked)
@@ -137,8 +125,10 @@ TEST(panels_have_one_y_axis)
                                      .n_series = 2,
                                      .panel = names,
                                      .n_panels = 2}));
-    ck_assert_uint_eq(count(">first<") + count(">second<") + count(">a<") + count(">step<"), 4);
-    ck_assert_uint_eq(count("<circle"), 0);
+    ck_assert_uint_eq(count_of(picture, ">first<") + count_of(picture, ">second<") + count_of(picture, ">a<") +
+                          count_of(picture, ">step<"),
+                      4);
+    ck_assert_uint_eq(count_of(picture, "<circle"), 0);
     double at[2][4]; /* x and y of both points of each line */
     const char *path = picture;
     for (int i = 0; i < 2; i++) {
@@ -168,7 +158,7 @@ TEST(names_of_many_lines)
     take(chart_xy(
         title, subtitle,
         &(struct chart_xy){.series = series, .n_series = LINES, .reference = reference, .n_references = LINES}));
-    ck_assert_uint_eq(count("class=\"dp-text\""), 40); /* there is no room for more names */
+    ck_assert_uint_eq(count_of(picture, "class=\"dp-text\""), 40); /* there is no room for more names */
 }
 
 /* ---- rows ---- */
@@ -182,14 +172,16 @@ TEST(spans_are_drawn)
                                       {4, 8, 2, 1, NULL},       {3, 2, 0, 0, "lost"},     {NAN, 2, 0, 0, "lost"}};
     take(chart_rows(title, subtitle, &(struct chart_rows){rows, kinds, span, 3, 2, 6}));
     expect(">10</text>");
-    ck_assert_uint_eq(count(">forward</text>"), 2);
-    ck_assert_uint_eq(count(">&lt;b&gt;&quot;&amp;</text>"), 1);
-    ck_assert_uint_eq(count("lost"), 0);
-    ck_assert_uint_eq(count("<path class=\"dp-span dp-c0\" d=\"M") + count("<path class=\"dp-span dp-c1\" d=\"M"), 2);
+    ck_assert_uint_eq(count_of(picture, ">forward</text>"), 2);
+    ck_assert_uint_eq(count_of(picture, ">&lt;b&gt;&quot;&amp;</text>"), 1);
+    ck_assert_uint_eq(count_of(picture, "lost"), 0);
+    ck_assert_uint_eq(count_of(picture, "<path class=\"dp-span dp-c0\" d=\"M") +
+                          count_of(picture, "<path class=\"dp-span dp-c1\" d=\"M"),
+                      2);
     expect(">bucket 0<");
-    ck_assert_uint_eq(count(">bucket 1<"), 0);
+    ck_assert_uint_eq(count_of(picture, ">bucket 1<"), 0);
     expect(">rank 1 &lt;b&gt;<");
-    ck_assert_uint_eq(count("dp-soft"), 2 + 1); /* 2 rows without text at their end, and the style sheet */
+    ck_assert_uint_eq(count_of(picture, "dp-soft"), 2 + 1); /* 2 rows without text at their end, and the style sheet */
     expect(">10 ms<");
     double whole = strtod(strchr(strstr(picture, "dp-span dp-c0\" d=\""), 'h') + 1, NULL);
     double part = strtod(strchr(strstr(picture, "dp-span dp-c1\" d=\"") + 15, 'h') + 1, NULL);
@@ -207,15 +199,17 @@ TEST(cells_have_their_colour)
     const struct chart_heat chart = {
         .name = name, .rows = "sender", .columns = "receiver", .cell = cell, .n = 3, .cells = 7};
     take(chart_heat(title, subtitle, &chart));
-    ck_assert_uint_eq(count(">1.00<") + count(">0.50<") + count(">1.06<") + count(">12.00<"), 4);
-    ck_assert_uint_eq(count(">7.00<") + count(">8.00<") + count("nan"), 0);
+    ck_assert_uint_eq(count_of(picture, ">1.00<") + count_of(picture, ">0.50<") + count_of(picture, ">1.06<") +
+                          count_of(picture, ">12.00<"),
+                      4);
+    ck_assert_uint_eq(count_of(picture, ">7.00<") + count_of(picture, ">8.00<") + count_of(picture, "nan"), 0);
     static const char *const drawn[] = {"dp-area dp-c100", "dp-area dp-c101", "dp-area dp-c102", "dp-area dp-c106"};
     for (int i = 0; i < 4; i++)
-        ck_assert_uint_eq(count(drawn[i]), 1);
-    ck_assert_uint_eq(count("dp-area dp-c107"), 1); /* one area for all cells that are not measured */
-    ck_assert_uint_eq(count("dp-area dp-grid dp-c10"), 8);
-    ck_assert_uint_eq(count(">a &lt;name&gt;<"), 2);
-    ck_assert_uint_eq(count(">sender<") + count(">receiver<"), 2);
+        ck_assert_uint_eq(count_of(picture, drawn[i]), 1);
+    ck_assert_uint_eq(count_of(picture, "dp-area dp-c107"), 1); /* one area for all cells that are not measured */
+    ck_assert_uint_eq(count_of(picture, "dp-area dp-grid dp-c10"), 8);
+    ck_assert_uint_eq(count_of(picture, ">a &lt;name&gt;<"), 2);
+    ck_assert_uint_eq(count_of(picture, ">sender<") + count_of(picture, ">receiver<"), 2);
 }
 
 /* Many members have narrow cells without numbers, and names that do not overlap. */
@@ -232,10 +226,10 @@ TEST(a_large_matrix_fits)
     }
     take(chart_heat(title, NULL,
                     &(struct chart_heat){name, "sender", "receiver", cell, CHART_HEAT, sizeof cell / sizeof *cell}));
-    ck_assert_uint_eq(count("dp-area dp-c10"), CHART_HEAT * CHART_HEAT + 1);
-    ck_assert_uint_eq(count(">1.00<"), 0);
-    ck_assert_uint_eq(count("host node63."), 1); /* the name of a row; some columns have no name */
-    ck_assert_uint_eq(count("host node0."), 2);
+    ck_assert_uint_eq(count_of(picture, "dp-area dp-c10"), CHART_HEAT * CHART_HEAT + 1);
+    ck_assert_uint_eq(count_of(picture, ">1.00<"), 0);
+    ck_assert_uint_eq(count_of(picture, "host node63."), 1); /* the name of a row; some columns have no name */
+    ck_assert_uint_eq(count_of(picture, "host node0."), 2);
 }
 
 TEST(charts_without_data)
@@ -317,18 +311,14 @@ static void draw_anything(int seed)
 
 TEST(random_input_gives_a_picture)
 {
-    char *text, *answer;
-    size_t length;
-    pictures = text_begin(&text, &length);
+    pictures = printing();
     fputs("<all>", pictures);
     for (int seed = 0; seed < 300; seed++)
         draw_anything(seed);
     fputs("</all>", pictures);
-    text_end(pictures);
-    if ((answer = xml_ask(text, "len(root)")))
+    const char *answer = xml_ask(printed(), "len(root)");
+    if (answer)
         ck_assert_str_eq(answer, "900");
-    free(answer);
-    free(text);
 }
 
-SUITE("chart", NULL, teardown)
+SUITE("chart", NULL, NULL)

@@ -40,7 +40,7 @@ static void write_file(const char *name, const void *content, size_t bytes)
 static void write_shard(size_t n, size_t at, unsigned token, int magic, int version, int count)
 {
     size_t width = magic == MAGIC_32 ? 4 : 2;
-    unsigned char *content = calloc(1024 + width * n, 1), *to = content + (magic ? 1024 : 0);
+    unsigned char *content = kept(calloc(1024 + width * n, 1)), *to = content + (magic ? 1024 : 0);
     int32_t header[3] = {magic, version, count};
     if (magic)
         memcpy(content, header, sizeof header);
@@ -50,7 +50,6 @@ static void write_shard(size_t n, size_t at, unsigned token, int magic, int vers
             to[width * i + byte] = (unsigned char)(value >> 8 * byte);
     }
     write_file(bin_path, content, (size_t)(to - content) + width * n);
-    free(content);
 }
 
 static void write_counting_shard(size_t n)
@@ -85,12 +84,12 @@ static struct data *open_data(const struct data_options *options)
     return data;
 }
 
-/* Returns the batches of some steps, joined over ranks, [steps, global_batch, T]; the caller frees them. Also checks
+/* Returns the batches of some steps, joined over ranks, [steps, global_batch, T]. Also checks
  * that each target is its input shifted by one token. */
 static int32_t *joined(struct data_options options, int ranks, size_t micro_batches, size_t steps)
 {
     size_t T = options.context_length, B = options.global_batch / (size_t)ranks / micro_batches, part = B * T;
-    int32_t *all = malloc(steps * options.global_batch * T * sizeof *all);
+    int32_t *all = kept(malloc(steps * options.global_batch * T * sizeof *all));
     options.ranks = ranks;
     options.micro_batches = micro_batches;
     for (options.rank = 0; options.rank < ranks; options.rank++) {
@@ -175,9 +174,6 @@ TEST(synthetic_tokens)
     struct data *data = open_data(&options);
     ck_assert_uint_eq(data_tokens(data), 0);
     data_destroy(data);
-    free(one);
-    free(again);
-    free(other);
 }
 
 /* ---- order and sharing ---- */
@@ -202,9 +198,7 @@ TEST_EACH(joined_batch_is_the_same_for_any_ranks, WAYS)
                     continue;
                 int32_t *together = joined(options, ranks, micro_batches, STEPS);
                 ck_assert_mem_eq(alone, together, N * sizeof *alone);
-                free(together);
             }
-        free(alone);
     }
 }
 
@@ -216,7 +210,7 @@ static void check_epochs(size_t sequences, size_t batch, int ranks)
     write_counting_shard(sequences * T + 1 + sequences % T); /* the last few tokens fill no sequence */
     struct data_options options = options_for(bin_path, 65536, T, batch);
     int32_t *all = joined(options, ranks, 1, steps);
-    unsigned char *seen = calloc(sequences, 1);
+    unsigned char *seen = kept(calloc(sequences, 1));
     for (size_t i = 0; i < steps * batch; i++) {
         int32_t first = all[i * T];
         ck_assert(first % T == 0 && (size_t)first < sequences * T);
@@ -225,8 +219,6 @@ static void check_epochs(size_t sequences, size_t batch, int ranks)
         else
             ck_assert_int_eq(first, all[(i - sequences) * T]);
     }
-    free(seen);
-    free(all);
 }
 
 TEST(each_sequence_once_an_epoch)
@@ -252,7 +244,6 @@ TEST(seed_decides_the_order)
         row[seed] = joined(options, 1, 1, 1);
         int32_t *again = joined(options, 1, 1, 1);
         ck_assert_mem_eq(row[seed], again, N * T * sizeof *again);
-        free(again);
     }
     for (int a = 0; a < 3; a++) {
         int in_place = 0, neighbours = 0, same = 0;
@@ -265,8 +256,6 @@ TEST(seed_decides_the_order)
         ck_assert_int_lt(neighbours, 10);
         ck_assert_int_lt(same, 10);
     }
-    for (int i = 0; i < 3; i++)
-        free(row[i]);
 }
 
 /* ---- seek, and lifetime of a batch ---- */
@@ -305,7 +294,6 @@ TEST_EACH(seek_goes_to_the_start_of_a_step, WAYS)
             }
             data_destroy(data);
         }
-        free(all);
     }
 }
 
@@ -330,7 +318,6 @@ TEST_EACH(batch_stays_until_the_next_call, WAYS)
             ck_assert_mem_eq(target + b * T, input + b * T + 1, (T - 1) * sizeof *input);
     }
     data_destroy(data);
-    free(all);
 }
 
 /* After a seek, batches that were being fetched before it are not served. */
@@ -352,7 +339,6 @@ TEST_EACH(seek_while_it_fetches, WAYS)
         ck_assert_mem_eq(input, all + i * 3 % STEPS * BATCH * T, BATCH * T * sizeof *input);
     }
     data_destroy(data);
-    free(all);
 }
 
 /* Data may be destroyed at any time: before the first batch, or while batches are being fetched. */
@@ -385,7 +371,7 @@ static void refused(const struct data_options *options, const char *const *words
     ck_assert_int_eq(data_create(&data, options), -1);
     ck_assert_ptr_eq(data, before);
     for (; *words; words++)
-        ck_assert_msg(strstr(error_text(), *words) != NULL, "'%s' lacks '%s'", error_text(), *words);
+        check_has(error_text(), *words);
     ck_assert_ptr_null(strchr(error_text(), '\n'));
     ck_assert_msg(!strncmp(error_text(), "--data ", 7), "%s", error_text());
     error_clear();
@@ -451,7 +437,7 @@ TEST(ranks_check_disjoint_parts)
     enum { TOKENS = 150001 }; /* each rank reads several times; 2, 3 and 4 do not divide TOKENS */
     static const size_t places[] = {0,     1,     37499, 37500, 49999,  50000,  65535,
                                     65536, 74999, 75000, 99999, 100000, 112500, 150000};
-    char *text = malloc(TOKENS), position[64];
+    char *text = kept(malloc(TOKENS)), position[64];
     memset(text, 'a', TOKENS);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         text[places[i]] = 'z';
@@ -467,7 +453,7 @@ TEST(ranks_check_disjoint_parts)
                 error_clear();
                 if (data_create(&data, &options) == -1) {
                     found++;
-                    ck_assert_msg(strstr(error_text(), position) != NULL, "%s", error_text());
+                    check_has(error_text(), position);
                 }
                 data_destroy(data);
             }
@@ -475,7 +461,6 @@ TEST(ranks_check_disjoint_parts)
         }
     }
     error_clear();
-    free(text);
 }
 
 /* A token that leaves the vocabulary after the file was checked ends the process with status 1, not with a crash. */

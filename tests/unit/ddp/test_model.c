@@ -8,31 +8,10 @@
 
 #include <cJSON.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static cJSON *fixture;
-
-static void load_fixture(void)
-{
-    FILE *file = fopen("tests/support/fixture/fixture.json", "r");
-    ck_assert_msg(file != NULL, "tests/support/fixture/fixture.json is missing; run from the top of the project");
-    fseek(file, 0, SEEK_END);
-    size_t n = (size_t)ftell(file);
-    rewind(file);
-    char *text = allocate(n + 1, 1);
-    ck_assert_uint_eq(fread(text, 1, n, file), n);
-    fclose(file);
-    fixture = cJSON_Parse(text);
-    free(text);
-    ck_assert(fixture != NULL);
-}
-
-static void unload_fixture(void)
-{
-    cJSON_Delete(fixture);
-}
+static struct model model;
 
 static double number(const cJSON *object, const char *name)
 {
@@ -41,19 +20,21 @@ static double number(const cJSON *object, const char *name)
     return item->valuedouble;
 }
 
-/* Reads an array of n numbers; the caller frees it. */
+/* Reads an array of n numbers. */
 static double *numbers(const cJSON *object, const char *name, size_t n)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, name), *item;
     ck_assert_uint_eq((size_t)cJSON_GetArraySize(array), n);
-    double *value = allocate(n, sizeof *value);
+    double *value = kept(allocate(n, sizeof *value));
     size_t i = 0;
     cJSON_ArrayForEach(item, array) value[i++] = item->valuedouble;
     return value;
 }
 
-static void create_model(struct model *model)
+static void setup(void)
 {
+    fixture = cJSON_Parse(text_of_file("tests/support/fixture/fixture.json"));
+    ck_assert(fixture != NULL);
     const cJSON *config = cJSON_GetObjectItemCaseSensitive(fixture, "config");
     struct model_sizes sizes = {
         .batch = (size_t)number(config, "B"),
@@ -66,24 +47,28 @@ static void create_model(struct model *model)
         .ff = (size_t)number(config, "F"),
     };
     const struct device *device = on_device(0);
-    transformer_plan(model, &sizes, device->compute_bytes);
-    model_allocate(model, device, NULL, NULL);
+    transformer_plan(&model, &sizes, device->compute_bytes);
+    model_allocate(&model, device, NULL, NULL);
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(fixture, "parameters"), *p;
     int i = 0;
-    ck_assert_int_eq(cJSON_GetArraySize(parameters), model->tensors);
+    ck_assert_int_eq(cJSON_GetArraySize(parameters), model.tensors);
     cJSON_ArrayForEach(p, parameters)
     {
-        const struct tensor *t = &model->tensor[i++];
+        const struct tensor *t = &model.tensor[i++];
         ck_assert_str_eq(cJSON_GetObjectItemCaseSensitive(p, "name")->valuestring, t->name);
         double *initial = numbers(p, "initial", t->count);
-        float *rounded = allocate(t->count, sizeof *rounded);
+        float *rounded = kept(allocate(t->count, sizeof *rounded));
         for (size_t j = 0; j < t->count; j++)
             rounded[j] = (float)initial[j];
-        device->upload(model->weight + t->offset, rounded, t->count * sizeof *rounded);
-        free(rounded);
-        free(initial);
+        device->upload(model.weight + t->offset, rounded, t->count * sizeof *rounded);
     }
-    model_weights_changed(model);
+    model_weights_changed(&model);
+}
+
+static void teardown(void)
+{
+    model_destroy(&model);
+    cJSON_Delete(fixture);
 }
 
 /* Returns the factor by which errors of this device's matrix products may exceed errors in fp32. */
@@ -93,14 +78,14 @@ static double slack(const struct device *device)
 }
 
 /* Does one forward and backward pass; returns the loss. */
-static float run(struct model *model, const int32_t *in, const int32_t *out, size_t tokens, float scale, int accumulate,
+static float run(const int32_t *in, const int32_t *out, size_t tokens, float scale, int accumulate,
                  const struct gradient_hook *hook)
 {
-    const struct device *device = model->device;
+    const struct device *device = model.device;
     int32_t *input = to_device(device, in, tokens), *target = to_device(device, out, tokens);
     float *loss = device->allocate(sizeof *loss);
-    model->source->forward(model, input, target, loss, scale, scale, NULL);
-    model->source->backward(model, input, accumulate, hook);
+    model.source->forward(&model, input, target, loss, scale, scale, NULL);
+    model.source->backward(&model, input, accumulate, hook);
     float is = float_of(device, loss);
     device->release(loss);
     device->release(input);
@@ -109,9 +94,9 @@ static float run(struct model *model, const int32_t *in, const int32_t *out, siz
 }
 
 /* Does one forward and backward pass on the tokens of a step of the fixture; returns the loss. */
-static float pass(struct model *model, int step, int accumulate)
+static float pass(int step, int accumulate)
 {
-    size_t tokens = model->sizes.batch * model->sizes.context;
+    size_t tokens = model.sizes.batch * model.sizes.context;
     const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(fixture, "steps"), step);
     double *input = numbers(item, "input", tokens), *target = numbers(item, "target", tokens);
     int32_t in[256], out[256];
@@ -120,9 +105,7 @@ static float pass(struct model *model, int step, int accumulate)
         in[i] = (int32_t)input[i];
         out[i] = (int32_t)target[i];
     }
-    free(input);
-    free(target);
-    return run(model, in, out, tokens, 1 / (float)tokens, accumulate, NULL);
+    return run(in, out, tokens, 1 / (float)tokens, accumulate, NULL);
 }
 
 static double expected_loss(int step)
@@ -141,17 +124,13 @@ static double worst(const float *arena, const struct tensor *t, const cJSON *par
         difference = fmax(difference, fabs((double)arena[t->offset + j] - value[j]));
         largest = fmax(largest, fabs(value[j] - (base ? base[j] : 0)));
     }
-    free(value);
-    free(base);
     return difference / largest;
 }
 
 TEST(gradients_equal_pytorchs)
 {
-    struct model model;
-    create_model(&model);
-    pass(&model, 1, 0); /* leaves a gradient that the next pass must overwrite */
-    double loss = (double)pass(&model, 0, 0);
+    pass(1, 0); /* leaves a gradient that the next pass must overwrite */
+    double loss = (double)pass(0, 0);
     ck_assert_double_eq_tol(loss, expected_loss(0), 1e-6 * slack(model.device) * expected_loss(0));
     float *gradient = on_host(model.device, model.gradient, model.arena);
     const cJSON *p = cJSON_GetObjectItemCaseSensitive(fixture, "parameters")->child;
@@ -161,22 +140,18 @@ TEST(gradients_equal_pytorchs)
         ck_assert_msg(error < 1e-5 * slack(model.device), "gradient of %s: the error is %g of the largest value",
                       model.tensor[i].name, error);
     }
-    free(gradient);
-    model_destroy(&model);
 }
 
 /* Gradients of two micro-batches add up. Matrix products that add to their output may use another kernel and sum in
  * another order. The error is relative to the largest term, since terms may cancel in a sum. */
 TEST(gradients_of_micro_batches_add_up)
 {
-    struct model model;
-    create_model(&model);
-    pass(&model, 0, 0);
+    pass(0, 0);
     float *first = on_host(model.device, model.gradient, model.arena);
-    pass(&model, 1, 0);
+    pass(1, 0);
     float *second = on_host(model.device, model.gradient, model.arena);
-    pass(&model, 0, 0);
-    pass(&model, 1, 1);
+    pass(0, 0);
+    pass(1, 1);
     float *sum = on_host(model.device, model.gradient, model.arena);
     for (int i = 0; i < model.tensors; i++) {
         const struct tensor *t = &model.tensor[i];
@@ -189,21 +164,15 @@ TEST(gradients_of_micro_batches_add_up)
         ck_assert_msg(difference <= 1e-5 * slack(model.device) * largest,
                       "gradient of %s: the error is %g of the largest value", t->name, difference / largest);
     }
-    free(first);
-    free(second);
-    free(sum);
-    model_destroy(&model);
 }
 
 TEST(three_steps_equal_pytorchs)
 {
-    struct model model;
     struct optimizer optimizer;
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    create_model(&model);
     optimizer_create(&optimizer, &model, &adamw, model.arena);
     for (int step = 0; step < 3; step++) {
-        float loss = pass(&model, step, 0);
+        float loss = pass(step, 0);
         ck_assert_double_eq_tol((double)loss, expected_loss(step), 1e-5 * slack(model.device) * expected_loss(step));
         optimizer_set_step(&optimizer, &model, 1e-2f, step + 1);
         model.device->grad_norm(optimizer.scalars, model.gradient, model.arena, 0);
@@ -227,14 +196,10 @@ TEST(three_steps_equal_pytorchs)
         for (size_t j = end; j < (i ? model.tensor[i - 1].offset : model.arena); j++)
             ck_assert(weight[j] == 0 && gradient[j] == 0);
     }
-    free(weight);
-    free(gradient);
     optimizer_destroy(&optimizer, &model);
-    model_destroy(&model);
 }
 
 struct watch {
-    struct model *model;
     float *seen; /* [arena] gradients at the time of their announcement */
     int next;
     size_t parts;
@@ -243,26 +208,21 @@ struct watch {
 static void keep(void *context, int tensor)
 {
     struct watch *w = context;
-    const struct tensor *t = &w->model->tensor[tensor];
+    const struct tensor *t = &model.tensor[tensor];
     ck_assert_int_eq(tensor, w->next--);
-    w->model->device->download(w->seen + t->offset, w->model->gradient + t->offset, t->count * sizeof *w->seen);
+    model.device->download(w->seen + t->offset, model.gradient + t->offset, t->count * sizeof *w->seen);
 }
 
 /* Each tensor is announced once, in reverse order of registration, and its gradient does not change afterwards. */
 TEST(an_announced_gradient_is_final)
 {
-    struct model model;
-    create_model(&model);
-    struct watch watch = {&model, allocate(model.arena, sizeof *watch.seen), model.tensors - 1, 0};
+    struct watch watch = {kept(allocate(model.arena, sizeof *watch.seen)), model.tensors - 1, 0};
     struct gradient_hook hook = {NULL, keep, NULL, &watch};
     int32_t tokens[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    run(&model, tokens, tokens, model.sizes.batch * model.sizes.context, 1, 0, &hook);
+    run(tokens, tokens, model.sizes.batch * model.sizes.context, 1, 0, &hook);
     float *gradient = on_host(model.device, model.gradient, model.arena);
     ck_assert_int_eq(watch.next, -1);
     ck_assert_mem_eq(watch.seen, gradient, model.arena * sizeof *watch.seen);
-    free(gradient);
-    free(watch.seen);
-    model_destroy(&model);
 }
 
 static void count(void *context, int tensor)
@@ -274,44 +234,39 @@ static void count(void *context, int tensor)
 static void spoil(void *context)
 {
     struct watch *w = context;
-    const struct tensor *t = &w->model->tensor[w->next];
+    const struct tensor *t = &model.tensor[w->next];
     for (size_t i = 0; i < t->offset + t->count; i++) /* earlier announced tensors lie before this one */
-        w->model->device->upload(w->model->weight + i, &(float){NAN}, sizeof(float));
+        model.device->upload(model.weight + i, &(float){NAN}, sizeof(float));
     w->parts++;
 }
 
 /* After a part of backward, the weights of the tensors announced so far are not used. */
 TEST(weights_are_used_until_their_part_ends)
 {
-    struct model model;
-    create_model(&model);
-    struct watch watch = {.model = &model};
+    struct watch watch = {0};
     struct gradient_hook hook = {NULL, count, spoil, &watch};
     int32_t tokens[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     size_t n = model.sizes.batch * model.sizes.context;
-    run(&model, tokens, tokens, n, 1, 0, NULL);
+    run(tokens, tokens, n, 1, 0, NULL);
     float *expected = on_host(model.device, model.gradient, model.arena);
-    run(&model, tokens, tokens, n, 1, 0, &hook);
+    run(tokens, tokens, n, 1, 0, &hook);
     float *gradient = on_host(model.device, model.gradient, model.arena);
     ck_assert_uint_eq(watch.parts, 2 * model.sizes.layers + 2);
     ck_assert_mem_eq(gradient, expected, model.arena * sizeof *gradient);
-    free(gradient);
-    free(expected);
-    model_destroy(&model);
 }
 
 TEST(initial_weights_have_their_variance)
 {
-    struct model model;
+    struct model large;
     struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 1};
-    transformer_plan(&model, &sizes, sizeof(float));
-    model_allocate(&model, device_cpu(1), NULL, NULL);
-    model.source->initialize(&model, 7);
-    for (int i = 0; i < model.tensors; i++) {
-        const struct tensor *t = &model.tensor[i];
+    transformer_plan(&large, &sizes, sizeof(float));
+    model_allocate(&large, device_cpu(1), NULL, NULL);
+    large.source->initialize(&large, 7);
+    for (int i = 0; i < large.tensors; i++) {
+        const struct tensor *t = &large.tensor[i];
         double sum = 0, squares = 0, variance = i == 0 ? 1 : 2 / (double)(t->rows + t->columns);
         for (size_t j = 0; j < t->count; j++) {
-            double w = (double)model.weight[t->offset + j];
+            double w = (double)large.weight[t->offset + j];
             sum += w;
             squares += w * w;
             if (t->rows == 1)
@@ -327,7 +282,7 @@ TEST(initial_weights_have_their_variance)
          * variance has a relative standard error of about sqrt(2 / n) */
         ck_assert_double_eq_tol(squares / n / variance, 0.9733, 5 * sqrt(2 / n));
     }
-    model_destroy(&model);
+    model_destroy(&large);
 }
 
 TEST(the_learning_rate_ramps_from_zero)
@@ -346,5 +301,5 @@ TEST(the_learning_rate_ramps_from_zero)
 
 int main(void)
 {
-    return on_device_is_there() ? suite_run(suite_of_tests("model", load_fixture, unload_fixture)) : EXIT_SUCCESS;
+    return on_device_is_there() ? suite_run(suite_of_tests("model", setup, teardown)) : EXIT_SUCCESS;
 }

@@ -8,7 +8,6 @@
 #include "tests/support/own_strategy.h"
 #include "tests/support/suite.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct model model;
@@ -98,7 +97,7 @@ static void drive(struct recorder *r, struct reducer *reducer)
 /* Checks that each element of each tensor was sent `times` times; alignment gaps may be sent or not. */
 static void check_tiles(const struct recorder *r, const char *base, size_t element, int times)
 {
-    unsigned char *sent = allocate(model.arena, 1);
+    unsigned char *sent = kept(allocate(model.arena, 1));
     for (int i = 0; i < r->n; i++) {
         const struct collective *c = &r->call[i].collective;
         size_t offset = (size_t)((const char *)(c->in ? c->in : c->buffer) - base) / element;
@@ -109,7 +108,6 @@ static void check_tiles(const struct recorder *r, const char *base, size_t eleme
     for (int t = 0; t < model.tensors; t++)
         for (size_t j = 0; j < model.tensor[t].count; j++)
             ck_assert_int_eq(sent[model.tensor[t].offset + j], times);
-    free(sent);
 }
 
 /* Checks that a strategy that sends from its own buffer sends all buckets in turn, and no number twice. */
@@ -153,7 +151,7 @@ static void check_low_rank(const struct recorder *r, const struct reducer *reduc
 {
     const struct low_rank *low = reducer->state;
     const struct place *end = &low->end[0];
-    unsigned char *sent = allocate(end->p + end->q, 1);
+    unsigned char *sent = kept(allocate(end->p + end->q, 1));
     int of_p = 0, of_q = -1;
     for (int i = 0; i < r->n; i++) {
         const struct collective *c = &r->call[i].collective;
@@ -169,7 +167,6 @@ static void check_low_rank(const struct recorder *r, const struct reducer *reduc
     for (size_t j = 0; j < end->p + end->q; j++)
         ck_assert_int_eq(sent[j], 1);
     ck_assert_int_eq(of_p, reducer->plan.n);
-    free(sent);
 }
 
 TEST(every_strategy_sends_each_element_once)
@@ -494,7 +491,7 @@ TEST(parts_of_three_ranks_tile_the_arena)
     transformer_plan(&sharded, &sizes, sizeof(float));
     model_allocate(&sharded, model.device, NULL, NULL);
     for (size_t b = 0; b < sizeof caps / sizeof *caps; b++) {
-        unsigned char *owners = allocate(sharded.arena, 1);
+        unsigned char *owners = kept(allocate(sharded.arena, 1));
         for (int rank = 0; rank < RANKS; rank++) {
             struct recorder r = recorder_make();
             struct reducer reducer;
@@ -512,7 +509,6 @@ TEST(parts_of_three_ranks_tile_the_arena)
         }
         for (size_t j = 0; j < sharded.arena; j++)
             ck_assert_int_eq(owners[j], 1);
-        free(owners);
     }
     model_destroy(&sharded);
 }

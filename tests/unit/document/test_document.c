@@ -51,40 +51,25 @@ static void destroy(void)
     cJSON_Delete(document);
 }
 
-/* Returns the document as `print` writes it; the caller frees it. */
-static char *form(void (*print)(FILE *out, const cJSON *document))
+/* Returns the document as `print` writes it. */
+static const char *form(void (*print)(FILE *out, const cJSON *document))
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&text, &length);
-    print(out, document);
-    text_end(out);
-    return text;
+    print(printing(), document);
+    return printed();
 }
 
 static void prints(void (*print)(FILE *out, const cJSON *document), const char *expected)
 {
-    char *text = form(print);
-    ck_assert_str_eq(text, expected);
-    free(text);
+    ck_assert_str_eq(form(print), expected);
 }
 
-/* Returns the value of a Python expression about the HTML, parsed as XML; the caller frees it. Exits if python3 is
- * missing. */
-static char *html_ask(const char *expression)
-{
-    char *html = form(document_print_html), *answer = xml_ask(html, expression);
-    free(html);
-    if (!answer)
-        exit(0);
-    return answer;
-}
-
+/* Checks the value of a Python expression about the HTML, parsed as XML. Exits if python3 is missing. */
 static void html_has(const char *expression, const char *expected)
 {
-    char *answer = html_ask(expression);
+    const char *answer = xml_ask(form(document_print_html), expression);
+    if (!answer)
+        exit(0);
     ck_assert_str_eq(answer, expected);
-    free(answer);
 }
 
 /* Adds every kind of block to the document. */
@@ -253,14 +238,12 @@ static void add_nasty(const char *name)
 
 TEST(names_cannot_break_html)
 {
-    char *seen = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&seen, &length);
+    FILE *out = printing();
     for (int i = 0; i < NASTY; i++) {
         add_nasty(nasty[i].name);
         fprintf(out, "%s%s", i ? "\n" : "", nasty[i].seen ? nasty[i].seen : nasty[i].name);
     }
-    text_end(out);
+    const char *seen = printed();
     cJSON_ReplaceItemInObject(document, "title", cJSON_CreateString(nasty[0].name));
     html_has("sorted({e.tag for e in root.iter()})",
              "['a', 'body', 'code', 'div', 'figcaption', 'figure', 'footer', 'h1', 'h2', 'head', 'html', 'li', "
@@ -275,7 +258,6 @@ TEST(names_cannot_break_html)
     html_has("'\\n'.join(''.join(e.itertext()) for e in each('li')).replace('`', '') == "
              "'\\n'.join(2 * [e.text.replace('`', '') for e in each('h2')])",
              "True");
-    free(seen);
 }
 
 /* Text output has no control characters, which could move a terminal's cursor or change what is shown. */
@@ -283,10 +265,9 @@ TEST(names_cannot_break_text)
 {
     for (int i = 0; i < NASTY; i++) {
         add_nasty(nasty[i].name);
-        char *text = form(document_print_text);
+        const char *text = form(document_print_text);
         for (const char *c = text; *c; c += utf8_character(c) ? utf8_character(c) : 1)
             ck_assert_msg(utf8_character(c) || *c == '\n', "%s: byte %d", text, *c);
-        free(text);
         destroy();
         create();
     }
@@ -308,7 +289,7 @@ static void has_line(const char *text, const char *begin, const char *line, cons
 {
     char whole[400];
     snprintf(whole, sizeof whole, "\n%s%s%s", begin, line, end);
-    ck_assert_msg(strstr(text, whole) != NULL, "no '%s' in:\n%.3000s", whole, text);
+    check_has(text, whole);
 }
 
 TEST(names_cannot_break_markdown)
@@ -316,7 +297,7 @@ TEST(names_cannot_break_markdown)
     for (int i = 0; i < NASTY; i++) {
         const char *cell = nasty[i].markdown, *item = nasty[i].item ? nasty[i].item : cell;
         add_nasty(nasty[i].name);
-        char *text = form(document_print_markdown);
+        const char *text = form(document_print_markdown);
         has_line(text, "| ", cell, " | step ms | 95 % |\n|---|---:|---|\n");
         has_line(text, "| ", cell, " | 1000.0 | [900.0, 1100.0] |\n");
         has_line(text, "- ", item, "\n");
@@ -324,7 +305,6 @@ TEST(names_cannot_break_markdown)
         has_line(text, "... (1 more in ", cell, ")\n");
         for (const char *c = text; *c; c++)
             ck_assert_msg(!utf8_character(c) == (*c == '\n' || *c & 0x80), "%s", text);
-        free(text);
         destroy();
         create();
     }
@@ -350,13 +330,12 @@ TEST(text_is_folded)
     document_add_item(document, "%.90s %.8s\n%s a", word, word, word);
     document_add_paragraph(document, "%.98s \xe2\x82\xac \xe2\x82\xac \x1b",
                            word); /* the width counts characters, not bytes */
-    char *text = form(document_print_text), expected[1000];
+    char expected[1000];
     snprintf(
         expected, sizeof expected,
         "A title\n=======\n\n- %.90s %.7s\n  %.8s\n- %.90s\n  %.8s\n  %s\n  a\n\n%.98s \xe2\x82\xac\n\xe2\x82\xac ?\n",
         word, word, word, word, word, word, word);
-    ck_assert_str_eq(text, expected);
-    free(text);
+    ck_assert_str_eq(form(document_print_text), expected);
 }
 
 /* A saved table is copied into the document; JSON that is not a table prints nothing. */
@@ -367,12 +346,10 @@ TEST(saved_tables)
     document_add_saved_table(document, none);
     cJSON_Delete(saved);
     cJSON_Delete(none);
-    char *text = form(document_print_text), *markdown = form(document_print_markdown);
-    ck_assert_ptr_nonnull(strstr(text, "... (1 more in summary.json)\n"));
-    ck_assert_ptr_nonnull(strstr(markdown, "... (1 more in summary.json)\n"));
+    const char *text = form(document_print_text), *markdown = form(document_print_markdown);
+    check_has(text, "... (1 more in summary.json)\n");
+    check_has(markdown, "... (1 more in summary.json)\n");
     html_has("len(each('table')), len(each('figure'))", "(1, 1)");
-    free(text);
-    free(markdown);
 }
 
 SUITE("document", create, destroy)

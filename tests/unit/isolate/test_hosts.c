@@ -5,8 +5,6 @@
 #include "selfbench/members.h"
 #include "tests/support/suite.h"
 
-#include <stdlib.h>
-
 enum { N = 8, MOST = 3 };
 
 #define FAULT(kind, member, other)                                                                                     \
@@ -51,7 +49,7 @@ static struct diagnosis *make(struct outcome *o, struct member member[N], size_t
     for (int m = 0; m < N; m++)
         member[m] = (struct member){.rank = m, .host = m / known[i].per_host};
     *o = (struct outcome){.diagnosis = diagnosis, .member = member, .members = N, .faults = known[i].faults};
-    o->fault = allocate(MOST, sizeof *o->fault);
+    o->fault = kept(allocate(MOST, sizeof *o->fault));
     for (size_t k = 0; k < o->faults; k++)
         o->fault[k] = known[i].fault[k];
     return diagnosis;
@@ -63,12 +61,10 @@ TEST_EACH(hosts_are_left_out, sizeof known / sizeof *known)
         struct outcome o;
         struct member member[N];
         struct diagnosis *diagnosis = make(&o, member, (size_t)_i, most);
-        char *left_out = hosts_leave_out(&o);
+        const char *left_out = kept(hosts_leave_out(&o));
         for (int host = 0; host < N; host++)
             ck_assert_msg(left_out[host] == (host < N / known[_i].per_host ? known[_i].left_out[host] - '0' : 0),
                           "row %d, %zu rounds: host %d is %d", _i, most, host, left_out[host]);
-        free(left_out);
-        free(o.fault);
         diagnosis_destroy(diagnosis);
     }
 }
@@ -84,11 +80,9 @@ TEST(undecided_members_count)
             member[m].host = m < 3 ? 0 : m - 2;
         o.fault[0].member = 2;
         o.fault[0].other = 3;
-        char *left_out = hosts_leave_out(&o);
+        const char *left_out = kept(hosts_leave_out(&o));
         ck_assert_int_eq(left_out[0], most == 1);
         ck_assert_int_eq(left_out[1], most != 1);
-        free(left_out);
-        free(o.fault);
         diagnosis_destroy(diagnosis);
     }
 }

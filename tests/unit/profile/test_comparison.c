@@ -20,12 +20,22 @@ static const struct {
 
 static struct profile profile[PROFILES];
 static struct measurements measurements;
+static struct figure_list list;
+static cJSON *summary;
 
 static int first; /* index of the first profile that is compared */
 
-static cJSON *compare(size_t rounds, struct figure_list *list)
+static void teardown(void)
 {
-    cJSON *summary = results_summary_create("profile", "", (double)rounds, ROUNDS, "rounds");
+    figures_destroy(&list);
+}
+
+/* Compares the profiles over this many rounds: makes summary and list. */
+static void compare(size_t rounds)
+{
+    teardown();
+    list = (struct figure_list){0};
+    summary = kept_json(results_summary_create("profile", "", (double)rounds, ROUNDS, "rounds"));
     measurements_create(&measurements, PROFILES, ROOM);
     measurements.rounds = rounds;
     for (int i = 0; i < PROFILES; i++) {
@@ -40,13 +50,12 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
                                       .controls.step = stats_estimate(step, rounds),
                                       .overlap = "Overlap: as made up."};
     }
-    profiles_add_comparison(profile + first, PROFILES - first, &measurements, 0.1, summary, list);
+    profiles_add_comparison(profile + first, PROFILES - first, &measurements, 0.1, summary, &list);
     measurements_destroy(&measurements);
-    return summary;
 }
 
-/* Returns the first answer of a summary that contains this text; NULL if none does. */
-static const char *answer(const cJSON *summary, const char *text)
+/* Returns the first answer of the summary that contains this text; NULL if none does. */
+static const char *answer(const char *text)
 {
     const cJSON *line;
     cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(summary, "answers"))
@@ -59,8 +68,7 @@ static const char *answer(const cJSON *summary, const char *text)
 
 TEST(the_shortest_is_named_with_those_that_are_slower)
 {
-    struct figure_list list = {0};
-    cJSON *summary = compare(ROUNDS, &list);
+    compare(ROUNDS);
     /* the answers in order; `none` is not among them */
     static const char *const expected[] = {"Shortest so far is ddp: a step takes 10", "Options: --implementations ddp",
                                            "Undecided (not known to 2 %): alike +0.05 % [-", "Slower: slow +20.0 % [+",
@@ -68,50 +76,36 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
     const cJSON *line = cJSON_GetObjectItemCaseSensitive(summary, "answers")->child;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++, line = line->next)
         ck_assert_msg(strstr(line->valuestring, expected[i]) == line->valuestring, "%s", line->valuestring);
-    ck_assert_ptr_nonnull(answer(summary, "none: Overlap: as made up."));
+    ck_assert_ptr_nonnull(answer("none: Overlap: as made up."));
     ck_assert_double_eq_tol(figures_find(&list, "slow", "step_to_shortest", 0)->value, 1.2, 1e-9);
     ck_assert_double_eq_tol(figures_find(&list, "none", "step_to_shortest", 0)->value, 0.5, 1e-9);
     ck_assert(figures_find(&list, "alike", "step", 0)->judged);
-    figures_destroy(&list);
-    cJSON_Delete(summary);
 }
 
 /* If no profile reduces gradients, all profiles are compared. With one or two rounds there is no verdict. */
 TEST(too_few_rounds_decide_nothing)
 {
-    struct figure_list list = {0};
     first = PROFILES - 1;
-    cJSON *summary = compare(ROUNDS, &list);
+    compare(ROUNDS);
     ck_assert_double_eq(figures_find(&list, "none", "step_to_shortest", 0)->value, 1);
-    ck_assert_ptr_null(answer(summary, "Use "));
-    cJSON_Delete(summary);
-    figures_destroy(&list);
+    ck_assert_ptr_null(answer("Use "));
     first = 0;
-    list = (struct figure_list){0};
-    summary = compare(1, &list);
-    ck_assert_ptr_null(answer(summary, "Slower"));
-    ck_assert_ptr_nonnull(answer(summary, "No verdict: too few rounds"));
-    cJSON_Delete(summary);
-    figures_destroy(&list);
-    list = (struct figure_list){0};
-    summary = compare(2, &list);
-    ck_assert_ptr_null(answer(summary, "Slower"));
-    ck_assert_ptr_nonnull(answer(summary, "No verdict: too few rounds"));
+    compare(1);
+    ck_assert_ptr_null(answer("Slower"));
+    ck_assert_ptr_nonnull(answer("No verdict: too few rounds"));
+    compare(2);
+    ck_assert_ptr_null(answer("Slower"));
+    ck_assert_ptr_nonnull(answer("No verdict: too few rounds"));
     ck_assert(isnan(figures_find(&list, "slow", "step_to_shortest", 0)->low));
-    cJSON_Delete(summary);
-    figures_destroy(&list);
 }
 
 TEST(no_step_is_compared_without_rounds)
 {
-    struct figure_list list = {0};
-    cJSON *summary = compare(0, &list);
-    ck_assert_ptr_null(answer(summary, "Use "));
-    ck_assert_ptr_nonnull(answer(summary, "slow: Overlap: as made up."));
+    compare(0);
+    ck_assert_ptr_null(answer("Use "));
+    ck_assert_ptr_nonnull(answer("slow: Overlap: as made up."));
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(summary, "tables")), 0);
     ck_assert_uint_eq(list.n, 0);
-    figures_destroy(&list);
-    cJSON_Delete(summary);
 }
 
-SUITE("comparison", NULL, NULL)
+SUITE("comparison", NULL, teardown)

@@ -208,7 +208,7 @@ TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
     ck_assert_double_eq_tol(f->threshold, limits[_i].threshold, 1e-9);
     ck_assert_double_eq_tol(f->percent, limits[_i].beyond, 1e-9);
     for (size_t i = 0; i < LENGTH(limits[_i].words) && limits[_i].words[i]; i++)
-        ck_assert_msg(strstr(f->text, limits[_i].words[i]) != NULL, "no '%s' in: %s", limits[_i].words[i], f->text);
+        check_has(f->text, limits[_i].words[i]);
     ck_assert_uint_gt(strlen(f->advice), 0);
 }
 
@@ -246,17 +246,17 @@ TEST(findings_come_by_their_gain)
     h.rank[1].late_in[PHASE_FORWARD] = 0.0045; /* under 5 % of the rank's work, so no phase is named */
     h.rank[1].late_in[PHASE_DATA_LOADING] = 0;
     healthy_find(&h, &findings);
-    ck_assert_ptr_null(strstr(findings.finding[1].text, "most in"));
+    check_lacks(findings.finding[1].text, "most in");
     h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* a longer wait leaves less work: over 5 % again */
     healthy_find(&h, &findings);
-    ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "most in forward_pass (4.50 ms)"));
+    check_has(findings.finding[1].text, "most in forward_pass (4.50 ms)");
     straggling(4.9); /* a straggler that costs little */
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0085;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 3);
     ck_assert(findings.finding[1].level == LEVEL_NOTE);
-    ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 came last in 5 of 50"));
-    ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "it is late in most steps in optimizer_step (8.50 ms)"));
+    check_has(findings.finding[1].text, "rank 0 came last in 5 of 50");
+    check_has(findings.finding[1].text, "it is late in most steps in optimizer_step (8.50 ms)");
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* under 10 % of the rank's work: no finding */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 2);
@@ -264,8 +264,8 @@ TEST(findings_come_by_their_gain)
     h.rank[1].late = 0; /* rank 1 is late, but not because of its work */
     healthy_find(&h, &findings);
     ck_assert_double_eq(findings.finding[1].loss.value, h.straggler[1].cost);
-    ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 1 works"));
-    ck_assert_ptr_null(strstr(findings.finding[1].text, "it works"));
+    check_lacks(findings.finding[1].text, "rank 1 works");
+    check_lacks(findings.finding[1].text, "it works");
 }
 
 /* Options change the thresholds, and the levels that depend on them. */
@@ -362,7 +362,7 @@ TEST(exposed_communication_costs_what_the_rounds_measure)
         ck_assert_double_eq_tol(f->share, 0.12, 1e-12);
         ck_assert(f->level == (i ? LEVEL_NOTE : LEVEL_HIGH));
         ck_assert_int_eq(strstr(f->text, "slower than without communication, which is not significant; ") != NULL, i);
-        ck_assert_ptr_nonnull(strstr(f->text, "; the reductions alone take 15.5 ms"));
+        check_has(f->text, "; the reductions alone take 15.5 ms");
     }
 }
 

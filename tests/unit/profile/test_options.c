@@ -225,7 +225,7 @@ TEST_EACH(ranks_are_listed, LENGTH(rank_lists))
     for (int r = 0; in && r < rank_lists[_i].ranks; r++)
         ck_assert_msg(rank_list_has(list, r) == (in[r] == 'y'), "'%s', rank %d", rank_lists[_i].text, r);
     if (!in)
-        ck_assert_msg(strstr(error_text(), *words) != NULL, "'%s': '%s'", rank_lists[_i].text, error_text());
+        check_has(error_text(), *words);
 }
 
 /* Options that name a rank are checked once the number of ranks is known. */
@@ -247,7 +247,7 @@ TEST(ranks_must_exist)
         int fits = !training_options_fit(&line->run.training, rows[i].ranks) &&
                    !rank_list_check(&line->profile.ranks, rows[i].ranks);
         ck_assert_int_eq(fits, rows[i].fits);
-        ck_assert_ptr_nonnull(strstr(error_text(), rows[i].words));
+        check_has(error_text(), rows[i].words);
     }
 }
 

@@ -20,7 +20,6 @@ static struct report_runs runs;
 static struct scaling scaling;
 static struct bottlenecks found;
 static cJSON *document;
-static char *words; /* the document as text */
 
 static void setup(void)
 {
@@ -29,8 +28,6 @@ static void setup(void)
 
 static void teardown(void)
 {
-    free(words);
-    words = NULL;
     free(found.item);
     free(scaling.row);
     runs_destroy(&runs);
@@ -264,7 +261,7 @@ TEST(an_insignificant_cost_is_a_note)
     analyse();
     ck_assert_uint_eq(found.n, 1);
     ck_assert_int_eq(found.item[0].finding.level, LEVEL_NOTE);
-    ck_assert_ptr_nonnull(strstr(found.item[0].finding.text, ", which is not significant"));
+    check_has(found.item[0].finding.text, ", which is not significant");
 }
 
 TEST(checkpoints_of_a_comparison)
@@ -360,12 +357,12 @@ TEST(the_advice_where_ranks_lack_cpus)
 {
     struct report_run *run = add_steps("2node", 2, 200, 3, 6, 2, 0, 12);
     analyse();
-    ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "--data-workers"));
+    check_has(found.item[0].finding.advice, "--data-workers");
     free(found.item);
     run->threads = 1;
     run->cpus_per_rank = 0.5;
     found = bottlenecks_find(&runs, &(struct scaling){0});
-    ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "fewer ranks on a machine"));
+    check_has(found.item[0].finding.advice, "fewer ranks on a machine");
 }
 
 /* Scaling uses the implementation that is the best for most numbers of ranks; being best for one may be chance. */
@@ -405,30 +402,17 @@ TEST(a_busy_machine_has_notes_only)
 
 /* ---- as text ---- */
 
-/* Returns the document as text on one line, valid until the next call; frees the document. */
+/* Returns the document as text on one line, until the test ends; frees the document. */
 static const char *said(void)
 {
-    size_t length;
-    free(words);
-    FILE *out = text_begin(&words, &length);
-    document_print_text(out, document);
-    text_end(out);
+    document_print_text(printing(), document);
+    char *words = printed();
     for (char *c = words; *c; c++)
         *c = (char)(*c == '\n' ? ' ' : *c);
     cJSON_Delete(document);
     for (char *c; (c = strstr(words, "  "));)
         memmove(c, c + 1, strlen(c));
     return words;
-}
-
-static void has(const char *text)
-{
-    ck_assert_msg(strstr(words, text) != NULL, "'%s' is not in: %s", text, words);
-}
-
-static void lacks(const char *text)
-{
-    ck_assert_msg(strstr(words, text) == NULL, "'%s' is in: %s", text, words);
 }
 
 /* Random runs, whose medians need not add up to the step. Each share is from 0 to 100 %, and the text of a finding has
@@ -490,17 +474,20 @@ TEST(hosts_that_share_a_machine_are_disclosed)
     analyse();
     document = document_create("a");
     section_add_summary(document, &runs, &scaling, &found);
-    said();
-    has("Warning: CPUs are oversubscribed in 4node: a rank has 1 thread and 0.5 logical CPUs; timings include "
-        "scheduling "
-        "delays");
-    has("Warning: in 4node the 4 hosts are 1 machine with 2 logical CPUs, so the figures are not those of 4 machines");
+    const char *text = said();
+    check_has(text,
+              "Warning: CPUs are oversubscribed in 4node: a rank has 1 thread and 0.5 logical CPUs; timings include "
+              "scheduling "
+              "delays");
+    check_has(
+        text,
+        "Warning: in 4node the 4 hosts are 1 machine with 2 logical CPUs, so the figures are not those of 4 machines");
     run->cpus_per_rank = 1;
     document = document_create("a");
     section_add_summary(document, &runs, &scaling, &found);
-    said();
-    has("Warning: in 4node the 4 hosts are 1 machine with 2 logical CPUs");
-    lacks("oversubscribed");
+    text = said();
+    check_has(text, "Warning: in 4node the 4 hosts are 1 machine with 2 logical CPUs");
+    check_lacks(text, "oversubscribed");
 }
 
 TEST(the_best_and_what_ties_with_it)
@@ -513,8 +500,9 @@ TEST(the_best_and_what_ties_with_it)
                     "\"within\": 0.02, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}"));
     document = document_create("a");
     section_add_choices(document, &runs);
-    said();
-    has("In 2node, `--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step of those compared. Tie "
+    check_has(
+        said(),
+        "In 2node, `--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step of those compared. Tie "
         "(within 2 %): other.");
 }
 
@@ -536,8 +524,7 @@ TEST(the_best_bucket_size_is_that_of_the_verdict)
                     "\"two\", \"ratio\": 1.2}, {\"implementation\": \"one\", \"ratio\": 1.1}]}"));
     document = document_create("a");
     section_add_buckets(document, &runs);
-    said();
-    has("30.00 *");
+    check_has(said(), "30.00 *");
 }
 
 TEST(labels_for_which_there_is_no_room_are_counted)
@@ -551,8 +538,7 @@ TEST(labels_for_which_there_is_no_room_are_counted)
     cJSON_AddItemToObject(run->summary, "verdict", verdict);
     document = document_create("a");
     section_add_choices(document, &runs);
-    said();
-    has("than-forty-xx and 7 more.");
+    check_has(said(), "than-forty-xx and 7 more.");
 }
 
 static void add_call(struct report_run *run, double bytes, double us)
@@ -586,20 +572,19 @@ TEST(calls_of_one_rank_are_not_communication)
     document = document_create("a");
     section_add_collectives(document, &runs);
     const cJSON *pictures = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
-    ck_assert_ptr_null(strstr(json_string(pictures, "svg"), "single"));
-    said();
-    has("quick 2 all_reduce float sum in_place 8 2.008");
-    has("quick 2 all_reduce float sum in_place 524288 526.3");
-    lacks("single");
+    check_lacks(json_string(pictures, "svg"), "single");
+    const char *text = said();
+    check_has(text, "quick 2 all_reduce float sum in_place 8 2.008");
+    check_has(text, "quick 2 all_reduce float sum in_place 524288 526.3");
+    check_lacks(text, "single");
 }
 
 /* Adds the metrics of a rank, in which n timed steps of ddp have these times. Untimed steps and other lines have other
  * times. */
 static void add_metrics(struct report_run *run, size_t rank, const double *step_ms, size_t n)
 {
-    char name[40], *text;
-    size_t length;
-    FILE *out = text_begin(&text, &length);
+    char name[40];
+    FILE *out = printing();
     fprintf(out, "{\"implementation\": \"ddp\", \"timed\": false, \"step_ms\": 1e3}\n");
     fprintf(out, "{\"implementation\": \"other\", \"timed\": true, \"step_ms\": 1e3}\n");
     for (size_t i = 0; i < n; i++)
@@ -608,10 +593,8 @@ static void add_metrics(struct report_run *run, size_t rank, const double *step_
                 "\"backward_pass_ms\": %g, \"data_loading_ms\": 1e3, \"gradient_sync_ms\": %g}\n",
                 step_ms[i], step_ms[i] / 10, step_ms[i] / 2, step_ms[i] / 5);
     fprintf(out, "{\"implementation\": \"ddp\", \"timed\": true, \"gradients_ready_ms\": []}\n{\"implem");
-    text_end(out);
     snprintf(name, sizeof name, "rank_%zu_metrics.jsonl", rank);
-    saved_file(run->directory, name, text);
-    free(text);
+    saved_file(run->directory, name, printed());
 }
 
 /* Draws the steps of the runs over time. Returns the picture, which `said` frees. */
@@ -646,7 +629,7 @@ TEST(steps_over_time_are_means_over_ranks)
         ck_assert_int_eq(end, '"');
     }
     ck_assert_ptr_nonnull(strstr(svg, ">30</text>")); /* the axis ends above the longest step */
-    ck_assert_ptr_null(strstr(svg, ">40</text>"));
+    check_lacks(svg, ">40</text>");
     double ms = (y[0][0] - y[0][1]) / 15; /* means of steps: 15, 30 and 30 ms */
     ck_assert_double_gt(ms, 0);
     for (int i = 0; i < 3; i++) {
@@ -672,8 +655,8 @@ TEST(many_steps_are_medians_and_long_ones_are_cut)
     for (; *line != '\n'; line++)
         points += *line == 'L';
     ck_assert_int_eq(points, 201);
-    ck_assert_ptr_nonnull(strstr(svg, "medians of up to 3 steps. Values above 50 ms (highest: 90 ms)"));
-    ck_assert_ptr_nonnull(strstr(svg, ">40</text>"));
+    check_has(svg, "medians of up to 3 steps. Values above 50 ms (highest: 90 ms)");
+    check_has(svg, ">40</text>");
     said();
 }
 

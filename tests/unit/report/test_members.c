@@ -1,6 +1,5 @@
 /* test_members.c - the section on the members of `isolate`: pictures and table of made-up messages around a ring. */
 #include "base/json.h"
-#include "base/text.h"
 #include "report/sections.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
@@ -22,8 +21,6 @@ static void setup(void)
 
 static void teardown(void)
 {
-    free(words);
-    words = NULL;
     cJSON_Delete(document);
     document = NULL;
     runs_destroy(&runs);
@@ -74,13 +71,11 @@ static void add_run(const char *label, int members, double round_trip, double st
 static const char *picture(const char *name)
 {
     const cJSON *block;
-    size_t length;
     if (!document) {
         document = document_create("title");
         section_add_members(document, &runs);
-        FILE *out = text_begin(&words, &length);
-        document_print_text(out, document);
-        text_end(out);
+        document_print_text(printing(), document);
+        words = printed();
     }
     cJSON_ArrayForEach(block, cJSON_GetObjectItem(document, "blocks"))
     {
@@ -93,25 +88,17 @@ static const char *picture(const char *name)
     return NULL;
 }
 
-static size_t count(const char *text, const char *word)
-{
-    size_t n = 0;
-    for (; (text = strstr(text, word)); text += strlen(word))
-        n++;
-    return n;
-}
-
 TEST(a_run_has_a_picture_and_a_table)
 {
     add_run("night", 16, 1, 2);
     const char *svg = picture("messages");
     ck_assert_ptr_nonnull(svg);
-    ck_assert_uint_eq(count(svg, ">2.00</text>"), 1);
-    ck_assert_uint_eq(count(svg, ">1.00</text>"), 31);
-    ck_assert_uint_eq(count(svg, ">host n15</text>"), 2);
-    ck_assert_uint_eq(count(svg, "16 members"), 0);
+    ck_assert_uint_eq(count_of(svg, ">2.00</text>"), 1);
+    ck_assert_uint_eq(count_of(svg, ">1.00</text>"), 31);
+    ck_assert_uint_eq(count_of(svg, ">host n15</text>"), 2);
+    ck_assert_uint_eq(count_of(svg, "16 members"), 0);
     ck_assert_ptr_null(picture("round-trips"));
-    ck_assert_uint_eq(count(words, "The answer."), 0); /* the answer is printed with the rest of the run */
+    ck_assert_uint_eq(count_of(words, "The answer."), 0); /* the answer is printed with the rest of the run */
     /* messages of the slow member come first, then the slowest */
     const char *at = strstr(words, "host n7        host n8            50.00   2.00");
     ck_assert_ptr_nonnull(at);
@@ -119,7 +106,7 @@ TEST(a_run_has_a_picture_and_a_table)
         const char *name = strstr(at, "host n7 ");
         ck_assert_int_eq(name && name < strchr(at, '\n'), i < 4);
     }
-    ck_assert_ptr_nonnull(strstr(words, "... (12 more in "));
+    check_has(words, "... (12 more in ");
 }
 
 TEST(slow_round_trips_have_a_picture)
@@ -127,8 +114,8 @@ TEST(slow_round_trips_have_a_picture)
     add_run("night", 16, 1.3, 0);
     const char *svg = picture("round-trips");
     ck_assert_ptr_nonnull(svg);
-    ck_assert_uint_eq(count(svg, ">1.30</text>"), 2); /* in both directions */
-    ck_assert_uint_eq(count(svg, ">1.00</text>"), 30);
+    ck_assert_uint_eq(count_of(svg, ">1.30</text>"), 2); /* in both directions */
+    ck_assert_uint_eq(count_of(svg, ">1.00</text>"), 30);
 }
 
 /* If there are many members, slow members and their partners are shown, or else the members of the slowest messages. */
@@ -136,11 +123,11 @@ TEST(many_members_are_chosen)
 {
     add_run("night", 300, 1.3, 2);
     const char *svg = picture("messages");
-    ck_assert_ptr_nonnull(strstr(svg, "; 3 of 300 members: those that are slow, and their partners"));
-    ck_assert_uint_eq(count(svg, ">host n6<") + count(svg, ">host n7<") + count(svg, ">host n8<"), 6);
-    ck_assert_uint_eq(count(svg, ">host n"), 6);
-    ck_assert_uint_eq(count(svg, ">2.00</text>"), 1);
-    ck_assert_uint_eq(count(svg, ">1.00</text>"), 3);
+    check_has(svg, "; 3 of 300 members: those that are slow, and their partners");
+    ck_assert_uint_eq(count_of(svg, ">host n6<") + count_of(svg, ">host n7<") + count_of(svg, ">host n8<"), 6);
+    ck_assert_uint_eq(count_of(svg, ">host n"), 6);
+    ck_assert_uint_eq(count_of(svg, ">2.00</text>"), 1);
+    ck_assert_uint_eq(count_of(svg, ">1.00</text>"), 3);
     ck_assert_ptr_null(picture("round-trips")); /* slow round trips are between 3 and 4, which are not shown */
 }
 
@@ -148,10 +135,10 @@ TEST(without_slow_members_the_slowest_messages_are_shown)
 {
     add_run("night", 300, 1, 1);
     const char *svg = picture("messages");
-    ck_assert_ptr_nonnull(strstr(svg, "; 64 of 300 members: those of the slowest messages"));
-    ck_assert_uint_eq(count(svg, "class=\"dp-area dp-c106\""), 1); /* the message that takes twice as long */
-    ck_assert_uint_ge(count(svg, ">host n7<"), 1);                 /* every other column has no name */
-    ck_assert_uint_eq(count(svg, ">host n20<"), 0);
+    check_has(svg, "; 64 of 300 members: those of the slowest messages");
+    ck_assert_uint_eq(count_of(svg, "class=\"dp-area dp-c106\""), 1); /* the message that takes twice as long */
+    ck_assert_uint_ge(count_of(svg, ">host n7<"), 1);                 /* every other column has no name */
+    ck_assert_uint_eq(count_of(svg, ">host n20<"), 0);
 }
 
 TEST(several_runs_have_their_answers)
@@ -160,15 +147,15 @@ TEST(several_runs_have_their_answers)
     add_run("tuesday", 4, 1, 0);
     ck_assert_ptr_nonnull(picture("messages"));
     ck_assert_ptr_nonnull(picture("messages-2"));
-    ck_assert_uint_eq(count(words, "monday: The answer.\n") + count(words, "tuesday: The answer.\n"), 2);
-    ck_assert_uint_eq(count(words, "Messages between members\n"), 1);
+    ck_assert_uint_eq(count_of(words, "monday: The answer.\n") + count_of(words, "tuesday: The answer.\n"), 2);
+    ck_assert_uint_eq(count_of(words, "Messages between members\n"), 1);
 }
 
 TEST(a_run_without_messages_has_no_section)
 {
     add_run("night", 0, 1, 0);
     ck_assert_ptr_null(picture("messages"));
-    ck_assert_uint_eq(count(words, "Messages"), 0);
+    ck_assert_uint_eq(count_of(words, "Messages"), 0);
 }
 
 SUITE("report/members", setup, teardown)

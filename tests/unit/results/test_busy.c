@@ -23,11 +23,10 @@ TEST(a_busy_machine_is_named_above_a_tenth_of_its_cores)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[BUSY_WORDS] = "before";
-        cJSON *summary = cJSON_Parse(cases[i].json), *run = cJSON_Parse("{\"hosts\": [{\"pus\": 8}, {\"pus\": 4}]}");
+        const cJSON *summary = kept_json(cJSON_Parse(cases[i].json));
+        const cJSON *run = kept_json(cJSON_Parse("{\"hosts\": [{\"pus\": 8}, {\"pus\": 4}]}"));
         ck_assert_str_eq(busy_sentence(text, busy_of(summary, run), cases[i].where), cases[i].words);
         ck_assert_int_eq(busy_is(busy_of(summary, run)), *cases[i].words != 0);
-        cJSON_Delete(summary);
-        cJSON_Delete(run);
     }
 }
 

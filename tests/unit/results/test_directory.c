@@ -80,14 +80,14 @@ TEST(an_empty_file_with_another_name_is_taken)
     snprintf(other, sizeof other, "%s/%s", top, "somebody's");
     ck_assert_int_eq(link(path_of("ddp/summary.json"), other), 0);
     ck_assert_int_eq(check_free(), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));
+    check_has(error_text(), "summary.json");
 }
 
 TEST(a_directory_of_that_name_is_taken)
 {
     saved_file(path_of("ddp/all_ranks"), "anything", "somebody's");
     ck_assert_int_eq(check_free(), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "all_ranks"));
+    check_has(error_text(), "all_ranks");
 }
 
 /* A directory that can be written but not listed is refused; root can list it, and is refused because of its file. */
@@ -98,7 +98,7 @@ TEST(a_directory_that_cannot_be_listed_is_refused)
     int listed = !access(path_of("ddp"), R_OK), status = check_free();
     ck_assert_int_eq(chmod(path_of("ddp"), 0700), 0);
     ck_assert_int_eq(status, -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), listed ? "already holds summary.json" : strerror(EACCES)));
+    check_has(error_text(), listed ? "already holds summary.json" : strerror(EACCES));
 }
 
 SUITE("results_directory", setup, scratch_remove_all)

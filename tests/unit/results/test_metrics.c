@@ -8,7 +8,6 @@
 #include "tests/support/suite.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -28,26 +27,13 @@ static const char *in_directory(const char *name)
     return path;
 }
 
-static char *read_csv(void)
-{
-    char *text = NULL;
-    size_t room = 0;
-    FILE *file = fopen(in_directory("metrics.csv"), "r");
-    ck_assert_msg(file != NULL, "no metrics.csv");
-    ck_assert_int_ge(getdelim(&text, &room, 0, file), 0);
-    fclose(file);
-    return text;
-}
-
 /* Checks the table that is made from these lines. */
 static void check_table(const char *lines, const char *expected)
 {
     unlink(in_directory("metrics.csv")); /* the table of earlier lines, which has other columns */
     saved_file(directory, "rank_0_metrics.jsonl", lines);
     ck_assert_msg(results_write_metrics_csv(directory) == 0, "%s", error_text());
-    char *text = read_csv();
-    ck_assert_str_eq(text, expected);
-    free(text);
+    ck_assert_str_eq(text_of_file(in_directory("metrics.csv")), expected);
 }
 
 TEST(columns_are_scalar_members_in_order_of_first_appearance)
@@ -96,7 +82,7 @@ TEST(texts_are_quoted_where_they_must_be)
 static void check_reported(const char *words)
 {
     ck_assert_int_eq(results_write_metrics_csv(directory), -1);
-    ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' is not in '%s'", words, error_text());
+    check_has(error_text(), words);
     error_clear();
 }
 

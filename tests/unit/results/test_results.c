@@ -31,29 +31,24 @@ static const char *folder;
 
 /* ---- files ---- */
 
-/* Returns the content of a file of the run as text; the caller frees it. */
+/* Returns the content of a file of the run as text, which has no zeros. */
 static char *read_text(const char *run, const char *name)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s/%s", folder, run, name);
-    FILE *file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "no %s", path);
     struct stat status;
-    ck_assert_int_eq(fstat(fileno(file), &status), 0);
-    char *text = allocate((size_t)status.st_size + 1, 1);
-    ck_assert_uint_eq(fread(text, 1, (size_t)status.st_size, file), (size_t)status.st_size);
+    snprintf(path, sizeof path, "%s/%s/%s", folder, run, name);
+    char *text = text_of_file(path);
+    ck_assert_int_eq(stat(path, &status), 0);
     ck_assert_uint_eq(strlen(text), (size_t)status.st_size);
-    fclose(file);
     return text;
 }
 
-/* Parses a file of the run, which must be one JSON value followed by nothing; the caller frees it. */
+/* Parses a file of the run, which must be one JSON value followed by nothing. */
 static cJSON *read_json(const char *run, const char *name)
 {
     char *text = read_text(run, name);
-    cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
+    cJSON *json = kept_json(cJSON_ParseWithOpts(text, NULL, 1));
     ck_assert_msg(json != NULL, "%s is not JSON: %s", name, cJSON_GetErrorPtr());
-    free(text);
     return json;
 }
 
@@ -170,12 +165,11 @@ static void read_metrics(const char *run, int rank, int n, int named)
         char *newline = strchr(line, '\n');
         ck_assert_ptr_nonnull(newline); /* the last line is complete too */
         *newline = 0;
-        cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
+        cJSON *json = kept_json(cJSON_ParseWithOpts(line, NULL, 1));
         ck_assert_msg(json != NULL, "not JSON: %s", line);
         line = newline + 1;
         if (!cJSON_HasObjectItem(json, "step")) { /* a line that --attainable adds comes after a block */
             ck_assert_uint_eq(lines % STEPS, 0);
-            cJSON_Delete(json);
             continue;
         }
         size_t block = lines / STEPS, in_block = lines % STEPS, round = block / (size_t)n;
@@ -191,7 +185,6 @@ static void read_metrics(const char *run, int rank, int n, int named)
         *step = read_step(json);
         ck_assert_double_ge(step->start, end - 1e-6); /* steps do not overlap */
         end = step->start + 1e-3 * step->step_ms;
-        cJSON_Delete(json);
         lines++;
     }
     ck_assert_uint_eq(lines, (size_t)n * ROUNDS * STEPS);
@@ -200,7 +193,6 @@ static void read_metrics(const char *run, int rank, int n, int named)
             ck_assert_int_eq(seen & 1 << order[rank][round][i], 0);
             seen |= 1 << order[rank][round][i];
         }
-    free(all);
 }
 
 static void read_active(void)
@@ -309,7 +301,6 @@ TEST(means_are_of_the_lines)
     ck_assert_double_eq(number(saved.summary, "largest_loss_difference"), 0);
     cJSON *run = read_json("active", "run.json");
     double weights = number(item(run, "derived"), "parameters") * sizeof(float);
-    cJSON_Delete(run);
     ck_assert_double_gt(number(saved.summary, "checkpoint_bytes"), 3 * weights);
     ck_assert_double_lt(number(saved.summary, "checkpoint_bytes"), 3 * weights + 1000);
     ck_assert_double_gt(number(saved.summary, "checkpoint_bytes_per_second"), 0);
@@ -348,15 +339,10 @@ TEST(csv_is_the_summary)
 {
     struct saved_run saved;
     read_saved(&saved, "active");
-    char *csv = read_text("active", "summary.csv"), *again = NULL;
-    size_t length;
-    FILE *out = open_memstream(&again, &length);
+    FILE *out = printing();
     fprintf(out, "label," FIGURES_CSV_COLUMNS "\n");
     figures_print_csv(out, &saved.figures, (const char *const[]){"tiny"}, 1);
-    fclose(out);
-    ck_assert_str_eq(csv, again);
-    free(csv);
-    free(again);
+    ck_assert_str_eq(read_text("active", "summary.csv"), printed());
     saved_run_destroy(&saved);
 }
 
@@ -390,7 +376,7 @@ TEST(run_describes_the_run)
     ck_assert_double_eq(parameters, 2 * 1000 * 32 + 3 * 32 + 4 * 32 * 32 + 3 * 32 * 48);
     ck_assert_double_eq(number(derived, "model_flops_per_step"),
                         128 * (6 * (parameters - 1000 * 32 - 3 * 32) + 6 * 32 * 16));
-    ck_assert_ptr_nonnull(strstr(text(derived, "mpi_library"), "MPI"));
+    check_has(text(derived, "mpi_library"), "MPI");
     ck_assert_str_eq(text(derived, "comm"), "mpi");
     for (int i = 0; i < MEMORY_PARTS; i++) /* the CPU needs no memory for staging */
         ck_assert_int_eq(number(item(derived, "memory_bytes_per_rank"), memory_part_name[i]) > 0, i != MEMORY_STAGING);
@@ -400,30 +386,28 @@ TEST(run_describes_the_run)
         ck_assert_uint_gt(strlen(text(rank, "binding")), 0);
         ck_assert_double_eq(number(rank, "machine"), 0);
         ck_assert_double_gt(number(host, "memory_bytes"), 1e6);
-        ck_assert_ptr_nonnull(strstr(text(host, "kernel"), "Linux"));
+        check_has(text(host, "kernel"), "Linux");
     }
-    cJSON_Delete(json);
 }
 
 TEST(the_environment_has_no_secrets)
 {
     char *all = read_text("active", "run.json");
-    static const char *const kept[] = {"OMP_NUM_THREADS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_LOGINFO_DBG"};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        ck_assert_msg(strstr(all, kept[i]) != NULL, "run.json lacks %s", kept[i]);
-    ck_assert_ptr_null(strstr(all, "password"));
-    ck_assert_ptr_null(strstr(all, "SECRET_TOKEN"));
-    free(all);
+    static const char *const present[] = {"OMP_NUM_THREADS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_LOGINFO_DBG"};
+    for (size_t i = 0; i < sizeof present / sizeof *present; i++)
+        check_has(all, present[i]);
+    check_lacks(all, "password");
+    check_lacks(all, "SECRET_TOKEN");
 }
 
 TEST(the_command_to_tune_a_run)
 {
     char text[TUNE_COMMAND];
-    cJSON *json = cJSON_Parse("{\"argv\": [\"my bench\", \"--rounds\", \"3\"], \"configuration\": {\"batch-size\": 8, "
-                              "\"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": \"fp32\"}}");
+    cJSON *json =
+        kept_json(cJSON_Parse("{\"argv\": [\"my bench\", \"--rounds\", \"3\"], \"configuration\": {\"batch-size\": 8, "
+                              "\"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": \"fp32\"}}"));
     ck_assert_str_eq(saved_run_tune(text, json, 4),
                      "mpirun -n 4 'my bench' tune --d-model 64 --batch-size 8 --data 'a b.txt'");
-    cJSON_Delete(json);
 }
 
 /* The buckets of every plan add up to the gradient, at most with its gaps and the padding of the vocabulary; `none`
@@ -459,7 +443,6 @@ TEST(run_lists_the_collectives)
             ck_assert_int_gt(cJSON_GetArraySize(collectives), 1);
         }
     }
-    cJSON_Delete(json);
 }
 
 TEST(the_clipped_norm)
@@ -497,12 +480,10 @@ TEST(numbers_that_are_not_finite_are_null)
     results_close(&results);
     char *all = read_text("", "rank_3_metrics.jsonl");
     for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n")) {
-        cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
+        cJSON *json = kept_json(cJSON_ParseWithOpts(line, NULL, 1));
         for (int i = 0; i < 4; i++)
             ck_assert(cJSON_IsNull(item(json, unknown[i])));
-        cJSON_Delete(json);
     }
-    free(all);
 }
 
 int main(void)

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -152,13 +151,9 @@ static const char *const refusals[][4] = {
 
 static void edit(const char *directory, const char *name, const char *from, const char *to)
 {
-    char path[300], text[6000], edited[6400];
+    char path[300], edited[6400];
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
-    char *at = strstr(text, from);
+    const char *text = text_of_file(path), *at = strstr(text, from);
     ck_assert_msg(at != NULL, "no '%s' in %s", from, text);
     snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
     saved_file(directory, name, edited);
@@ -170,15 +165,15 @@ TEST_EACH(edited_files_are_refused, sizeof refusals / sizeof *refusals)
     write_run(below("run"));
     edit(below("run"), row[0], row[1], row[2]);
     ck_assert_msg(saved_run_read(&saved, below("run"), 0) == -1, "'%s' for '%s' is accepted", row[2], row[1]);
-    ck_assert_msg(strstr(error_text(), row[3]) != NULL, "'%s' for '%s': %s", row[2], row[1], error_text());
-    ck_assert_ptr_nonnull(strstr(error_text(), below("run")));
+    check_has(error_text(), row[3]);
+    check_has(error_text(), below("run"));
 }
 
 static void refuses(const char *name, const char *words)
 {
     error_clear();
     ck_assert_int_eq(saved_run_read(&saved, below(name), 0), -1);
-    ck_assert_msg(strstr(error_text(), words) != NULL, "%s: %s", name, error_text());
+    check_has(error_text(), words);
     saved_run_destroy(&saved);
 }
 
@@ -199,7 +194,7 @@ TEST(no_directory_of_a_run)
     longer[sizeof longer - 1] = 0;
     error_clear();
     ck_assert_int_eq(saved_run_read(&saved, longer, 0), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "the path is longer than"));
+    check_has(error_text(), "the path is longer than");
 }
 
 /* ---- limits: a file that no run writes is refused, quickly and without using memory; the error names it ---- */
@@ -306,7 +301,7 @@ TEST(a_run_that_was_interrupted)
     saved_run_destroy(&saved);
     edit(below("run"), "summary.json", "\"figures\":\t[", "\"figures\":\t[], \"others\":\t[");
     ck_assert_int_eq(saved_run_read(&saved, below("run"), 1), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds and no figures: the run has not finished"));
+    check_has(error_text(), "has 0 of 2 rounds and no figures: the run has not finished");
 }
 
 /* The heading of a summary states that the run is unfinished; a summary of allreduce has # before each sentence. */
@@ -317,19 +312,13 @@ TEST(a_summary_states_that_it_is_unfinished)
     struct figure_list none = {0};
     snprintf(results.directory, sizeof results.directory, "%s", root);
     for (int i = 0; i < 2; i++) {
-        char *text = NULL;
-        size_t length = 0;
-        FILE *out = open_memstream(&text, &length);
-        cJSON *summary = results_summary_create(mode[i], "l", 1, 2, "rounds");
+        cJSON *summary = kept_json(results_summary_create(mode[i], "l", 1, 2, "rounds"));
         results_add_sentence(summary, "heading", "a heading");
         results_add_sentence(summary, "answers", "an answer");
         ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
-        results_print_summary(out, summary);
-        fclose(out);
-        ck_assert_str_eq(text, i ? "# a heading\n# Interrupted, or still running: 1 of 2 rounds.\n\n# an answer\n"
-                                 : "a heading\nInterrupted, or still running: 1 of 2 rounds.\n\nan answer\n");
-        free(text);
-        cJSON_Delete(summary);
+        results_print_summary(printing(), summary);
+        ck_assert_str_eq(printed(), i ? "# a heading\n# Interrupted, or still running: 1 of 2 rounds.\n\n# an answer\n"
+                                      : "a heading\nInterrupted, or still running: 1 of 2 rounds.\n\nan answer\n");
     }
 }
 
@@ -344,32 +333,20 @@ TEST(a_summary_as_text)
     const struct table table = {"times", "Times", &column, 1, &row, 1, sizeof row, 0, .note = {"A note of the table."}};
     struct results results = {.telemetry.file = -1};
     struct figure_list none = {0};
-    char *text = NULL, line[100];
-    size_t length = 0;
     write_run(below("run"));
     snprintf(results.directory, sizeof results.directory, "%s", below("run"));
-    cJSON *summary = results_summary_create("benchmark", "", 1, 1, "rounds");
+    cJSON *summary = kept_json(results_summary_create("benchmark", "", 1, 1, "rounds"));
     results_add_sentence(summary, "heading", "first %d", 1);
     results_add_sentence(summary, "heading", "second");
     results_add_sentence(summary, "notes", "last \xff");
     results_add_sentence(summary, "answers", "42");
     cJSON_AddItemToArray(cJSON_GetObjectItem(summary, "tables"), table_json(&table));
     ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
-    cJSON_Delete(summary);
     ck_assert_int_eq(saved_run_read(&saved, results.directory, 0), 0);
-    FILE *out = open_memstream(&text, &length);
-    results_print_summary(out, saved.summary);
-    fclose(out);
+    results_print_summary(printing(), saved.summary);
+    const char *text = printed();
     ck_assert_str_eq(text, "first 1\nsecond\n\n42\n\nTimes\n    ms\n 500.0\nA note of the table.\n\nlast ?\n");
-    FILE *file = fopen(below("run/summary.txt"), "r");
-    char *rest = text;
-    while (fgets(line, sizeof line, file)) {
-        ck_assert_int_eq(strncmp(rest, line, strlen(line)), 0);
-        rest += strlen(line);
-    }
-    ck_assert_str_eq(rest, "");
-    fclose(file);
-    free(text);
+    ck_assert_str_eq(text_of_file(below("run/summary.txt")), text);
 }
 
 /* If a summary cannot be written, the earlier summary stays. */
@@ -379,14 +356,13 @@ TEST(a_summary_is_replaced_whole)
     struct figure_list list = some_figures();
     write_run(below("run"));
     snprintf(results.directory, sizeof results.directory, "%s", below("run"));
-    cJSON *summary = results_summary_create("benchmark", "other", 1, 1, "rounds");
+    cJSON *summary = kept_json(results_summary_create("benchmark", "other", 1, 1, "rounds"));
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){200, RLIM_INFINITY});
     ck_assert_int_eq(results_write_summary(&results, summary, &list), -1);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
-    cJSON_Delete(summary);
     figures_destroy(&list);
-    ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));
+    check_has(error_text(), "summary.json");
     ck_assert_int_ne(access(below("run/summary.json.tmp"), F_OK), 0);
     ck_assert_int_eq(saved_run_read(&saved, below("run"), 0), 0);
     ck_assert_str_eq(cJSON_GetObjectItem(saved.summary, "label")->valuestring, "l");

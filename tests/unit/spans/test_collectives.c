@@ -3,8 +3,6 @@
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 
-#include <string.h>
-
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static struct timeline timeline;

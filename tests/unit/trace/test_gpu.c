@@ -197,10 +197,7 @@ static cJSON *json;
 
 static void write_and_parse(void)
 {
-    char *text = trace_text(&gpu.rank.trace);
-    cJSON_Delete(json);
-    json = trace_parse(text);
-    free(text);
+    json = trace_parse(trace_text(&gpu.rank.trace));
 }
 
 /* Writes the trace again after a test has added activities to those of gpu_trace_two_ranks. */
@@ -212,7 +209,6 @@ static void settle_and_write(void)
 
 static void teardown(void)
 {
-    cJSON_Delete(json);
     json = NULL;
     gpu_trace_destroy(&gpu);
     gpu = (struct gpu_trace){0};

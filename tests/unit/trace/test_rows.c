@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -16,14 +15,11 @@ static cJSON *json;
 
 static void write_and_parse(void)
 {
-    char *text = trace_text(&rank.trace);
-    json = trace_parse(text);
-    free(text);
+    json = trace_parse(trace_text(&rank.trace));
 }
 
 static void teardown(void)
 {
-    cJSON_Delete(json);
     rank_trace_destroy(&rank);
 }
 

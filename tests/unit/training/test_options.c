@@ -184,13 +184,13 @@ TEST(lists_have_an_end)
     ck_assert_int_eq(parsed(line)->run.training.n, MAX_IMPLEMENTATIONS);
     strcat(line, ",ddp");
     ck_assert_ptr_null(parse(line));
-    ck_assert_ptr_nonnull(strstr(error_text(), "more than 64"));
+    check_has(error_text(), "more than 64");
 
     strcpy(line, "--label|");
     while (strlen(line) < 109)
         strcat(line, "x");
     ck_assert_ptr_null(parse(line));
-    ck_assert_ptr_nonnull(strstr(error_text(), "at most 100"));
+    check_has(error_text(), "at most 100");
 }
 
 /* ---- lists ---- */
@@ -317,8 +317,7 @@ TEST_EACH(batch_fits_ranks, FITS)
     if (!status)
         ck_assert_uint_eq(o->batch_size, fits[_i].batch);
     for (int i = 0; status && i < 2 && fits[_i].said[i]; i++)
-        ck_assert_msg(strstr(error_text(), fits[_i].said[i]) != NULL, "no '%s' in '%s'", fits[_i].said[i],
-                      error_text());
+        check_has(error_text(), fits[_i].said[i]);
 }
 
 TEST(vocabulary_follows_data)
