@@ -38,6 +38,7 @@ settings=nightly.txt
 
 add_command() {
     check_line "$@"
+    [[ $2 = *[^[:blank:]]* ]] || usage_error "$1 '$2': expected a command of ddpbench, such as allreduce"
     commands+=("$2")
 }
 
@@ -85,7 +86,7 @@ measure_night() {
                 [ $left -gt 0 ] || continue
                 show_progress "$done" $total "$([ $runs = 0 ] || echo $(((SECONDS - begin) * (total - done + 1) / runs)))" "$side-$i/${names[k]}"
                 mkdir -p "${of%/*}"
-                run_one "$of" all timeout --foreground --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
+                run_one "$of" all timeout --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
                     "$([ $side = control ] && echo "$control" || echo "$program")" "${words[@]}" "${extra[@]}" --output '{output}'
             done
         done
@@ -109,8 +110,8 @@ judge() {
 }
 
 check_name() {
-    [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*$ && $2 != *.@(failed|part) ]] ||
-        usage_error "$1 '$2': expected letters, digits, and . _ + -, as in 2026-11-01"
+    [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*$ && $2 != *.@(failed|part) && $2 != control?(-*) ]] ||
+        usage_error "$1 '$2': expected letters, digits, and . _ + -, as in 2026-11-01; a night is not named control"
 }
 
 option_rows=("--control control check_path" "--program program check_path" "--output output check_path" "--night night check_name"
@@ -125,8 +126,8 @@ check_launcher "${launcher[@]}"
 check_commands
 name_commands
 make_directory "$output"
-exec 8<"$output"
-flock -n 8 || die "another nightly.sh measures in $output; nothing was measured"
+lock_directory "$output" || die "another nightly.sh measures in $output; nothing was measured"
+exec 8<&9 # keeps this lock: open_series uses 9 for the lock of the night
 open_series "$output/$night"
 measure_night
 

@@ -24,6 +24,7 @@ struct settings {
 struct night_run {
     size_t column;                /* of the run's values in the lines: runs are numbered as they are found */
     size_t root, night, settings; /* indices of the directory that the user named, of the night, and of the settings */
+    const struct settings *family;
     int side;
     char *directory, night_name[NIGHT_NAME], version[64];
     double began, night_began;
@@ -35,8 +36,8 @@ struct reading {
     struct night_run
         *run;            /* [runs]; from read_runs on, those that count; from make_nights on, by night and directory */
     size_t runs, failed; /* failed: in directories NAME.failed or NAME.part */
-    struct settings *settings;
-    size_t n_settings;
+    struct settings *settings, **family; /* [n_settings] as they were read; [families] in the order of nights */
+    size_t n_settings, families;
     struct compare_lines lines;
     const char *control;
     enum night_rule rule;
@@ -172,8 +173,8 @@ static int read_runs(struct reading *r)
     for (size_t i = 0; i < kept; i++)
         for (size_t k = 0; k < i; k++)
             if (r->run[i].inode == r->run[k].inode && r->run[i].device == r->run[k].device)
-                return error_report("%s and %s are the same run; name each once", r->run[k].directory,
-                                    r->run[i].directory);
+                return error_report("%s and %s are the same run; name each once, and no symbolic link to it",
+                                    r->run[k].directory, r->run[i].directory);
     return 0;
 }
 
@@ -274,43 +275,46 @@ static void compare_settings(const struct settings *a, const struct settings *b,
     cJSON_Delete(differences);
 }
 
-/* Tells runs of different settings apart, in the order of nights: replaces the settings of each run by its family's. */
+static const char *mode_of(const struct settings *settings)
+{
+    return json_string(settings->first.setting[SETTING], "mode");
+}
+
+/* Tells runs of different settings apart, in the order of nights. */
 static void tell_apart(struct reading *r, const struct nights *all)
 {
-    struct settings **family = allocate(r->n_settings, sizeof *family);
-    size_t families = 0;
+    r->family = allocate(r->n_settings, sizeof *r->family);
     for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
         struct settings *new = &r->settings[run->settings];
-        const char *mode = json_string(new->first.setting[SETTING], "mode");
-        for (size_t k = 0; k < families && !new->family; k++) {
+        for (size_t k = 0; k < r->families && !new->family; k++) {
             char differs[sizeof new->differs];
-            if (strcmp(mode, json_string(family[k]->first.setting[SETTING], "mode")) != 0)
+            if (strcmp(mode_of(new), mode_of(r->family[k])) != 0)
                 continue;
-            compare_settings(family[k], new, differs, sizeof differs);
+            compare_settings(r->family[k], new, differs, sizeof differs);
             if (!*differs)
-                new->family = family[k];
+                new->family = r->family[k];
             else if (!*new->differs)
                 strcpy(new->differs, differs);
         }
         if (!new->family) {
-            family[families++] = new->family = new;
+            r->family[r->families++] = new->family = new;
             if (*new->differs)
                 results_add_sentence(r->json, "warnings",
                                      "From %s on, there are runs of %s with other settings (%s): they are figures of "
                                      "their own.",
-                                     all->night[run->night].name, mode, new->differs);
+                                     all->night[run->night].name, mode_of(new), new->differs);
         }
-        run->settings = (size_t)(new->family - r->settings);
+        run->family = new->family;
     }
-    free(family);
 }
 
 /* ---- the series ---- */
 
 /* Sets begins[nights] to where levels of a family begin; warns of that, and of nights without a control. */
-static void check_controls(const struct reading *r, const struct nights *all, size_t family, unsigned char *begins)
+static void check_controls(const struct reading *r, const struct nights *all, const struct settings *family,
+                           unsigned char *begins)
 {
-    const char *mode = json_string(r->settings[family].first.setting[SETTING], "mode"), *last = NULL, *lacks = NULL;
+    const char *mode = mode_of(family), *last = NULL, *lacks = NULL;
     const struct night_run *run = r->run;
     size_t lacking = 0;
     int before = 0; /* whether there are nights before the first control */
@@ -318,8 +322,8 @@ static void check_controls(const struct reading *r, const struct nights *all, si
         const char *build = NULL;
         int has_candidate = 0;
         for (; run < r->run + r->runs && run->night == t; run++) {
-            has_candidate |= run->settings == family && run->side == NIGHT_CANDIDATE;
-            if (run->settings == family && run->side == NIGHT_CONTROL && !build)
+            has_candidate |= run->family == family && run->side == NIGHT_CANDIDATE;
+            if (run->family == family && run->side == NIGHT_CONTROL && !build)
                 build = run->version;
         }
         if (has_candidate && build) {
@@ -348,11 +352,11 @@ static void free_series(struct night_series *series)
 }
 
 /* Adds the series of a line in a family, unless no candidate has a value: medians over the runs of each night. */
-static void add_series(struct nights *all, const struct reading *r, const struct compare_line *line, size_t family,
-                       const unsigned char *begins)
+static void add_series(struct nights *all, const struct reading *r, const struct compare_line *line,
+                       const struct settings *family, const unsigned char *begins)
 {
     const struct figure *f = &line->figure;
-    const char *differs = r->settings[family].differs;
+    const char *differs = family->differs;
     double *night = allocate(3 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
     struct night_series series = {
         .figure = *f, .value = {night, night + all->n}, .y = night + 2 * all->n, .begins = allocate(all->n, 1)};
@@ -361,7 +365,7 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     for (size_t t = 0; t < all->n; t++) {
         size_t n[NIGHT_SIDES] = {0, 0};
         for (; run < r->run + r->runs && run->night == t; run++)
-            if (run->settings == family && !isnan(line->value[run->column]))
+            if (run->family == family && !isnan(line->value[run->column]))
                 values[(size_t)run->side * r->runs + n[run->side]++] = line->value[run->column];
         double candidate = series.value[NIGHT_CANDIDATE][t] = stats_median(values, n[NIGHT_CANDIDATE]);
         double control = series.value[NIGHT_CONTROL][t] = stats_median(values + r->runs, n[NIGHT_CONTROL]);
@@ -369,15 +373,19 @@ static void add_series(struct nights *all, const struct reading *r, const struct
         has_control |= n[NIGHT_CANDIDATE] > 0 && n[NIGHT_CONTROL] > 0;
         series.y[t] = (f->better == BETTER_HIGHER ? -1 : 1) * (log(candidate) - (has_control ? log(control) : 0));
     }
-    char size[CELL];
-    snprintf(series.name, sizeof series.name, "%s %s%s%s%s%s%s", f->subject, f->name, f->bytes > 0 ? " " : "",
-             f->bytes > 0 ? text_bytes(size, f->bytes) : "", *differs ? " (" : "", differs, *differs ? ")" : "");
-    memcpy(series.begins, begins, all->n);
     free(values);
     if (!has_candidate) {
         free_series(&series);
         return;
     }
+    char size[CELL];
+    snprintf(series.name, sizeof series.name, "%s %s%s%s", f->subject, f->name, f->bytes > 0 ? " " : "",
+             f->bytes > 0 ? text_bytes(size, f->bytes) : "");
+    for (size_t i = 0; i < all->figures && !*differs; i++) /* two modes may have a figure of one name */
+        differs = !strcmp(all->series[i].name, series.name) ? mode_of(family) : "";
+    if (*differs)
+        snprintf(series.name + strlen(series.name), sizeof series.name - strlen(series.name), " (%s)", differs);
+    memcpy(series.begins, begins, all->n);
     all->series = allocate_more(all->series, all->figures, sizeof *all->series);
     all->series[all->figures++] = series;
 }
@@ -385,13 +393,11 @@ static void add_series(struct nights *all, const struct reading *r, const struct
 /* Makes the series of all lines in all families of settings. */
 static void make_series(struct nights *all, const struct reading *r)
 {
-    for (size_t s = 0; s < r->n_settings; s++) {
-        if (r->settings[s].family != &r->settings[s])
-            continue;
+    for (size_t k = 0; k < r->families; k++) {
         unsigned char *begins = allocate(all->n, 1);
-        check_controls(r, all, s, begins);
+        check_controls(r, all, r->family[k], begins);
         for (size_t l = 0; l < r->lines.n; l++)
-            add_series(all, r, r->lines.line[l], s, begins);
+            add_series(all, r, r->lines.line[l], r->family[k], begins);
         free(begins);
     }
 }
@@ -421,6 +427,7 @@ int nights_read(struct nights *nights, const char *const *directory, size_t n, c
         compare_run_destroy(&r.settings[s].first);
     free(r.run);
     free(r.settings);
+    free(r.family);
     compare_lines_destroy(&r.lines);
     return status;
 }

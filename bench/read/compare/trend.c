@@ -82,8 +82,8 @@ static int mark_accepted(const struct nights *nights, const char *word)
  * -1, reported, if there is a file that cannot be read. */
 static int read_accepted(const struct trend *trend, const char *directory, const char *accept, FILE *copy)
 {
-    char path[FILES_PATH], why[FILES_WHY], *line = NULL;
-    size_t room = 0;
+    char path[FILES_PATH], why[FILES_WHY], example[200], *line = NULL;
+    size_t room = 0, unknown = 0;
     snprintf(path, sizeof path, "%.700s/" ACCEPTED, directory);
     errno = 0;
     FILE *file = files_open(path, FILES_MOST_BYTES, why);
@@ -93,10 +93,13 @@ static int read_accepted(const struct trend *trend, const char *directory, const
         line[strcspn(line, "\r\n")] = 0;
         if (copy && strcmp(line, accept) != 0)
             fprintf(copy, "%s\n", line);
-        if (*line && !mark_accepted(&trend->nights, line))
-            results_add_sentence(trend->json, "warnings", "%s: '%.200s' is no night, or no figure, of these.", path,
-                                 line);
+        if (*line && !mark_accepted(&trend->nights, line) && !unknown++)
+            snprintf(example, sizeof example, "%s", line);
     }
+    if (unknown)
+        results_add_sentence(trend->json, "warnings",
+                             "%s: %zu line%s that name no night, or no figure, of these, such as '%s'.", path, unknown,
+                             text_plural(unknown), example);
     fclose(file);
     free(line);
     return 0;

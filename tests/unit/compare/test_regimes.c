@@ -193,4 +193,18 @@ TEST_EACH(accepted_changes_are_silent, 2)
     ck_assert_uint_eq(regimes.level[0].n, _i ? 40 : 80);
 }
 
+/* The first night has no night before a change, even if its rank alone is enough for an alarm. */
+TEST(one_night_is_no_change)
+{
+    int repetition = 0;
+    char name[24] = "";
+    while (evidence_uniform("figure 0", name) > 1e-6)
+        snprintf(name, sizeof name, "%d-0", ++repetition);
+    watch(repetition, 1, 1, 1);
+    ck_assert_double_ge(regimes.evidence[0], EVIDENCE_ALARM);
+    ck_assert_uint_eq(regimes.changes, 0);
+    watch(repetition, 2, 1, 1);
+    ck_assert(regimes.changes == 0 || regimes.change[0].found == 1);
+}
+
 SUITE("regimes", make, destroy)
