@@ -71,9 +71,10 @@ check_commands() {
     done
 }
 
-# measure_night: makes the missing runs of this night; control and candidate in turn, and which is first changes too.
+# measure_night: makes the missing runs of this night; control and candidate in turn, and which is first changes too. Sets
+# missing to the number of runs that failed or for which no time was left.
 measure_night() {
-    local i k side of left total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 words
+    local i k side of left total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 skipped=0 words
     begin_runs
     for ((i = 1; i <= pairs; i++)); do
         for k in "${!commands[@]}"; do
@@ -83,7 +84,7 @@ measure_night() {
                 of=$output/$night/$side-$i/${names[k]}
                 ! has_run "$of" || continue
                 left=$((minutes * 60 - SECONDS))
-                [ $left -gt 0 ] || continue
+                [ $left -gt 0 ] || { skipped=$((skipped + 1)) && continue; }
                 show_progress "$done" $total "$([ $runs = 0 ] || echo $(((SECONDS - begin) * (total - done + 1) / runs)))" "$side-$i/${names[k]}"
                 mkdir -p "${of%/*}"
                 run_one "$of" all timeout --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
@@ -91,7 +92,8 @@ measure_night() {
             done
         done
     done
-    end_runs $total
+    end_runs $((total - skipped))
+    missing=$((skipped + failed))
 }
 
 # judge NAME: prints compare's verdict of this night's complete pairs of a command. Fails if something got slower.
@@ -131,15 +133,8 @@ exec 8<&9 # keeps this lock: open_series uses 9 for the lock of the night
 open_series "$output/$night"
 measure_night
 
-slower='' missing=0
+slower=''
 for name in ${control:+"${names[@]}"}; do judge "$name" || slower=yes; done
-for ((i = 1; i <= pairs; i++)); do
-    for name in "${names[@]}"; do
-        for side in "${sides[@]}"; do
-            [ -e "$output/$night/$side-$i/$name/log.txt" ] || missing=$((missing + 1))
-        done
-    done
-done
 echo
 status=0
 "$program" trend "$output" --html "$output/trend.html" || status=$?

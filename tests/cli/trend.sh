@@ -214,6 +214,10 @@ is "if nightly.sh is killed, all processes of its run end" "$(gone deaf)" ""
 try "${nightly[@]}" --launcher "$(quote_words "$root/launch/run.sh") -n {ranks} --"
 check 2 "the same night with another launcher is refused" '--launcher: earlier starts in nightly/n3 had'
 rm -r nightly/n3
+try env SECONDS=60 "${nightly[@]}" --minutes 1
+check 1 "when the time of a night is over, nothing is measured" '2 of 2 runs of n3 are missing'
+result "$(grep -q ' 0 runs: 0 existed, 0 made, 0 failed' said && echo 0 || echo 1)" "and no run is said to exist"
+rm -r nightly/n3
 try "${nightly[@]}" --control "$temporary/none"
 check 1 "a control that does not exist is refused" 'there is no .*none'
 try "${nightly[@]}" --command ' '

@@ -74,16 +74,16 @@ static void add_run(struct reading *r, size_t root, const char *path, const char
 
 static int find_runs(struct reading *r, const char *directory, size_t root)
 {
-    static const char *const pattern[] = {"run.json", "*/run.json", "*/*/run.json", "*/*/*/run.json",
-                                          "*/*/*/*/run.json"};
+    static const char pattern[] = "*/*/*/*/run.json";
+    enum { DEEPEST = 4 };
     const size_t before = r->runs;
     struct stat status;
     if (stat(directory, &status) || !S_ISDIR(status.st_mode))
         return error_report("%s: is not a directory that can be read; give one whose subdirectories are nights",
                             directory);
-    for (size_t depth = 0; depth < sizeof pattern / sizeof *pattern; depth++) {
+    for (size_t depth = 0; depth <= DEEPEST; depth++) {
         glob_t found;
-        const size_t n = files_find(&found, directory, pattern[depth]);
+        const size_t n = files_find(&found, directory, pattern + 2 * (DEEPEST - depth));
         for (size_t i = 0; i < n && depth; i++)
             add_run(r, root, found.gl_pathv[i], found.gl_pathv[i] + strlen(directory));
         globfree(&found);
