@@ -42,6 +42,7 @@ settings=nightly.txt another=--night
 # shellcheck disable=SC2317 # called by read_options
 add_command() {
     check_line "$@"
+    [[ $2 = *[^[:blank:]]* ]] || usage_error "$1 '$2': expected a command of ddpbench, such as allreduce"
     commands+=("$2")
 }
 
@@ -79,9 +80,10 @@ check_commands() {
     program=$candidate
 }
 
-# measure_night: makes the missing runs of this night, control and candidate in turn.
+# measure_night: makes the missing runs of this night, control and candidate in turn. Sets missing to the number of runs that
+# failed or for which no time was left.
 measure_night() {
-    local i k side of build left estimate total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 words
+    local i k side of build left estimate total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 skipped=0 words
     begin_runs
     for ((i = 1; i <= pairs; i++)); do
         for k in "${!commands[@]}"; do
@@ -92,17 +94,18 @@ measure_night() {
                 [ "$side" = candidate ] || build=$control
                 ! has_run "$of" || continue
                 left=$((minutes * 60 - SECONDS))
-                [ $left -gt 0 ] || continue
+                [ $left -gt 0 ] || { skipped=$((skipped + 1)) && continue; }
                 estimate=''
                 [ $runs = 0 ] || estimate=$(((SECONDS - begin) * (total - done + 1) / runs))
                 show_progress $done $total "$estimate" "$side-$i/${names[k]}"
                 mkdir -p "${of%/*}"
-                run_one "$of" all timeout --foreground --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
+                run_one "$of" all timeout --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
                     "$build" "${words[@]}" "${extra[@]}" --output '{output}'
             done
         done
     done
-    end_runs $total
+    end_runs $((total - skipped))
+    missing=$((skipped + failed))
 }
 
 # judge NAME: prints compare's verdict of this night's complete pairs of a command. Fails if something got slower.
@@ -123,8 +126,8 @@ judge() {
 
 # shellcheck disable=SC2317 # called by read_options
 check_name() {
-    [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*$ && $2 != *.@(failed|part) ]] ||
-        usage_error "$1 '$2': expected letters, digits, and . _ + -, as in 2026-11-01"
+    [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*$ && $2 != *.@(failed|part) && $2 != control?(-*) ]] ||
+        usage_error "$1 '$2': expected letters, digits, and . _ + -, as in 2026-11-01; a night is not named control"
 }
 
 option_rows=("--control control check_path" "--program program check_path" "--output output check_path" "--night night check_name"
@@ -139,20 +142,13 @@ check_launcher "${launcher[@]}"
 check_commands
 name_commands
 make_directory "$output"
-exec 8<"$output"
-flock -n 8 || die "another nightly.sh measures in $output; nothing was measured"
+lock_directory "$output" || die "another nightly.sh measures in $output; nothing was measured"
+exec 8<&9 # keeps this lock: open_series uses 9 for the lock of the night
 open_series "$output/$night"
 measure_night
 
-slower='' missing=0 differs=()
+slower='' differs=()
 for name in ${control:+"${names[@]}"}; do judge "$name" || slower=yes; done
-for ((i = 1; i <= pairs; i++)); do
-    for name in "${names[@]}"; do
-        for side in "${sides[@]}"; do
-            [ -e "$output/$night/$side-$i/$name/log.txt" ] || missing=$((missing + 1))
-        done
-    done
-done
 echo
 status=0
 "$program" trend "$output" --html "$output/trend.html" || status=$?

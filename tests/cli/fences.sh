@@ -44,7 +44,7 @@ BEGIN {
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|exit_handlers|files|clock|random|utf8)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"
-    only["compare"] = "^(base|results|document|chart)/|^kernels/(error|clock)[.]h$"
+    only["compare"] = "^(base|results|document|chart)/|^kernels/(error|clock|random)[.]h$"
     only["report"] = "^(base|results|chart|document|predict)/|^kernels/(error|clock)[.]h$"
     only["predict"] = "^(base|results|chart|document)/|^ddp/(plan|strategy|collective)[.]h$|^kernels/(error|random)[.]h$"
 }

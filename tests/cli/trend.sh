@@ -102,6 +102,16 @@ expect 1 "accept '2027-01-01': expected NIGHT or NIGHT:FIGURE, with a night from
 expect 1 "expected NIGHT or NIGHT:FIGURE" "an unknown figure is refused" slow --accept "$first:ring"
 [ ! -e slow/accepted.txt ] && good=0 || good=1
 result $good "and not remembered"
+expect 0 'Nothing got slower' "a change of a figure is also accepted by a night after it was found" slow --accept "2026-02-13:ring time 1 MiB"
+"$program" trend slow --accept "2026-02-13:ring time 1 MiB" >/dev/null
+is "a change that is accepted twice is kept once" "$(wc -l <slow/accepted.txt)" 1
+printf '%s\r\nno night\n\n:\n2026-01-01:no figure\n' "$first" >slow/accepted.txt
+expect 0 'Nothing got slower.* 3 lines that name no night, or no figure, of these, such as .no night.' "lines of the file that name nothing are counted, and an example is given" slow
+rm slow/accepted.txt && mkdir slow/accepted.txt
+expect 1 'cannot read slow/accepted.txt: Is a directory' "a file of accepted changes that cannot be read is an error" slow
+rmdir slow/accepted.txt
+"$program" trend halves/b halves/a --accept "$first" >/dev/null
+expect 0 'Nothing got slower' "the files of all directories are read" halves/a halves/b
 
 # ---- controls ----
 
@@ -116,6 +126,10 @@ cp -r shaky rebuilt && sed -i 's/(old)/(older)/' rebuilt/2026-01-[01]?/control-*
 expect 0 'From 2026-01-20 on, the control is of another build' "another build of the control begins a level" rebuilt
 cp -r alone later && cp -r shaky/2026-01-3*/ shaky/2026-02-0[0-3] later
 expect 0 'From 2026-01-30 on, there is a control' "the first control begins a level" later
+
+"$program" trend shaky --night commit --csv - >commits.csv || true
+is "with commits as nights, a control belongs to the candidate that is nearest in time" \
+    "$(wc -l <commits.csv) $(cut -d, -f3 commits.csv | sed 1d | grep -c '^[01]\.')" "71 70"
 
 # ---- what is doubtful, left out or refused ----
 
@@ -132,6 +146,12 @@ expect 0 'From 2026-02-01 on, there are runs of allreduce with other settings \(
 is "which have names of their own" "$(grep -cE '(ring|tree) time 1 MiB( \(x 2\))? ' printed)" 4
 cp -r equal broken && rm broken/2026-01-07/candidate-1/allreduce/summary.json && mv broken/2026-01-08/candidate-1/allreduce{,.failed}
 expect 0 'Left out: 1 run that failed.*Left out: 1 of 91 runs, such as: .*2026-01-07/candidate-1/allreduce' "runs that failed are left out, and named" broken
+mkdir broken/2026-01-09/profile.failed && mv broken/2026-01-09/candidate-1/allreduce broken/2026-01-09/profile.failed/ddp
+expect 0 'Left out: 2 runs that failed' "also if the run is in a directory below the failed one" broken
+cp -r equal timeless && sed -i 's/"time":"[^"]*"/"time":"noon"/' timeless/2026-01-05/candidate-1/allreduce/run.json
+expect 0 "Left out: 1 of 92 runs, such as: .*time 'noon': expected a time such as" "a run without a time is left out, and named" timeless
+cp -r slow modes && for d in modes/*/candidate-1; do cp -r "$d/allreduce" "$d/other" && sed -i 's/"mode":"allreduce"/"mode":"isolate"/' "$d"/other/*.json; done
+expect 3 'ring time 1 MiB \(isolate\) ' "figures of one name from two modes have two names" modes
 expect 1 'is itself a run; give the directory above the nights' "a run in place of nights is refused" equal/2026-01-01/candidate-1/allreduce
 mkdir empty
 expect 1 'holds no run: expected ' "a directory without runs is refused" empty
@@ -181,12 +201,35 @@ nightly[-1]=n3
 flock nightly "${nightly[@]}" >printed 2>said && good=1 || good=0
 grep -q 'another nightly.sh measures in nightly' said || good=1
 result $good "two calls at once are refused"
+cat >deaf <<END
+#!/bin/sh
+echo >"$temporary/begun"
+tail -f "$temporary/deaf"
+echo done
+END
+chmod +x deaf
+"${nightly[@]}" --launcher "$(quote_words "$temporary/deaf") {ranks}" >printed 2>said </dev/null &
+wait_until [ -e begun ] || true
+kill -KILL $!
+wait $! 2>/dev/null || true
+is "if nightly.sh is killed, all processes of its run end" "$(gone deaf)" ""
+try "${nightly[@]}" --launcher "$(quote_words "$root/launch/run.sh") -n {ranks} --"
+check 2 "the same night with another launcher is refused" '--launcher: earlier starts in nightly/n3 had'
+rm -r nightly/n3
+try env SECONDS=60 "${nightly[@]}" --minutes 1
+check 1 "when the time of a night is over, nothing is measured" 'of 2 runs of n3, 2 failed or are missing'
+result "$(grep -q ' 0 runs: 0 existed, 0 made, 0 failed' said && echo 0 || echo 1)" "and no run is said to exist"
+rm -r nightly/n3
 try "${nightly[@]}" --control "$temporary/none"
 check 1 "a control that does not exist is refused" '--control .*none: there is no such program'
 try "${nightly[@]}" --control "$program" --command 'compare a b'
 check 2 "a command that measures nothing is refused" "expected allreduce, isolate or tune with options, or options of the benchmark"
 try "${nightly[@]}" --control "$program" --command '--profile'
 check 2 "a profile is refused" "a night has no profiles"
+try "${nightly[@]}" --command ' '
+check 2 "a command without words is refused" 'expected a command of ddpbench'
+try "${nightly[@]}" --night control-1
+check 2 "a night that would look like a control is refused" "control-1': expected"
 try "${nightly[@]}" --command 'allreduce --nonsense'
 check 2 "a wrong command is refused before anything is measured" "allreduce --nonsense': .*nonsense"
 

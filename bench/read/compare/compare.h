@@ -10,8 +10,8 @@ int run_compare(int argc, char *argv[]);
 
 #define TREND_SYNOPSIS "ddpbench trend DIR..."
 
-/* `ddpbench trend`: since which night, and by how much, the figures of nightly runs got worse (trend.h). Returns the exit
- * status. */
+/* `ddpbench trend`: since which night, and by how much, the figures of nightly runs got worse (trend.h). Returns the
+ * exit status. */
 int run_trend(int argc, char *argv[]);
 
 #endif

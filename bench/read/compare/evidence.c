@@ -2,30 +2,20 @@
 #include "compare/evidence.h"
 
 #include "kernels/error.h"
+#include "kernels/random.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-/* ---- chance ---- */
-
-/* Returns the next number of the generator splitmix64 (Steele, Lea and Flood 2014), in (0, 1). */
-static double next_uniform(uint64_t *state)
-{
-    uint64_t x = *state += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return ((double)((x ^ (x >> 31)) >> 11) + 0.5) * 0x1p-53;
-}
+#include <string.h>
 
 double evidence_uniform(const char *figure, const char *night)
 {
     const char *text[] = {figure, night};
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a of both texts, with the 0 at their ends */
     for (int i = 0; i < 2; i++)
-        for (const char *c = text[i]; c == text[i] || c[-1]; c++)
-            hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    return next_uniform(&hash);
+        for (size_t k = 0; k <= strlen(text[i]); k++)
+            hash = (hash ^ (unsigned char)text[i][k]) * 0x100000001b3u;
+    return random_uniform(&hash);
 }
 
 /* ---- a bet on small ranks ---- */
@@ -75,7 +65,7 @@ double evidence_power(size_t nights, size_t within, double weight)
         int is_found = 0;
         for (size_t t = 1; t <= nights + within && !is_found; t++) {
             size_t slow = t > nights ? t - nights : t; /* the new night is equally likely each of the slowest */
-            evidence_add(&evidence, next_uniform(&state) * (double)slow / (double)t);
+            evidence_add(&evidence, random_uniform(&state) * (double)slow / (double)t);
             is_found = t > nights && 1 - weight + weight * evidence_value(&evidence) >= EVIDENCE_ALARM;
         }
         found += (size_t)is_found;
@@ -116,23 +106,24 @@ static size_t best_split(const double *value, size_t n, double *greatest)
 static void shuffle(double *value, size_t n, uint64_t *state)
 {
     for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)(next_uniform(state) * (double)i);
+        size_t j = (size_t)(random_uniform(state) * (double)i);
         double kept = value[i - 1];
         value[i - 1] = value[j];
         value[j] = kept;
     }
 }
 
-/* Whether the permutation test at 10 % rejects that the change begins at k; shuffles value[n]. */
-static int is_rejected(double *value, size_t n, size_t k, double greatest, uint64_t *state)
+/* Whether the permutation test at 10 % rejects that the change in value[n] begins at k; shuffles permuted[n]. */
+static int is_rejected(const double *value, double *permuted, size_t n, size_t k, double greatest, uint64_t *state)
 {
-    double permuted;
     int as_great = 0;
+    memcpy(permuted, value, n * sizeof *value);
     for (int i = 0; i < EVIDENCE_PERMUTATIONS; i++) { /* the difference at k stays the same */
-        shuffle(value, k, state);
-        shuffle(value + k, n - k, state);
-        best_split(value, n, &permuted);
-        as_great += permuted > greatest - 1e-9;
+        double by_chance;
+        shuffle(permuted, k, state);
+        shuffle(permuted + k, n - k, state);
+        best_split(permuted, n, &by_chance);
+        as_great += by_chance > greatest - 1e-9;
     }
     return 10 * (as_great + 1) <= EVIDENCE_PERMUTATIONS + 1;
 }
@@ -151,21 +142,18 @@ static void clip(double *clipped, const double *y, size_t n)
 
 struct first_night evidence_first_night(const double *y, size_t n, double seed)
 {
-    double *value = allocate(2 * n, sizeof *value), *permuted = value + n, greatest;
+    double *value = allocate(2 * n, sizeof *value), greatest;
     uint64_t state = (uint64_t)(seed * 0x1p53);
     clip(value, y, n);
     size_t best = best_split(value, n, &greatest);
-    struct first_night first = {best, best, best};
-    for (size_t k = 1; k < n; k++) {
-        for (size_t i = 0; i < n; i++)
-            permuted[i] = value[i];
-        if (k == best || (k > first.low && k < first.high) || is_rejected(permuted, n, k, greatest, &state))
-            continue;
-        first.low = k < first.low ? k : first.low;
-        first.high = k > first.high ? k : first.high;
-    }
+    struct first_night night = {best, best, best};
+    for (size_t k = 1; k < n; k++)
+        if ((k < night.low || k > night.high) && !is_rejected(value, value + n, n, k, greatest, &state)) {
+            night.low = k < night.low ? k : night.low;
+            night.high = k > night.high ? k : night.high;
+        }
     free(value);
-    return first;
+    return night;
 }
 
 /* Returns how many of the smallest, and of the greatest, differences of n and m values lie outside a 95 % interval. */

@@ -14,30 +14,30 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A run, in the order in which it was found: its values are in this column of the lines. */
+/* Runs with the same settings. */
+struct settings {
+    struct compare_run first; /* only its settings */
+    struct settings *family;  /* the first settings that `compare` compares with these; NULL: not known yet */
+    char differs[120];        /* from the first family of the mode */
+};
+
 struct night_run {
-    size_t column, root, night, settings;
+    size_t column;                /* of the run's values in the lines: runs are numbered as they are found */
+    size_t root, night, settings; /* indices of the directory that the user named, of the night, and of the settings */
+    const struct settings *family;
     int side;
     char *directory, night_name[NIGHT_NAME], version[64];
-    double began;
+    double began, night_began;
     dev_t device;
     ino_t inode;
 };
 
-/* Runs with the same settings. */
-struct settings {
-    struct compare_run first; /* only its settings */
-    char *text;
-    size_t family;     /* index of the first settings that `compare` compares with these */
-    int is_known;      /* 1: family is set */
-    char differs[120]; /* from the first family of the mode */
-};
-
 struct reading {
-    struct night_run *run;
-    size_t runs, found, failed; /* failed: in directories NAME.failed or NAME.part */
-    struct settings *settings;
-    size_t n_settings;
+    struct night_run
+        *run;            /* [runs]; from read_runs on, those that count; from make_nights on, by night and directory */
+    size_t runs, failed; /* failed: in directories NAME.failed or NAME.part */
+    struct settings *settings, **family; /* [n_settings] as they were read; [families] in the order of nights */
+    size_t n_settings, families;
     struct compare_lines lines;
     const char *control;
     enum night_rule rule;
@@ -46,50 +46,51 @@ struct reading {
 
 /* ---- the directories ---- */
 
-static int is_control_name(const char *name, size_t length, const char *control)
+/* Whether the first name of a path, or a label, is the control's. */
+static int is_control(const char *path, const char *control)
 {
     size_t n = strlen(control);
-    return length >= n && !strncmp(name, control, n) && (length == n || name[n] == '-');
+    return !strncmp(path, control, n) && strchr("-/", path[n]); /* strchr finds the end of the text, too */
 }
 
-/* Adds the runs below a directory. */
+/* Adds the run of a path, ROOT/NIGHT/.../run.json, unless it failed. below: the part from the / after ROOT on. */
+static void add_run(struct reading *r, size_t root, const char *path, const char *below)
+{
+    struct night_run run = {
+        .column = r->runs, .root = root, .directory = strndup(path, strlen(path) - strlen("/run.json"))};
+    if (!run.directory)
+        fatal_no_memory(0, 0);
+    if (strstr(below, ".failed/") || strstr(below, ".part/")) {
+        r->failed++;
+        free(run.directory);
+        return;
+    }
+    snprintf(run.night_name, sizeof run.night_name, "%.*s", (int)strcspn(below + 1, "/"), below + 1);
+    for (const char *slash = below; slash; slash = strchr(slash + 1, '/'))
+        run.side |= is_control(slash + 1, r->control);
+    r->run = allocate_more(r->run, r->runs, sizeof *r->run);
+    r->run[r->runs++] = run;
+}
+
 static int find_runs(struct reading *r, const char *directory, size_t root)
 {
-    static const char *const pattern[] = {"*/run.json", "*/*/run.json", "*/*/*/run.json", "*/*/*/*/run.json"};
+    static const char pattern[] = "*/*/*/*/run.json";
+    enum { DEEPEST = 4 };
+    const size_t before = r->runs;
     struct stat status;
-    glob_t found;
-    size_t before = r->runs;
     if (stat(directory, &status) || !S_ISDIR(status.st_mode))
         return error_report("%s: is not a directory that can be read; give one whose subdirectories are nights",
                             directory);
-    if (files_find(&found, directory, "run.json")) {
+    for (size_t depth = 0; depth <= DEEPEST; depth++) {
+        glob_t found;
+        const size_t n = files_find(&found, directory, pattern + 2 * (DEEPEST - depth));
+        for (size_t i = 0; i < n && depth; i++)
+            add_run(r, root, found.gl_pathv[i], found.gl_pathv[i] + strlen(directory));
         globfree(&found);
-        return error_report("%s: is itself a run; give the directory above the nights, in which each subdirectory is "
-                            "a night with its runs",
-                            directory);
-    }
-    for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++) {
-        size_t n = files_find(&found, directory, pattern[i]);
-        for (size_t k = 0; k < n; k++) {
-            struct night_run run = {.column = r->runs, .root = root, .directory = strdup(found.gl_pathv[k])};
-            if (!run.directory)
-                fatal_no_memory(0, 0);
-            run.directory[strlen(run.directory) - strlen("/run.json")] = 0;
-            const char *name = run.directory + strlen(directory) + 1, *last = strrchr(run.directory, '.');
-            if (last && (!strcmp(last, ".failed") || !strcmp(last, ".part"))) {
-                r->failed++;
-                free(run.directory);
-                continue;
-            }
-            snprintf(run.night_name, sizeof run.night_name, "%.*s", (int)strcspn(name, "/"), name);
-            for (size_t length; *name; name += length + (name[length] == '/')) {
-                length = strcspn(name, "/");
-                run.side |= is_control_name(name, length, r->control);
-            }
-            r->run = allocate_more(r->run, r->runs, sizeof *r->run);
-            r->run[r->runs++] = run;
-        }
-        globfree(&found);
+        if (n && !depth)
+            return error_report("%s: is itself a run; give the directory above the nights, in which each subdirectory "
+                                "is a night with its runs",
+                                directory);
     }
     return r->runs > before ? 0
                             : error_report("%s: holds no run: expected %s/NIGHT/RUN/run.json, as launch/nightly.sh "
@@ -102,144 +103,143 @@ static int find_runs(struct reading *r, const char *directory, size_t root)
 /* Returns the index of the settings of a run; takes them from it if they are new. */
 static size_t settings_of(struct reading *r, struct compare_run *run)
 {
-    char *text = json_print(run->setting[SETTING], 0);
-    size_t i = 0;
-    while (i < r->n_settings && strcmp(r->settings[i].text, text) != 0)
-        i++;
-    if (i < r->n_settings) {
-        free(text);
-        return i;
-    }
+    for (size_t i = 0; i < r->n_settings; i++)
+        if (cJSON_Compare(r->settings[i].first.setting[SETTING], run->setting[SETTING], 1))
+            return i;
     r->settings = allocate_more(r->settings, r->n_settings, sizeof *r->settings);
-    r->settings[r->n_settings++] = (struct settings){.first = *run, .text = text};
-    r->settings[i].first.saved = (struct saved_run){0};
+    r->settings[r->n_settings] = (struct settings){.first = *run};
+    r->settings[r->n_settings].first.saved = (struct saved_run){0};
     memset(run->setting, 0, sizeof run->setting);
-    return i;
+    return r->n_settings++;
 }
 
-/* Reads a run, and its judged figures into the lines. Returns 0; or -1, reported, if the run does not count. */
-static int read_run(struct reading *r, struct night_run *run)
+/* Takes what is needed of a run, and its judged figures into the lines. Returns 0; or -1, reported, if it does not
+ * count. */
+static int take_run(struct reading *r, struct night_run *run, struct compare_run *read)
 {
-    struct compare_run read = {0};
-    int status = compare_run_read(&read, run->directory);
-    const struct figure_list *figures = &read.saved.figures;
-    for (const struct figure *f = figures->item; !status && f < figures->item + figures->n; f++)
+    const struct figure_list *figures = &read->saved.figures;
+    const char *time = json_string(read->saved.run, "time"), *version = json_string(read->saved.run, "version");
+    const char *commit = strchr(version, '(');
+    for (const struct figure *f = figures->item; f < figures->item + figures->n; f++)
         if (!strcmp(f->name, "wrong_elements") && f->value > 0)
-            status = error_report("%s: found wrong elements in %s", run->directory, f->subject);
-    for (const struct figure *f = figures->item; !status && f < figures->item + figures->n; f++)
+            return error_report("%s: found wrong elements in %s", run->directory, f->subject);
+    if (read->began <= 0)
+        return error_report("%s/run.json: time '%s': expected a time such as 2026-11-01T03:00:00+0100", run->directory,
+                            time);
+    for (const struct figure *f = figures->item; f < figures->item + figures->n; f++)
         if (f->judged && f->better != BETTER_NONE && f->value > 0)
             compare_line_of(&r->lines, f)->value[run->column] = f->value;
-    if (!status) {
-        const char *version = json_string(read.saved.run, "version"), *commit = strchr(version, '(');
-        snprintf(run->version, sizeof run->version, "%s", commit ? commit + 1 : version);
-        run->version[strcspn(run->version, ")")] = 0;
-        run->began = read.began;
-        run->device = read.saved.device;
-        run->inode = read.saved.inode;
-        run->side |= is_control_name(json_string(read.saved.run, "label"), strlen(json_string(read.saved.run, "label")),
-                                     r->control);
-        if (r->rule == NIGHT_DATE)
-            snprintf(run->night_name, sizeof run->night_name, "%.10s", json_string(read.saved.run, "time"));
-        if (r->rule == NIGHT_COMMIT)
-            snprintf(run->night_name, sizeof run->night_name, "%s", run->version);
-        run->settings = settings_of(r, &read);
-    }
-    compare_run_destroy(&read);
-    return status;
-}
-
-static int by_file(const void *a, const void *b)
-{
-    const struct night_run *x = a, *y = b;
-    return x->device != y->device ? (x->device < y->device ? -1 : 1) : (x->inode > y->inode) - (x->inode < y->inode);
+    snprintf(run->version, sizeof run->version, "%s", commit ? commit + 1 : version);
+    run->version[strcspn(run->version, ")")] = 0;
+    run->began = read->began;
+    run->device = read->saved.device;
+    run->inode = read->saved.inode;
+    run->side |= is_control(json_string(read->saved.run, "label"), r->control);
+    if (r->rule == NIGHT_DATE)
+        snprintf(run->night_name, sizeof run->night_name, "%.10s", time);
+    run->settings = settings_of(r, read);
+    return 0;
 }
 
 /* Reads all runs. Removes those that do not count, with a warning of them. */
 static int read_runs(struct reading *r)
 {
     struct progress progress;
-    char why[400] = "";
-    size_t kept = 0;
-    r->lines.runs = r->found = r->runs;
-    progress_begin(&progress, r->found);
-    for (size_t i = 0; i < r->found; i++) {
+    size_t found = r->runs, kept = 0;
+    char why[400];
+    r->lines.runs = found;
+    progress_begin(&progress, found);
+    for (size_t i = 0; i < found; i++) {
+        struct compare_run read = {0};
         progress_show(&progress, i, r->run[i].directory);
-        if (!read_run(r, &r->run[i])) {
+        if (compare_run_read(&read, r->run[i].directory) || take_run(r, &r->run[i], &read))
+            free(r->run[i].directory);
+        else
             r->run[kept++] = r->run[i];
-            continue;
-        }
-        if (!*why)
-            snprintf(why, sizeof why, "%s", error_text());
-        error_clear();
-        free(r->run[i].directory);
+        compare_run_destroy(&read);
     }
     progress_end(&progress);
     r->runs = kept;
+    snprintf(why, sizeof why, "%s", error_text()); /* of the first run that does not count */
+    error_clear();
     if (!kept)
         return error_report("no run can be read, such as: %s", why);
     if (r->failed)
         results_add_sentence(r->json, "warnings",
                              "Left out: %zu run%s that failed, in directories named .failed or .part.", r->failed,
                              text_plural(r->failed));
-    if (kept < r->found)
-        results_add_sentence(r->json, "warnings", "Left out: %zu of %zu runs, such as: %s.", r->found - kept, r->found,
-                             why);
-    qsort(r->run, kept, sizeof *r->run, by_file);
-    for (size_t i = 1; i < kept; i++)
-        if (!by_file(&r->run[i - 1], &r->run[i]))
-            return error_report("%s and %s are the same run; name each once", r->run[i - 1].directory,
-                                r->run[i].directory);
+    if (kept < found)
+        results_add_sentence(r->json, "warnings", "Left out: %zu of %zu runs, such as: %s.", found - kept, found, why);
+    for (size_t i = 0; i < kept; i++)
+        for (size_t k = 0; k < i; k++)
+            if (r->run[i].inode == r->run[k].inode && r->run[i].device == r->run[k].device)
+                return error_report("%s and %s are the same run; name each once, and no symbolic link to it",
+                                    r->run[k].directory, r->run[i].directory);
     return 0;
 }
 
 /* ---- the nights ---- */
 
-static int by_night_name(const void *a, const void *b)
+/* Names nights by the commits of their candidates; a control belongs to the candidate that is nearest in time. */
+static void name_by_commit(struct reading *r)
 {
-    const struct night_run *x = a, *y = b;
-    int by_name = strcmp(x->night_name, y->night_name);
-    return by_name ? by_name : strcmp(x->directory, y->directory);
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct night *x = a, *y = b;
-    return x->began < y->began ? -1 : x->began > y->began ? 1 : strcmp(x->name, y->name);
+    for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
+        const struct night_run *nearest = run;
+        double least = run->side == NIGHT_CONTROL ? INFINITY : 0;
+        for (const struct night_run *other = r->run; other < r->run + r->runs; other++)
+            if (other->side == NIGHT_CANDIDATE && fabs(other->began - run->began) < least) {
+                least = fabs(other->began - run->began);
+                nearest = other;
+            }
+        strcpy(run->night_name, nearest->version);
+    }
 }
 
 static int by_night(const void *a, const void *b)
 {
     const struct night_run *x = a, *y = b;
-    return x->night != y->night ? (x->night < y->night ? -1 : 1) : strcmp(x->directory, y->directory);
+    int by_name = strcmp(x->night_name, y->night_name);
+    if (x->night_began != y->night_began)
+        return x->night_began < y->night_began ? -1 : 1;
+    return by_name ? by_name : strcmp(x->directory, y->directory);
 }
 
-/* Makes the nights of the runs, and sorts both by time. Returns 0; or -1, reported. */
-static int make_nights(struct nights *all, struct reading *r)
+/* Sorts the runs by night, and nights by time. Returns 0; or -1, reported. */
+static int sort_runs(struct reading *r)
 {
-    qsort(r->run, r->runs, sizeof *r->run, by_night_name);
-    all->night = allocate(r->runs, sizeof *all->night);
-    for (size_t i = 0; i < r->runs; i++) {
-        const struct night_run *run = &r->run[i];
-        struct night *night = all->n ? &all->night[all->n - 1] : NULL;
-        if (!night || strcmp(night->name, run->night_name) != 0) {
-            night = &all->night[all->n++];
-            night->began = night->ended = run->began;
-            strcpy(night->name, run->night_name);
-        } else if (run->root != run[-1].root && r->rule == NIGHT_DIRECTORY)
-            return error_report("%s and %s belong to two nights of one name; rename one of them", run[-1].directory,
-                                run->directory);
-        night->began = fmin(night->began, run->began);
+    if (r->rule == NIGHT_COMMIT)
+        name_by_commit(r);
+    qsort(r->run, r->runs, sizeof *r->run, by_night); /* by name, as no night has a time yet */
+    for (size_t i = 0, next; i < r->runs; i = next) {
+        double began = INFINITY;
+        for (next = i; next < r->runs && !strcmp(r->run[next].night_name, r->run[i].night_name); next++) {
+            if (r->run[next].root != r->run[i].root && r->rule == NIGHT_DIRECTORY)
+                return error_report("%s and %s belong to two nights of one name; rename one of them",
+                                    r->run[i].directory, r->run[next].directory);
+            began = fmin(began, r->run[next].began);
+        }
+        for (size_t k = i; k < next; k++)
+            r->run[k].night_began = began;
+    }
+    qsort(r->run, r->runs, sizeof *r->run, by_night);
+    return 0;
+}
+
+static void make_nights(struct nights *all, struct reading *r)
+{
+    for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
+        if (run == r->run || strcmp(run->night_name, run[-1].night_name) != 0) {
+            all->night = allocate_more(all->night, all->n, sizeof *all->night);
+            all->night[all->n] = (struct night){.began = run->night_began};
+            strcpy(all->night[all->n++].name, run->night_name);
+        }
+        run->night = all->n - 1;
+        struct night *night = &all->night[run->night];
         night->ended = fmax(night->ended, run->began);
         night->runs[run->side]++;
         if (!run->side && !*night->commit)
             strcpy(night->commit, run->version);
     }
-    qsort(all->night, all->n, sizeof *all->night, by_time);
-    for (size_t i = 0; i < r->runs; i++)
-        while (strcmp(all->night[r->run[i].night].name, r->run[i].night_name) != 0)
-            r->run[i].night++;
-    qsort(r->run, r->runs, sizeof *r->run, by_night);
-    return 0;
 }
 
 /* Warns if times overlap or names that are dates are in another order: a clock may have jumped. */
@@ -275,145 +275,131 @@ static void compare_settings(const struct settings *a, const struct settings *b,
     cJSON_Delete(differences);
 }
 
-/* Tells runs of different settings apart, in the order of nights: replaces the settings of each run by its family's. */
+static const char *mode_of(const struct settings *settings)
+{
+    return json_string(settings->first.setting[SETTING], "mode");
+}
+
+/* Tells runs of different settings apart, in the order of nights. */
 static void tell_apart(struct reading *r, const struct nights *all)
 {
-    size_t *family = allocate(r->n_settings, sizeof *family), families = 0;
-    for (size_t i = 0; i < r->runs; i++) {
-        const size_t s = r->run[i].settings;
-        struct settings *new = &r->settings[s];
-        const char *mode = json_string(new->first.setting[SETTING], "mode");
-        for (size_t k = 0; k < families && !new->is_known; k++) {
-            const struct settings *old = &r->settings[family[k]];
+    r->family = allocate(r->n_settings, sizeof *r->family);
+    for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
+        struct settings *new = &r->settings[run->settings];
+        for (size_t k = 0; k < r->families && !new->family; k++) {
             char differs[sizeof new->differs];
-            if (strcmp(mode, json_string(old->first.setting[SETTING], "mode")) != 0)
+            if (strcmp(mode_of(new), mode_of(r->family[k])) != 0)
                 continue;
-            compare_settings(old, new, differs, sizeof differs);
-            new->is_known = !*differs;
-            new->family = family[k];
-            if (new->is_known || !*new->differs)
+            compare_settings(r->family[k], new, differs, sizeof differs);
+            if (!*differs)
+                new->family = r->family[k];
+            else if (!*new->differs)
                 strcpy(new->differs, differs);
         }
-        if (!new->is_known) {
-            new->is_known = 1;
-            family[families++] = new->family = s;
+        if (!new->family) {
+            r->family[r->families++] = new->family = new;
             if (*new->differs)
                 results_add_sentence(r->json, "warnings",
                                      "From %s on, there are runs of %s with other settings (%s): they are figures of "
                                      "their own.",
-                                     all->night[r->run[i].night].name, mode, new->differs);
+                                     all->night[run->night].name, mode_of(new), new->differs);
         }
-        r->run[i].settings = new->family;
+        run->family = new->family;
     }
-    free(family);
 }
 
 /* ---- the series ---- */
 
-/* Finds the control's build of each night in a family; warns of nights without a control and of changed builds. */
-static void check_controls(const struct reading *r, const struct nights *all, size_t family, unsigned char *begins)
+/* Sets begins[nights] to where levels of a family begin; warns of that, and of nights without a control. */
+static void check_controls(const struct reading *r, const struct nights *all, const struct settings *family,
+                           unsigned char *begins)
 {
-    const char **build = allocate(all->n, sizeof *build), *last = NULL;
-    unsigned char *has = allocate(all->n, 1);
-    const char *mode = json_string(r->settings[family].first.setting[SETTING], "mode");
-    size_t lacking = 0, first_lacking = 0, before = 0;
-    for (size_t i = 0; i < r->runs; i++) {
-        const struct night_run *run = &r->run[i];
-        if (run->settings != family)
-            continue;
-        has[run->night] |= run->side == NIGHT_CANDIDATE;
-        if (run->side == NIGHT_CONTROL && !build[run->night])
-            build[run->night] = run->version;
-    }
+    const char *mode = mode_of(family), *last = NULL, *lacks = NULL;
+    const struct night_run *run = r->run;
+    size_t lacking = 0;
+    int before = 0; /* whether there are nights before the first control */
     for (size_t t = 0; t < all->n; t++) {
-        if (!has[t])
-            continue;
-        if (!build[t]) {
-            first_lacking = last && !lacking ? t : first_lacking;
-            lacking += last != NULL;
-            before++;
-            continue;
+        const char *build = NULL;
+        int has_candidate = 0;
+        for (; run < r->run + r->runs && run->night == t; run++) {
+            has_candidate |= run->family == family && run->side == NIGHT_CANDIDATE;
+            if (run->family == family && run->side == NIGHT_CONTROL && !build)
+                build = run->version;
         }
-        begins[t] = last ? strcmp(last, build[t]) != 0 : before > 0;
-        if (begins[t])
-            results_add_sentence(
-                r->json, "warnings", "From %s on, %s: nights from then on are not compared with earlier ones (%s).",
-                all->night[t].name, last ? "the control is of another build" : "there is a control", mode);
-        last = build[t];
+        if (has_candidate && build) {
+            begins[t] = last ? strcmp(last, build) != 0 : before;
+            if (begins[t])
+                results_add_sentence(
+                    r->json, "warnings", "From %s on, %s: nights from then on are not compared with earlier ones (%s).",
+                    all->night[t].name, last ? "the control is of another build" : "there is a control", mode);
+            last = build;
+        } else if (has_candidate && last) {
+            lacks = lacks ? lacks : all->night[t].name;
+            lacking++;
+        } else if (has_candidate) {
+            before = 1;
+        }
     }
     if (lacking)
         results_add_sentence(r->json, "warnings", "Left out: %zu night%s of %s without a control, such as %s.", lacking,
-                             text_plural(lacking), mode, all->night[first_lacking].name);
-    free(has);
-    free(build);
-}
-
-/* Fills the values of a series: medians over the runs of each night. Returns whether a candidate has a value. */
-static int fill_values(struct night_series *series, const struct reading *r, const struct compare_line *line,
-                       size_t family, double *values)
-{
-    int has = 0;
-    for (size_t i = 0, next; i < r->runs; i = next) {
-        size_t t = r->run[i].night, n[NIGHT_SIDES] = {0, 0};
-        for (next = i; next < r->runs && r->run[next].night == t; next++)
-            if (r->run[next].settings == family && !isnan(line->value[r->run[next].column])) {
-                int side = r->run[next].side;
-                values[(size_t)side * r->runs + n[side]++] = line->value[r->run[next].column];
-            }
-        for (int side = 0; side < NIGHT_SIDES; side++)
-            series->value[side][t] = stats_median(values + (size_t)side * r->runs, n[side]);
-        has |= n[NIGHT_CANDIDATE] > 0;
-    }
-    return has;
-}
-
-static void fill_y(struct night_series *series, size_t nights)
-{
-    int controlled = 0;
-    double sign = series->figure.better == BETTER_HIGHER ? -1 : 1;
-    for (size_t t = 0; t < nights; t++) {
-        double candidate = series->value[NIGHT_CANDIDATE][t], control = series->value[NIGHT_CONTROL][t];
-        controlled |= !isnan(candidate) && !isnan(control);
-        series->y[t] = sign * (controlled ? log(candidate) - log(control) : log(candidate));
-    }
+                             text_plural(lacking), mode, lacks);
 }
 
 static void free_series(struct night_series *series)
 {
-    for (int side = 0; side < NIGHT_SIDES; side++)
-        free(series->value[side]);
-    free(series->y);
+    free(series->value[NIGHT_CANDIDATE]);
     free(series->begins);
 }
 
-/* Makes the series of the lines in one family of settings. */
-static void add_family(struct nights *all, const struct reading *r, size_t family)
+/* Adds the series of a line in a family, unless no candidate has a value: medians over the runs of each night. */
+static void add_series(struct nights *all, const struct reading *r, const struct compare_line *line,
+                       const struct settings *family, const unsigned char *begins)
 {
-    const char *differs = r->settings[family].differs;
-    double *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
-    unsigned char *begins = allocate(all->n, 1);
-    check_controls(r, all, family, begins);
-    for (size_t l = 0; l < r->lines.n; l++) {
-        const struct compare_line *line = r->lines.line[l];
-        const struct figure *f = &line->figure;
-        struct night_series series = {
-            .figure = *f, .y = allocate(all->n, sizeof(double)), .begins = allocate(all->n, 1)};
-        char size[CELL];
-        for (int side = 0; side < NIGHT_SIDES; side++)
-            series.value[side] = allocate(all->n, sizeof(double));
-        if (!fill_values(&series, r, line, family, values)) {
-            free_series(&series);
-            continue;
-        }
-        fill_y(&series, all->n);
-        memcpy(series.begins, begins, all->n);
-        snprintf(series.name, sizeof series.name, "%s %s%s%s%s%s%s", f->subject, f->name, f->bytes > 0 ? " " : "",
-                 f->bytes > 0 ? text_bytes(size, f->bytes) : "", *differs ? " (" : "", differs, *differs ? ")" : "");
-        all->series = allocate_more(all->series, all->figures, sizeof *all->series);
-        all->series[all->figures++] = series;
+    const struct figure *f = &line->figure;
+    const char *differs = family->differs;
+    double *night = allocate(3 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
+    struct night_series series = {
+        .figure = *f, .value = {night, night + all->n}, .y = night + 2 * all->n, .begins = allocate(all->n, 1)};
+    const struct night_run *run = r->run;
+    int has_candidate = 0, has_control = 0;
+    for (size_t t = 0; t < all->n; t++) {
+        size_t n[NIGHT_SIDES] = {0, 0};
+        for (; run < r->run + r->runs && run->night == t; run++)
+            if (run->family == family && !isnan(line->value[run->column]))
+                values[(size_t)run->side * r->runs + n[run->side]++] = line->value[run->column];
+        double candidate = series.value[NIGHT_CANDIDATE][t] = stats_median(values, n[NIGHT_CANDIDATE]);
+        double control = series.value[NIGHT_CONTROL][t] = stats_median(values + r->runs, n[NIGHT_CONTROL]);
+        has_candidate |= n[NIGHT_CANDIDATE] > 0;
+        has_control |= n[NIGHT_CANDIDATE] > 0 && n[NIGHT_CONTROL] > 0;
+        series.y[t] = (f->better == BETTER_HIGHER ? -1 : 1) * (log(candidate) - (has_control ? log(control) : 0));
     }
-    free(begins);
     free(values);
+    if (!has_candidate) {
+        free_series(&series);
+        return;
+    }
+    char size[CELL];
+    snprintf(series.name, sizeof series.name, "%s %s%s%s", f->subject, f->name, f->bytes > 0 ? " " : "",
+             f->bytes > 0 ? text_bytes(size, f->bytes) : "");
+    for (size_t i = 0; i < all->figures && !*differs; i++) /* two modes may have a figure of one name */
+        differs = !strcmp(all->series[i].name, series.name) ? mode_of(family) : "";
+    if (*differs)
+        snprintf(series.name + strlen(series.name), sizeof series.name - strlen(series.name), " (%s)", differs);
+    memcpy(series.begins, begins, all->n);
+    all->series = allocate_more(all->series, all->figures, sizeof *all->series);
+    all->series[all->figures++] = series;
+}
+
+/* Makes the series of all lines in all families of settings. */
+static void make_series(struct nights *all, const struct reading *r)
+{
+    for (size_t k = 0; k < r->families; k++) {
+        unsigned char *begins = allocate(all->n, 1);
+        check_controls(r, all, r->family[k], begins);
+        for (size_t l = 0; l < r->lines.n; l++)
+            add_series(all, r, r->lines.line[l], r->family[k], begins);
+        free(begins);
+    }
 }
 
 int nights_read(struct nights *nights, const char *const *directory, size_t n, const char *control,
@@ -424,12 +410,12 @@ int nights_read(struct nights *nights, const char *const *directory, size_t n, c
     *nights = (struct nights){0};
     for (size_t i = 0; i < n && !status; i++)
         status = find_runs(&r, directory[i], i);
-    if (!status && !(status = read_runs(&r)) && !(status = make_nights(nights, &r))) {
+    status = status || read_runs(&r) || sort_runs(&r) ? -1 : 0;
+    if (!status) {
+        make_nights(nights, &r);
         check_clock(nights, json);
         tell_apart(&r, nights);
-        for (size_t s = 0; s < r.n_settings; s++)
-            if (r.settings[s].family == s)
-                add_family(nights, &r, s);
+        make_series(nights, &r);
         if (!nights->figures)
             status = error_report("%s: no candidate has a figure to judge; runs in directories named %s or %s-... are "
                                   "controls",
@@ -437,12 +423,11 @@ int nights_read(struct nights *nights, const char *const *directory, size_t n, c
     }
     for (size_t i = 0; i < r.runs; i++)
         free(r.run[i].directory);
-    for (size_t s = 0; s < r.n_settings; s++) {
+    for (size_t s = 0; s < r.n_settings; s++)
         compare_run_destroy(&r.settings[s].first);
-        free(r.settings[s].text);
-    }
     free(r.run);
     free(r.settings);
+    free(r.family);
     compare_lines_destroy(&r.lines);
     return status;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* What names the night of a run: the directory directly below the one that the user named; the day of run.json's time;
- * or the commit of the program's version. */
+ * or the commit of the program's version and, for a control, that of the candidate nearest in time. */
 enum night_rule { NIGHT_DIRECTORY, NIGHT_DATE, NIGHT_COMMIT };
 
 enum { NIGHT_CANDIDATE, NIGHT_CONTROL, NIGHT_SIDES, NIGHT_NAME = 256, NIGHT_FIGURE = 400 };
@@ -18,7 +18,12 @@ struct night {
     double began, ended;      /* when its first and its last run began, in seconds since 1970 */
     size_t runs[NIGHT_SIDES]; /* runs that count */
     char commit[64];          /* of the program of its first candidate; without a commit, its version */
+    unsigned char accepted;   /* 1: a level of all figures begins, and the changes before it are accepted */
 };
+
+/* Whether a level of a figure, nights that are compared with each other, begins on a night: no; yes, since it has the
+ * first control, or a control of another build; or yes, and the changes before it are accepted. */
+enum { LEVEL_GOES_ON, LEVEL_BEGINS, LEVEL_ACCEPTED };
 
 /* A figure of the candidates over the nights. */
 struct night_series {
@@ -27,8 +32,7 @@ struct night_series {
     double *value[NIGHT_SIDES]; /* [n] the night's median over its runs; NAN: none */
     double *y;             /* [n] log(candidate), from the first control on log(candidate) - log(control), times -1 if
                               higher is better; NAN: not known */
-    unsigned char *begins; /* [n] 1: the night cannot be compared with earlier ones: it has the first control, or a
-                              control of another build */
+    unsigned char *begins; /* [n] LEVEL_GOES_ON, ... */
 };
 
 struct nights {

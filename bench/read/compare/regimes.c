@@ -6,136 +6,118 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The figures while they are watched. */
-struct state {
-    const struct watch *watch;
-    struct regimes *regimes;
-    struct evidence *evidence; /* [figures] */
-    double left;               /* 1 - the sum of the weights */
-};
-
-static void begin_level(struct state *s, size_t f)
+/* Begins the levels of night t, and marks the changes before those that are accepted. */
+static void begin_levels(struct regimes *r, size_t t)
 {
-    s->evidence[f] = (struct evidence){0};
-    s->regimes->level[f].n = 0;
-    s->regimes->level[f].evidence = 1;
-}
-
-static void begin_regime(struct state *s)
-{
-    s->left = 1;
-    for (size_t f = 0; f < s->watch->figures; f++) {
-        begin_level(s, f);
-        s->regimes->level[f].weight = 0;
+    const int anew = r->begins[t];
+    r->left = anew ? 1 : r->left;
+    for (size_t f = 0; f < r->nights->figures; f++) {
+        const unsigned char begins = r->nights->series[f].begins[t];
+        const int accepted = r->nights->night[t].accepted || begins == LEVEL_ACCEPTED;
+        struct level *level = &r->level[f];
+        level->weight = anew ? 0 : level->weight;
+        if (anew || begins) {
+            level->n = 0;
+            level->evidence = (struct evidence){0};
+        }
+        for (size_t i = 0; accepted && i < r->changes; i++)
+            r->change[i].accepted |= r->change[i].figure == f;
     }
 }
 
 /* Gives weights to the figures whose first night this is. */
-static void weigh_new(struct state *s, size_t t)
+static void weigh_new(struct regimes *r, size_t t)
 {
-    const struct watch *w = s->watch;
+    const struct night_series *series = r->nights->series;
     size_t new = 0;
-    for (size_t f = 0; f < w->figures; f++)
-        new += !isnan(w->figure[f].y[t]) && s->regimes->level[f].weight == 0;
-    double weight = new ? s->left / 2 / (double)new : 0;
-    for (size_t f = 0; f < w->figures; f++)
-        if (!isnan(w->figure[f].y[t]) && s->regimes->level[f].weight == 0)
-            s->regimes->level[f].weight = weight;
-    s->left = new ? s->left / 2 : s->left;
+    for (size_t f = 0; f < r->nights->figures; f++)
+        new += !isnan(series[f].y[t]) && r->level[f].weight == 0;
+    if (!new)
+        return;
+    r->left /= 2;
+    for (size_t f = 0; f < r->nights->figures; f++)
+        if (!isnan(series[f].y[t]) && r->level[f].weight == 0)
+            r->level[f].weight = r->left / (double)new;
 }
 
 /* Adds night t to the figures. Returns the joint evidence. */
-static double add_night(struct state *s, size_t t)
+static double add_night(struct regimes *r, size_t t)
 {
-    const struct watch *w = s->watch;
     double joint = 0;
-    weigh_new(s, t);
-    for (size_t f = 0; f < w->figures; f++) {
-        const struct watched *figure = &w->figure[f];
-        struct level *level = &s->regimes->level[f];
-        if (figure->begins[t])
-            begin_level(s, f);
-        if (!isnan(figure->y[t])) {
+    for (size_t f = 0; f < r->nights->figures; f++) {
+        const struct night_series *series = &r->nights->series[f];
+        struct level *level = &r->level[f];
+        if (!isnan(series->y[t])) {
+            double u = evidence_uniform(series->name, r->nights->night[t].name);
             level->night[level->n] = t;
-            level->y[level->n++] = w->direction * figure->y[t];
-            evidence_add(&s->evidence[f],
-                         evidence_rank(level->y, level->n, evidence_uniform(figure->name, w->night[t])));
-            level->evidence = evidence_value(&s->evidence[f]);
+            level->y[level->n++] = r->direction * series->y[t];
+            evidence_add(&level->evidence, evidence_rank(level->y, level->n, u));
         }
-        joint += level->weight * level->evidence;
+        joint += level->weight * evidence_value(&level->evidence);
     }
-    return joint + s->left;
+    return joint + r->left;
 }
 
-static void add_change(struct state *s, size_t f, size_t t, int named)
+static void add_change(struct regimes *r, size_t f, size_t t, int named)
 {
-    struct regimes *r = s->regimes;
     const struct level *level = &r->level[f];
-    double seed = evidence_uniform(s->watch->figure[f].name, "first night");
-    struct first_night first = evidence_first_night(level->y, level->n, seed);
-    struct measured shift = evidence_shift(level->y, first.first, level->y + first.first, level->n - first.first);
-    int up = s->watch->direction > 0;
+    double seed = evidence_uniform(r->nights->series[f].name, "first night");
+    struct first_night night = evidence_first_night(level->y, level->n, seed);
+    const size_t before = night.first, *at = level->night;
+    struct measured shift = evidence_shift(level->y, before, level->y + before, level->n - before);
+    if (r->direction < 0)
+        shift = (struct measured){-shift.value, -shift.high, -shift.low};
     r->change = allocate_more(r->change, r->changes, sizeof *r->change);
-    r->change[r->changes++] = (struct change){f,
-                                              t,
-                                              level->night[first.first],
-                                              level->night[first.low],
-                                              level->night[first.high],
-                                              first.first,
-                                              up ? shift : (struct measured){-shift.value, -shift.high, -shift.low},
-                                              named};
+    r->change[r->changes++] = (struct change){f, t, at[before], at[night.low], at[night.high], shift, named, 0};
 }
 
 /* Describes the figures that night t found to have changed: those that closed testing names or, if there are none, the
- * one with the most evidence. */
-static void describe(struct state *s, size_t t)
+ * one with the most evidence. A figure with one night has no night before a change. Returns whether there is any. */
+static int describe(struct regimes *r, size_t t)
 {
-    const struct regimes *r = s->regimes;
-    size_t n = s->watch->figures, most = 0, named = 0;
+    const size_t n = r->nights->figures, before = r->changes;
     double *value = allocate(2 * n, sizeof *value), *weight = value + n;
+    size_t most = 0;
     for (size_t f = 0; f < n; f++) {
-        value[f] = r->level[f].evidence;
+        value[f] = evidence_value(&r->level[f].evidence);
         weight[f] = r->level[f].weight;
         most = value[f] > value[most] ? f : most;
     }
     for (size_t f = 0; f < n; f++)
-        if (evidence_names(value, weight, n, f)) {
-            add_change(s, f, t, 1);
-            named++;
-        }
-    if (!named)
-        add_change(s, most, t, 0);
+        if (r->level[f].n > 1 && evidence_names(value, weight, n, f))
+            add_change(r, f, t, 1);
+    if (r->level[most].n > 1 && r->changes == before)
+        add_change(r, most, t, 0);
     free(value);
+    return r->changes > before;
 }
 
-void regimes_create(struct regimes *regimes, const struct watch *watch)
+void regimes_create(struct regimes *regimes, const struct nights *nights, int direction)
 {
-    struct state s = {watch, regimes, allocate(watch->figures + 1, sizeof *s.evidence), 1};
-    *regimes = (struct regimes){.evidence = allocate(watch->nights + 1, sizeof *regimes->evidence),
-                                .begins = allocate(watch->nights + 1, sizeof *regimes->begins),
-                                .level = allocate(watch->figures + 1, sizeof *regimes->level),
-                                .figures = watch->figures};
-    for (size_t f = 0; f < watch->figures; f++) {
-        regimes->level[f].y = allocate(watch->nights + 1, sizeof(double));
-        regimes->level[f].night = allocate(watch->nights + 1, sizeof(size_t));
+    const size_t n = nights->n, figures = nights->figures;
+    *regimes = (struct regimes){.nights = nights,
+                                .direction = direction,
+                                .evidence = allocate(n, sizeof(double)),
+                                .begins = allocate(n + 1, 1),
+                                .level = allocate(figures, sizeof(struct level))};
+    for (size_t f = 0; f < figures; f++) {
+        regimes->level[f].y = allocate(n, sizeof(double));
+        regimes->level[f].night = allocate(n, sizeof(size_t));
     }
     regimes->begins[0] = 1;
-    for (size_t t = 0; t < watch->nights; t++) {
-        regimes->begins[t] |= watch->anew[t];
-        if (regimes->begins[t])
-            begin_regime(&s);
-        regimes->evidence[t] = add_night(&s, t);
-        if (regimes->evidence[t] >= EVIDENCE_ALARM) {
-            describe(&s, t);
-            regimes->begins[t + 1] = 1;
-        }
+    for (size_t t = 0; t < n; t++) {
+        regimes->begins[t] |= nights->night[t].accepted;
+        begin_levels(regimes, t);
+        weigh_new(regimes, t);
+        regimes->evidence[t] = add_night(regimes, t);
+        if (regimes->evidence[t] >= EVIDENCE_ALARM)
+            regimes->begins[t + 1] = (unsigned char)describe(regimes, t);
     }
-    free(s.evidence);
 }
 
 void regimes_destroy(struct regimes *regimes)
 {
-    for (size_t f = 0; f < regimes->figures; f++) {
+    for (size_t f = 0; regimes->nights && f < regimes->nights->figures; f++) {
         free(regimes->level[f].y);
         free(regimes->level[f].night);
     }

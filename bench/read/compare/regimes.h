@@ -10,49 +10,39 @@
 #define BENCH_READ_COMPARE_REGIMES_H
 
 #include "compare/evidence.h"
-
-struct watched {
-    const char *name;            /* seeds the generator, as does the name of the night */
-    const double *y;             /* [nights] logarithms of the night's values; NAN: none */
-    const unsigned char *begins; /* [nights] 1: a level begins that is not compared with earlier nights */
-};
-
-struct watch {
-    size_t nights, figures;
-    const char *const *night; /* [nights] names, oldest first */
-    const struct watched *figure;
-    const unsigned char *anew; /* [nights] 1: a regime begins */
-    int direction;             /* 1: finds figures whose y grew; -1: whose y shrank */
-};
+#include "compare/nights.h"
 
 /* A figure that changed. */
 struct change {
     size_t figure, found;    /* index of the figure, and of the night that found the change */
     size_t first, low, high; /* first night of the new level, with its interval (evidence_first_night): nights */
-    size_t before;           /* number of nights of the level before */
     struct measured shift;   /* of y, from the first night to the night that found it (evidence_shift) */
     int named;               /* 1: evidence_names holds; 0: only the figure with the most evidence */
+    int accepted;            /* 1: a level of the figure that begins after `found` is accepted */
 };
 
 /* The state of a figure in the last regime. */
 struct level {
     size_t n; /* nights with a value since the level began */
-    double evidence, weight;
-    double *y;     /* [n], as in struct watched, times direction */
+    struct evidence evidence;
+    double weight;
+    double *y;     /* [n], as in struct night_series, times direction */
     size_t *night; /* [n] */
 };
 
 struct regimes {
+    const struct nights *nights;
+    int direction;         /* 1: figures whose y grew are found; -1: whose y shrank */
     struct change *change; /* [changes], in the order of nights */
     size_t changes;
     double *evidence;      /* [nights] joint evidence after each night */
     unsigned char *begins; /* [nights] 1: a regime begins */
     struct level *level;   /* [figures] */
-    size_t figures;
+    double left;           /* 1 - the sum of the weights */
 };
 
-/* Watches all nights. Release with regimes_destroy. */
-void regimes_create(struct regimes *regimes, const struct watch *watch);
+/* Watches all nights, which must exist as long as the regimes. Release with regimes_destroy. */
+void regimes_create(struct regimes *regimes, const struct nights *nights, int direction);
 void regimes_destroy(struct regimes *regimes); /* frees all members, which may be 0 */
 
 #endif

@@ -10,7 +10,8 @@
 #include "kernels/error.h"
 #include "results/summary.h"
 
-#include <math.h>
+#include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,51 +58,73 @@ static const struct form forms[TREND_FORMS] = {
 
 #define ACCEPTED "accepted.txt"
 
-/* Marks the levels that begin by "NIGHT" or "NIGHT:FIGURE". Returns whether night and figure are known. */
-static int mark_accepted(const struct nights *nights, const char *word, unsigned char *anew)
+/* Marks the level that "NIGHT" or "NIGHT:FIGURE" begins. Returns whether night and figure are known. */
+static int mark_accepted(const struct nights *nights, const char *word)
 {
-    for (size_t t = 0; t < nights->n; t++) {
-        size_t length = strlen(nights->night[t].name);
-        int known = strncmp(word, nights->night[t].name, length) == 0 && !word[length];
-        anew[t] |= (unsigned char)known;
-        for (size_t f = 0; f < nights->figures && !strncmp(word, nights->night[t].name, length) && word[length] == ':';
-             f++)
-            if (!strcmp(word + length + 1, nights->series[f].name))
-                nights->series[f].begins[t] = (unsigned char)(known = 1);
-        if (known)
-            return 1;
+    int known = 0;
+    for (size_t t = 0; t < nights->n && !known; t++) {
+        struct night *night = &nights->night[t];
+        const char *after = word + strlen(night->name);
+        if (strncmp(word, night->name, strlen(night->name)) != 0)
+            continue;
+        if (!*after)
+            known = night->accepted = 1;
+        for (size_t f = 0; f < nights->figures && *after == ':'; f++)
+            if (!strcmp(after + 1, nights->series[f].name)) {
+                nights->series[f].begins[t] = LEVEL_ACCEPTED;
+                known = 1;
+            }
     }
+    return known;
+}
+
+/* Marks what the file in a directory accepts, and copies its lines, except `accept`, unless copy is NULL. Returns 0; or
+ * -1, reported, if there is a file that cannot be read. */
+static int read_accepted(const struct trend *trend, const char *directory, const char *accept, FILE *copy)
+{
+    char path[FILES_PATH], why[FILES_WHY], example[200], *line = NULL;
+    size_t room = 0, unknown = 0;
+    snprintf(path, sizeof path, "%.700s/" ACCEPTED, directory);
+    errno = 0;
+    FILE *file = files_open(path, FILES_MOST_BYTES, why);
+    if (!file)
+        return errno == ENOENT ? 0 : error_report("cannot read %s: %s", path, why);
+    while (files_read_line(&line, &room, file) >= 0) {
+        line[strcspn(line, "\r\n")] = 0;
+        if (copy && strcmp(line, accept) != 0)
+            fprintf(copy, "%s\n", line);
+        if (*line && !mark_accepted(&trend->nights, line) && !unknown++)
+            snprintf(example, sizeof example, "%s", line);
+    }
+    if (unknown)
+        results_add_sentence(trend->json, "warnings",
+                             "%s: %zu line%s that name no night, or no figure, of these, such as '%s'.", path, unknown,
+                             text_plural(unknown), example);
+    fclose(file);
+    free(line);
     return 0;
 }
 
-/* Reads the changes that are accepted, and adds the one of --accept to the file. Returns 0; or -1, reported. */
-static int take_accepted(struct trend *trend, const struct trend_options *o, unsigned char *anew)
+/* Takes the changes that are accepted, and adds the one of --accept to the file in the first directory. Returns 0; or
+ * -1, reported. */
+static int take_accepted(const struct trend *trend, const struct trend_options *o)
 {
-    char path[FILES_PATH], why[FILES_WHY] = "", *line = NULL, *text = NULL;
-    size_t room = 0, length = 0;
     const struct nights *nights = &trend->nights;
-    snprintf(path, sizeof path, "%.700s/%s", o->directory[0], ACCEPTED);
-    FILE *file = files_open(path, FILES_MOST_BYTES, why), *all = text_begin(&text, &length);
-    while (file && files_read_line(&line, &room, file) >= 0) {
-        line[strcspn(line, "\n")] = 0;
-        fprintf(all, "%s\n", line);
-        if (*line && !mark_accepted(nights, line, anew))
-            results_add_sentence(trend->json, "warnings", "%s: '%.200s' is no night, or no figure, of these.", path,
-                                 line);
-    }
-    if (file)
-        fclose(file);
-    free(line);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *all = text_begin(&text, &length);
     int status = 0;
-    if (*o->accept && !mark_accepted(nights, o->accept, anew))
-        status =
-            error_report("--accept '%s': expected NIGHT or NIGHT:FIGURE, with a night from %s to %s and a figure "
-                         "as it is printed, such as '%s'",
-                         o->accept, nights->night[0].name, nights->night[nights->n - 1].name, nights->series[0].name);
+    for (size_t i = 0; i < o->n && !status; i++)
+        status = read_accepted(trend, o->directory[i], o->accept, i ? NULL : all);
     fprintf(all, "%s\n", o->accept);
     text_end(all);
     if (!status && *o->accept)
-        status = files_replace(o->directory[0], ACCEPTED, text);
+        status = mark_accepted(nights, o->accept)
+                     ? files_replace(o->directory[0], ACCEPTED, text)
+                     : error_report("--accept '%s': expected NIGHT or NIGHT:FIGURE, with a night from %s to %s and a "
+                                    "figure as it is printed, such as '%s'",
+                                    o->accept, nights->night[0].name, nights->night[nights->n - 1].name,
+                                    nights->series[0].name);
     free(text);
     return status;
 }
@@ -110,12 +133,12 @@ static int take_accepted(struct trend *trend, const struct trend_options *o, uns
 
 static void check_dependence(struct trend *trend)
 {
-    const struct regimes *r = &trend->slower;
+    const struct level *level = trend->of[SLOWER].level;
     size_t tested = 0;
-    for (size_t f = 0; f < r->figures; f++)
-        tested += r->level[f].n > 0;
-    for (size_t f = 0; f < r->figures; f++) {
-        double by = evidence_dependence(r->level[f].y, r->level[f].n, DEPENDENCE_CHANCE / (double)tested);
+    for (size_t f = 0; f < trend->nights.figures; f++)
+        tested += level[f].n > 0;
+    for (size_t f = 0; f < trend->nights.figures; f++) {
+        double by = evidence_dependence(level[f].y, level[f].n, DEPENDENCE_CHANCE / (double)tested);
         if (by > trend->dependence) {
             trend->dependence = by;
             trend->dependent = f;
@@ -126,42 +149,27 @@ static void check_dependence(struct trend *trend)
 /* Sets how likely a slowdown of one figure is found, and from how many more nights on it is likely. */
 static void find_power(struct trend *trend)
 {
-    const struct level *least = NULL;
-    for (size_t f = 0; f < trend->slower.figures; f++) {
-        const struct level *level = &trend->slower.level[f];
-        if (level->n && (!least || level->weight < least->weight))
-            least = level;
-    }
-    const size_t n = least ? least->n : 0, most = 1000;
-    const double weight = least ? least->weight : 0.5 / (double)trend->slower.figures;
-    trend->power = evidence_power(n, TREND_WITHIN, weight);
-    while (trend->more < most && evidence_power(n + trend->more, TREND_WITHIN, weight) < TREND_POWER)
+    enum { MOST = 1000 };
+    const struct level none = {.weight = 0.5 / (double)trend->nights.figures}, *least = NULL;
+    for (const struct level *l = trend->of[SLOWER].level; l < trend->of[SLOWER].level + trend->nights.figures; l++)
+        if (l->n && (!least || l->weight < least->weight))
+            least = l;
+    least = least ? least : &none;
+    trend->power = evidence_power(least->n, TREND_WITHIN, least->weight);
+    while (trend->more < MOST && evidence_power(least->n + trend->more, TREND_WITHIN, least->weight) < TREND_POWER)
         trend->more++;
 }
 
-static void watch_nights(struct trend *trend, const unsigned char *anew)
+static void watch_nights(struct trend *trend)
 {
-    const struct nights *nights = &trend->nights;
-    struct watched *figure = allocate(nights->figures, sizeof *figure);
-    const char **name = allocate(nights->n, sizeof *name);
-    for (size_t f = 0; f < nights->figures; f++)
-        figure[f] = (struct watched){nights->series[f].name, nights->series[f].y, nights->series[f].begins};
-    for (size_t t = 0; t < nights->n; t++) {
-        name[t] = nights->night[t].name;
-        trend->settled = anew[t] ? t : trend->settled;
-    }
-    struct watch watch = {nights->n, nights->figures, name, figure, anew, 1};
-    regimes_create(&trend->slower, &watch);
-    watch.direction = -1;
-    regimes_create(&trend->faster, &watch);
+    const struct regimes *slower = &trend->of[SLOWER];
+    regimes_create(&trend->of[SLOWER], &trend->nights, 1);
+    regimes_create(&trend->of[FASTER], &trend->nights, -1);
     check_dependence(trend);
     find_power(trend);
-    const struct regimes *slower = &trend->slower;
-    trend->status = slower->changes && slower->change[slower->changes - 1].found >= trend->settled ? TREND_SLOWER
-                    : trend->dependence > 0                                                        ? TREND_DEPENDENT
-                                                                                                   : TREND_OK;
-    free(figure);
-    free(name);
+    trend->status = trend->dependence > 0 ? TREND_DEPENDENT : TREND_OK;
+    for (size_t i = 0; i < slower->changes; i++)
+        trend->status = slower->change[i].accepted ? trend->status : TREND_SLOWER;
 }
 
 /* ---- the command ---- */
@@ -171,17 +179,14 @@ static enum trend_status find_trend(struct trend *trend, const struct trend_opti
     if (forms_check_printed(forms, o->form, TREND_FORMS))
         return TREND_USAGE;
     if (forms_check(forms, o->form, TREND_FORMS, NULL, 0) ||
-        nights_read(&trend->nights, o->directory, o->n, o->control, (enum night_rule)o->night, trend->json))
+        nights_read(&trend->nights, o->directory, o->n, o->control, (enum night_rule)o->night, trend->json) ||
+        take_accepted(trend, o))
         return TREND_FAILED;
-    unsigned char *anew = allocate(trend->nights.n, 1);
-    int status = take_accepted(trend, o, anew);
-    if (!status) {
-        watch_nights(trend, anew);
-        status = forms_write(forms, o->form, TREND_FORMS, trend) ||
-                 forms_print(forms, o->form, TREND_FORMS, trend, trend_print_text);
-    }
-    free(anew);
-    return status ? TREND_FAILED : trend->status;
+    watch_nights(trend);
+    return forms_write(forms, o->form, TREND_FORMS, trend) ||
+                   forms_print(forms, o->form, TREND_FORMS, trend, trend_print_text)
+               ? TREND_FAILED
+               : trend->status;
 }
 
 static int take_word(void *context, const char *word)
@@ -217,8 +222,8 @@ int run_trend(int argc, char *argv[])
     enum trend_status status = printed < 0 ? TREND_USAGE : printed ? TREND_OK : find_trend(&trend, &options);
     if (status == TREND_FAILED || status == TREND_USAGE)
         error_print();
-    regimes_destroy(&trend.slower);
-    regimes_destroy(&trend.faster);
+    for (int way = 0; way < WAYS; way++)
+        regimes_destroy(&trend.of[way]);
     nights_destroy(&trend.nights);
     cJSON_Delete(trend.json);
     free(options.directory);

@@ -2,26 +2,28 @@
 #ifndef BENCH_READ_COMPARE_TREND_H
 #define BENCH_READ_COMPARE_TREND_H
 
-#include "compare/nights.h"
 #include "compare/regimes.h"
+
+#include <stdio.h>
 
 enum trend_status { TREND_OK, TREND_FAILED, TREND_USAGE, TREND_SLOWER, TREND_DEPENDENT };
 enum { TREND_JSON, TREND_CSV, TREND_JUNIT, TREND_HTML, TREND_FORMS };
 
+enum { SLOWER, FASTER, WAYS, TREND_WITHIN = 20 };
+#define TREND_POWER 0.8
+#define TREND_TITLE "ddpbench trend"
+
 /* What is printed. */
 struct trend {
     struct nights nights;
-    struct regimes slower, faster;
-    size_t settled;    /* changes that were found before this night are accepted */
-    double dependence; /* the greatest significant correlation of neighbouring nights; 0: none */
-    size_t dependent;  /* the figure that has it */
-    double power;      /* evidence_power of the figure with the least weight, within TREND_WITHIN nights */
-    size_t more;       /* nights from which on it is TREND_POWER */
-    cJSON *json;       /* holds "warnings", sentences */
+    struct regimes of[WAYS]; /* the figures that got slower, and those that got faster */
+    double dependence;       /* the greatest significant correlation of neighbouring nights; 0: none */
+    size_t dependent;        /* the figure that has it */
+    double power;            /* evidence_power of the figure with the least weight, within TREND_WITHIN nights */
+    size_t more;             /* nights from which on it is TREND_POWER */
+    cJSON *json;             /* holds "warnings", sentences */
     enum trend_status status;
 };
-enum { TREND_WITHIN = 20 };
-#define TREND_POWER 0.8
 
 /* Print all forms; shown: struct trend. trend_print_csv prints a line for each night and a column for each figure, as
  * Apache Otava reads it: the ratio to the control or, without one, the value. */
@@ -30,7 +32,5 @@ void trend_print_json(FILE *out, const void *shown);
 void trend_print_csv(FILE *out, const void *shown);
 void trend_print_junit(FILE *out, const void *shown);
 void trend_print_html(FILE *out, const void *shown);
-
-#define TREND_TITLE "ddpbench trend"
 
 #endif

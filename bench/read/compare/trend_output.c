@@ -15,66 +15,42 @@
 #include <string.h>
 #include <time.h>
 
-static int is_standing(const struct trend *t, const struct change *change)
-{
-    return change->found >= t->settled;
-}
-
 /* Writes the change of a figure in percent of its value, with the interval: + is worse. */
 static const char *change_text(char text[CELL], const struct change *c)
 {
     return text_change(text, exp(c->shift.value), exp(c->shift.low), exp(c->shift.high));
 }
 
-/* ---- sentences ---- */
-
-/* Prints "FIRST", or "FIRST (90 % interval LOW to HIGH)". */
-static void print_since(FILE *out, const struct trend *t, const struct change *c)
+/* Returns the first sentences: what got slower and is not accepted, or that nothing did. */
+static cJSON *answer_text(const struct trend *t)
 {
-    const struct night *night = t->nights.night;
-    fputs(night[c->first].name, out);
-    if (c->low < c->high)
-        fprintf(out, " (90 %% interval %s to %s)", night[c->low].name, night[c->high].name);
-}
-
-/* Prints the first sentences: what got slower and stands, or that nothing did. */
-static void print_answer(FILE *out, const struct trend *t)
-{
-    const struct regimes *r = &t->slower;
-    const size_t n = t->nights.n;
-    size_t standing = 0, others = 0;
+    const struct regimes *r = &t->of[SLOWER];
+    const struct night *night = t->nights.night, *last = &night[t->nights.n - 1];
     const struct change *most = NULL;
-    char text[CELL];
+    size_t others = 0, length;
+    char *text, by[CELL];
+    FILE *out = text_begin(&text, &length);
     for (const struct change *c = r->change; c < r->change + r->changes; c++) {
-        if (!is_standing(t, c))
-            continue;
-        standing++;
-        most = most && most->shift.value >= c->shift.value ? most : c;
+        others += most && !c->accepted;
+        most = c->accepted || (most && most->shift.value >= c->shift.value) ? most : c;
     }
-    others = standing ? standing - 1 : 0;
     if (!most) {
         fprintf(out,
                 "Nothing got slower in %zu night%s, %s to %s: the evidence is %.3g, and an alarm needs %g, which "
                 "unchanged nights ever reach with a chance of at most 5 %%.",
-                n, text_plural(n), t->nights.night[0].name, t->nights.night[n - 1].name, r->evidence[n - 1],
+                t->nights.n, text_plural(t->nights.n), night->name, last->name, r->evidence[t->nights.n - 1],
                 EVIDENCE_ALARM);
-        return;
+    } else {
+        const char *first = night[most->first].name;
+        fprintf(out, "%s%s", most->named ? "Slower since " : "Something got slower: most likely, since ", first);
+        if (most->low < most->high)
+            fprintf(out, " (90 %% interval %s to %s)", night[most->low].name, night[most->high].name);
+        fprintf(out, ": %s by %s", t->nights.series[most->figure].name, change_text(by, most));
+        if (others)
+            fprintf(out, ", and %zu other change%s", others, text_plural(others));
+        fprintf(out, "; found on %s. A change that is intended is accepted by --accept %s.", night[most->found].name,
+                first);
     }
-    fprintf(out, "%s", most->named ? "Slower since " : "Something got slower: most likely, since ");
-    print_since(out, t, most);
-    fprintf(out, ": %s by %s", t->nights.series[most->figure].name, change_text(text, most));
-    if (others)
-        fprintf(out, ", and %zu other change%s", others, text_plural(others));
-    fprintf(out, "; found on %s. A change that is intended is accepted by --accept %s.",
-            t->nights.night[most->found].name, t->nights.night[most->first].name);
-}
-
-static cJSON *answer_text(const struct trend *t)
-{
-    char *text;
-    size_t length;
-    FILE *out = text_begin(&text, &length);
-    print_answer(out, t);
     text_end(out);
     cJSON *json = json_text(text);
     free(text);
@@ -102,17 +78,17 @@ static const struct column change_columns[] = {
 
 static cJSON *changes_table(const struct trend *t)
 {
-    const struct regimes *both[] = {&t->slower, &t->faster};
     const struct night *night = t->nights.night;
-    struct change_row *row = allocate(t->slower.changes + t->faster.changes + 1, sizeof *row);
+    struct change_row *row = allocate(t->of[SLOWER].changes + t->of[FASTER].changes, sizeof *row);
     size_t n = 0;
-    for (int i = 0; i < 2; i++)
-        for (const struct change *c = both[i]->change; c < both[i]->change + both[i]->changes; c++) {
+    for (int way = 0; way < WAYS; way++)
+        for (size_t i = 0; i < t->of[way].changes; i++) {
+            const struct change *c = &t->of[way].change[i];
             row[n] = (struct change_row){.figure = t->nights.series[c->figure].name,
-                                         .verdict = i                    ? "faster"
-                                                    : !is_standing(t, c) ? "accepted"
-                                                    : c->named           ? "slower"
-                                                                         : "likely",
+                                         .verdict = way == FASTER ? "faster"
+                                                    : c->accepted ? "accepted"
+                                                    : c->named    ? "slower"
+                                                                  : "likely",
                                          .first = night[c->first].name,
                                          .low = night[c->low].name,
                                          .high = night[c->high].name,
@@ -153,10 +129,11 @@ static cJSON *figures_table(const struct trend *t)
     const size_t last = t->nights.n - 1;
     for (size_t f = 0; f < t->nights.figures; f++) {
         const struct night_series *s = &t->nights.series[f];
-        const struct level *level = &t->slower.level[f];
-        double of = level->n > 1 ? stats_mean(level->y, level->n).error * sqrt((double)level->n) : NAN;
+        const struct level *level = &t->of[SLOWER].level[f];
+        double sd = level->n > 1 ? stats_mean(level->y, level->n).error * sqrt((double)level->n) : NAN;
         double value = s->value[NIGHT_CANDIDATE][last], control = s->value[NIGHT_CONTROL][last];
-        row[f] = (struct figure_row){.figure = s->name, .nights = level->n, .spread = of, .evidence = level->evidence};
+        row[f] = (struct figure_row){
+            .figure = s->name, .nights = level->n, .spread = sd, .evidence = evidence_value(&level->evidence)};
         text_value_like(row[f].value, value, s->figure.unit, value);
         text_value_like(row[f].control, control, s->figure.unit, control);
     }
@@ -168,157 +145,9 @@ static cJSON *figures_table(const struct trend *t)
     return table;
 }
 
-/* ---- pictures ---- */
-
-enum { SERIES_MOST = 2 };
-
-/* Adds a band for the level from night `from` to night `to`: 5 % to 95 % of its points. Returns the number of bands. */
-static size_t add_band(struct chart_band *band, size_t n, const struct chart_point *point, size_t from, size_t to,
-                       double *values)
+/* Returns what all forms but CSV begin with: {program, ..., tables}. */
+static cJSON *outcome_json(const struct trend *t)
 {
-    size_t have = 0;
-    for (size_t t = from; t < to; t++)
-        if (isfinite(point[t].y))
-            values[have++] = point[t].y;
-    if (have)
-        band[n++] = (struct chart_band){(double)from + 0.6, (double)to + 0.4, stats_quantile(values, have, 0.05),
-                                        stats_quantile(values, have, 0.95)};
-    return n;
-}
-
-/* Returns the picture of a figure: its nights, the control, the levels, and what was found. */
-static char *draw_figure(const struct trend *t, size_t f)
-{
-    const size_t nights = t->nights.n;
-    const struct night_series *s = &t->nights.series[f];
-    struct chart_point *point = allocate(SERIES_MOST * nights, sizeof *point), *control = point + nights;
-    struct chart_band *band = allocate(nights + t->slower.changes + 1, sizeof *band);
-    struct chart_event *event = allocate(t->slower.changes + t->faster.changes + 1, sizeof *event);
-    double *values = allocate(nights, sizeof *values);
-    size_t bands = 0, events = 0, has = 0, from = 0;
-    for (size_t i = 0; i < nights; i++)
-        if (isfinite(s->value[NIGHT_CONTROL][i]))
-            values[has++] = s->value[NIGHT_CONTROL][i];
-    const double level = stats_median(values, has);
-    for (size_t i = 0; i < nights; i++) {
-        double value = s->value[NIGHT_CANDIDATE][i], by = s->value[NIGHT_CONTROL][i];
-        point[i] = (struct chart_point){(double)i + 1, has ? value / by : value, NAN, NAN, CHART_PLAIN};
-        control[i] = (struct chart_point){(double)i + 1, by / level, NAN, NAN, CHART_PLAIN};
-    }
-    for (size_t i = 1; i <= nights; i++) {
-        int begins = i == nights || t->slower.begins[i] || s->begins[i];
-        for (const struct change *c = t->slower.change; c < t->slower.change + t->slower.changes; c++)
-            begins |= c->figure == f && c->first == i;
-        if (begins) {
-            bands = add_band(band, bands, point, from, i, values);
-            from = i;
-        }
-    }
-    const struct regimes *both[] = {&t->slower, &t->faster};
-    for (int i = 0; i < 2; i++)
-        for (const struct change *c = both[i]->change; c < both[i]->change + both[i]->changes; c++)
-            if (c->figure == f)
-                event[events++] = (struct chart_event){(double)c->found + 1, i ? "faster" : "alarm"};
-    const struct chart_series series[SERIES_MOST] = {
-        {.name = has ? "candidate / control" : "candidate", .point = point, .n = nights, .colour = 0},
-        {.name = "control / its median", .point = control, .n = nights, .colour = SVG_GREY}};
-    char title[NIGHT_FIGURE + 40], nights_text[2 * NIGHT_NAME + 60], y[80];
-    snprintf(title, sizeof title, "%s, night by night", s->name);
-    snprintf(nights_text, sizeof nights_text, "night: 1 is %.100s, %zu is %.100s", t->nights.night[0].name, nights,
-             t->nights.night[nights - 1].name);
-    snprintf(y, sizeof y, "%s %s", s->figure.name, has ? "ratio" : s->figure.unit);
-    const struct chart_xy chart = {.x = {.title = nights_text},
-                                   .y = {.title = y},
-                                   .series = series,
-                                   .n_series = has ? 2 : 1,
-                                   .band = band,
-                                   .n_bands = bands,
-                                   .event = event,
-                                   .n_events = events};
-    char *svg = chart_xy(title, "Points: medians of a night's runs. Bands: 5 % to 95 % of a level's nights.", &chart);
-    free(point);
-    free(band);
-    free(event);
-    free(values);
-    return svg;
-}
-
-/* ---- the document ---- */
-
-static cJSON *make_document(const struct trend *t, int pictures)
-{
-    cJSON *document = document_create(TREND_TITLE), *answer = answer_text(t);
-    cJSON *changes = changes_table(t), *figures = figures_table(t);
-    const cJSON *warnings = cJSON_GetObjectItemCaseSensitive(t->json, "warnings");
-    document_add_paragraph(document, "%s", answer->valuestring);
-    cJSON_Delete(answer);
-    if (t->power < TREND_POWER)
-        document_add_paragraph(document,
-                               "A slowdown of one figure that begins tonight, however large, would be found within %d "
-                               "nights with a chance of %.0f %%; after %zu more nights, of %.0f %% or more.",
-                               TREND_WITHIN, 100 * t->power, t->more, 100 * TREND_POWER);
-    if (t->dependence > 0)
-        document_add_paragraph(
-            document,
-            "Nights depend on each other: neighbouring nights of %s have a rank correlation of %.2f. "
-            "False alarms are then likelier than 5 %%: measure a control on every night.",
-            t->nights.series[t->dependent].name, t->dependence);
-    for (const cJSON *w = warnings->child; w; w = w->next)
-        document_add_item(document, "%s", w->valuestring);
-    if (t->slower.changes + t->faster.changes)
-        document_add_saved_table(document, changes);
-    document_add_saved_table(document, figures);
-    cJSON_Delete(changes);
-    cJSON_Delete(figures);
-    for (size_t f = 0; f < t->nights.figures && pictures; f++) {
-        char name[32];
-        snprintf(name, sizeof name, "figure_%zu", f + 1);
-        document_add_picture(document, name, t->nights.series[f].name, draw_figure(t, f));
-    }
-    return document;
-}
-
-void trend_print_text(FILE *out, const void *shown)
-{
-    cJSON *document = make_document(shown, 0);
-    document_print_text(out, document);
-    cJSON_Delete(document);
-}
-
-void trend_print_html(FILE *out, const void *shown)
-{
-    cJSON *document = make_document(shown, 1);
-    document_print_html(out, document);
-    cJSON_Delete(document);
-}
-
-/* ---- JSON, CSV, JUnit ---- */
-
-static void add_numbers(cJSON *object, const char *name, const double *value, size_t n)
-{
-    cJSON *list = cJSON_AddArrayToObject(object, name);
-    for (size_t i = 0; i < n; i++)
-        cJSON_AddItemToArray(list, isfinite(value[i]) ? cJSON_CreateNumber(value[i]) : cJSON_CreateNull());
-}
-
-static void add_json_nights(cJSON *list, const struct trend *t)
-{
-    for (size_t i = 0; i < t->nights.n; i++) {
-        const struct night *night = &t->nights.night[i];
-        cJSON *row = json_add_row(list);
-        json_add_text(row, "name", night->name);
-        json_add_text(row, "commit", night->commit);
-        json_add_number(row, "began", night->began);
-        json_add_number(row, "candidates", (double)night->runs[NIGHT_CANDIDATE]);
-        json_add_number(row, "controls", (double)night->runs[NIGHT_CONTROL]);
-        json_add_number(row, "evidence", t->slower.evidence[i]);
-        cJSON_AddBoolToObject(row, "regime_begins", t->slower.begins[i]);
-    }
-}
-
-void trend_print_json(FILE *out, const void *shown)
-{
-    const struct trend *t = shown;
     cJSON *json = cJSON_CreateObject();
     json_add_text(json, "program", "ddpbench");
     json_add_text(json, "mode", "trend");
@@ -333,16 +162,162 @@ void trend_print_json(FILE *out, const void *shown)
     cJSON *tables = cJSON_AddArrayToObject(json, "tables");
     cJSON_AddItemToArray(tables, changes_table(t));
     cJSON_AddItemToArray(tables, figures_table(t));
-    add_json_nights(cJSON_AddArrayToObject(json, "nights"), t);
+    return json;
+}
+
+/* ---- pictures ---- */
+
+/* Copies the known values of of[from..to-1] to known. Returns their number. */
+static size_t copy_known(double *known, const double *of, size_t from, size_t to)
+{
+    size_t n = 0;
+    for (size_t i = from; i < to; i++)
+        if (isfinite(of[i]))
+            known[n++] = of[i];
+    return n;
+}
+
+static int begins_level(const struct trend *t, size_t f, size_t night)
+{
+    const struct regimes *slower = &t->of[SLOWER];
+    int begins = night == t->nights.n || slower->begins[night] || t->nights.series[f].begins[night];
+    for (const struct change *c = slower->change; c < slower->change + slower->changes; c++)
+        begins |= c->figure == f && c->first == night;
+    return begins;
+}
+
+/* Returns the picture of a figure: its nights, the control, the levels, and what was found. */
+static char *draw_figure(const struct trend *t, size_t f)
+{
+    enum { SERIES = 2 };
+    const size_t n = t->nights.n;
+    const struct night_series *s = &t->nights.series[f];
+    const double *candidate = s->value[NIGHT_CANDIDATE], *control = s->value[NIGHT_CONTROL];
+    struct chart_point *point = allocate(SERIES * n, sizeof *point);
+    struct chart_band *band = allocate(n, sizeof *band);
+    struct chart_event *event = allocate(t->of[SLOWER].changes + t->of[FASTER].changes, sizeof *event);
+    double *y = allocate(2 * n, sizeof *y), *known = y + n;
+    size_t bands = 0, events = 0, from = 0;
+    const double level = stats_median(known, copy_known(known, control, 0, n));
+    const int has = isfinite(level); /* whether there is a control */
+    for (size_t i = 0; i < n; i++) {
+        y[i] = has ? candidate[i] / control[i] : candidate[i];
+        point[i] = (struct chart_point){(double)i + 1, y[i], NAN, NAN, CHART_PLAIN};
+        point[n + i] = (struct chart_point){(double)i + 1, control[i] / level, NAN, NAN, CHART_PLAIN};
+    }
+    for (size_t i = 1; i <= n; i++) {
+        if (!begins_level(t, f, i))
+            continue;
+        size_t values = copy_known(known, y, from, i);
+        if (values)
+            band[bands++] =
+                (struct chart_band){(double)from + 0.6, (double)i + 0.4, stats_quantile(known, values, 0.05),
+                                    stats_quantile(known, values, 0.95)};
+        from = i;
+    }
+    for (int way = 0; way < WAYS; way++)
+        for (const struct change *c = t->of[way].change; c < t->of[way].change + t->of[way].changes; c++)
+            if (c->figure == f)
+                event[events++] = (struct chart_event){(double)c->found + 1, way == FASTER ? "faster" : "alarm"};
+    const struct chart_series series[SERIES] = {
+        {.name = has ? "candidate / control" : "candidate", .point = point, .n = n, .colour = 0},
+        {.name = "control / its median", .point = point + n, .n = n, .colour = SVG_GREY}};
+    char title[NIGHT_FIGURE + 40], x[2 * NIGHT_NAME + 60], unit[80];
+    snprintf(title, sizeof title, "%s, night by night", s->name);
+    snprintf(x, sizeof x, "night: 1 is %.100s, %zu is %.100s", t->nights.night[0].name, n, t->nights.night[n - 1].name);
+    snprintf(unit, sizeof unit, "%s %s", s->figure.name, has ? "ratio" : s->figure.unit);
+    char *svg = chart_xy(title, "Points: medians of a night's runs. Bands: 5 % to 95 % of a level's nights.",
+                         &(struct chart_xy){.x = {.title = x},
+                                            .y = {.title = unit},
+                                            .series = series,
+                                            .n_series = has ? SERIES : 1,
+                                            .band = band,
+                                            .n_bands = bands,
+                                            .event = event,
+                                            .n_events = events});
+    free(point);
+    free(band);
+    free(event);
+    free(y);
+    return svg;
+}
+
+/* ---- text and HTML ---- */
+
+static void print_document(FILE *out, const struct trend *t, int is_page)
+{
+    cJSON *document = document_create(TREND_TITLE), *json = outcome_json(t);
+    const cJSON *changes = cJSON_GetObjectItemCaseSensitive(json, "tables")->child;
+    document_add_paragraph(document, "%s", json_string(json, "answer"));
+    if (t->power < TREND_POWER)
+        document_add_paragraph(document,
+                               "A slowdown of one figure that begins tonight, however large, would be found within %d "
+                               "nights with a chance of %.0f %%; after %zu more nights, of %.0f %% or more.",
+                               TREND_WITHIN, 100 * t->power, t->more, 100 * TREND_POWER);
+    if (t->dependence > 0)
+        document_add_paragraph(
+            document,
+            "Nights depend on each other: neighbouring nights of %s have a rank correlation of %.2f. "
+            "False alarms are then likelier than 5 %%: measure a control on every night.",
+            t->nights.series[t->dependent].name, t->dependence);
+    for (const cJSON *w = cJSON_GetObjectItemCaseSensitive(json, "warnings")->child; w; w = w->next)
+        document_add_item(document, "%s", w->valuestring);
+    if (t->of[SLOWER].changes + t->of[FASTER].changes)
+        document_add_saved_table(document, changes);
+    document_add_saved_table(document, changes->next);
+    for (size_t f = 0; f < t->nights.figures && is_page; f++) {
+        char name[32];
+        snprintf(name, sizeof name, "figure_%zu", f + 1);
+        document_add_picture(document, name, t->nights.series[f].name, draw_figure(t, f));
+    }
+    (is_page ? document_print_html : document_print_text)(out, document);
+    cJSON_Delete(document);
+    cJSON_Delete(json);
+}
+
+void trend_print_text(FILE *out, const void *shown)
+{
+    print_document(out, shown, 0);
+}
+
+void trend_print_html(FILE *out, const void *shown)
+{
+    print_document(out, shown, 1);
+}
+
+/* ---- JSON, CSV, JUnit ---- */
+
+/* Adds value[n] as a list, in which NAN is null. */
+static void add_numbers(cJSON *object, const char *name, const double *value, size_t n)
+{
+    cJSON_AddItemToObject(object, name, cJSON_CreateDoubleArray(value, (int)n));
+}
+
+void trend_print_json(FILE *out, const void *shown)
+{
+    const struct trend *t = shown;
+    const struct regimes *slower = &t->of[SLOWER];
+    cJSON *json = outcome_json(t), *nights = cJSON_AddArrayToObject(json, "nights");
     cJSON *series = cJSON_AddArrayToObject(json, "series");
+    for (size_t i = 0; i < t->nights.n; i++) {
+        const struct night *night = &t->nights.night[i];
+        cJSON *row = json_add_row(nights);
+        json_add_text(row, "name", night->name);
+        json_add_text(row, "commit", night->commit);
+        json_add_number(row, "began", night->began);
+        json_add_number(row, "candidates", (double)night->runs[NIGHT_CANDIDATE]);
+        json_add_number(row, "controls", (double)night->runs[NIGHT_CONTROL]);
+        json_add_number(row, "evidence", slower->evidence[i]);
+        cJSON_AddBoolToObject(row, "regime_begins", slower->begins[i]);
+    }
     for (size_t f = 0; f < t->nights.figures; f++) {
         const struct night_series *s = &t->nights.series[f];
         cJSON *row = json_add_row(series);
         json_add_text(row, "figure", s->name);
         json_add_text(row, "unit", s->figure.unit);
         json_add_text(row, "better", figure_better_name[s->figure.better]);
-        json_add_number(row, "evidence", t->slower.level[f].evidence);
-        json_add_number(row, "weight", t->slower.level[f].weight);
+        json_add_number(row, "evidence", evidence_value(&slower->level[f].evidence));
+        json_add_number(row, "weight", slower->level[f].weight);
         add_numbers(row, "candidate", s->value[NIGHT_CANDIDATE], t->nights.n);
         add_numbers(row, "control", s->value[NIGHT_CONTROL], t->nights.n);
         add_numbers(row, "y", s->y, t->nights.n);
@@ -382,7 +357,7 @@ void trend_print_csv(FILE *out, const void *shown)
 void trend_print_junit(FILE *out, const void *shown)
 {
     const struct trend *t = shown;
-    const struct regimes *r = &t->slower;
+    const struct regimes *r = &t->of[SLOWER];
     struct junit junit;
     char *words;
     size_t length;
@@ -397,7 +372,7 @@ void trend_print_junit(FILE *out, const void *shown)
         test.type = "too few nights";
         snprintf(message, sizeof message, "%zu more nights are needed", t->more);
         for (const struct change *c = r->change; c < r->change + r->changes; c++) {
-            if (c->figure != f || !is_standing(t, c))
+            if (c->figure != f || c->accepted)
                 continue;
             test.outcome = JUNIT_FAILED;
             test.type = c->named ? "slower" : "most likely slower";

@@ -11,20 +11,20 @@
 enum { NIGHTS = 120, FIGURES = 40 };
 
 static double y[FIGURES][NIGHTS];
-static unsigned char begins[FIGURES][NIGHTS], anew[NIGHTS];
-static char night_name[NIGHTS][24], figure_name[FIGURES][24];
-static const char *night[NIGHTS];
-static struct watched figure[FIGURES];
+static unsigned char begins[FIGURES][NIGHTS];
+static struct night night[NIGHTS];
+static struct night_series series[FIGURES];
+static struct nights nights;
 static struct regimes regimes;
 
 static void make(void)
 {
     memset(begins, 0, sizeof begins);
-    memset(anew, 0, sizeof anew);
-    for (int t = 0; t < NIGHTS; t++)
-        night[t] = night_name[t];
-    for (int f = 0; f < FIGURES; f++)
-        figure[f] = (struct watched){figure_name[f], y[f], begins[f]};
+    memset(night, 0, sizeof night);
+    for (int f = 0; f < FIGURES; f++) {
+        series[f] = (struct night_series){.y = y[f], .begins = begins[f]};
+        snprintf(series[f].name, sizeof series[f].name, "figure %d", f);
+    }
     regimes = (struct regimes){0};
 }
 
@@ -34,14 +34,13 @@ static void destroy(void)
 }
 
 /* Watches the first nights and figures. Names have the number of the repetition, so that ranks differ. */
-static void watch(int repetition, size_t nights, size_t figures, int direction)
+static void watch(int repetition, size_t n, size_t figures, int direction)
 {
     for (int t = 0; t < NIGHTS; t++)
-        snprintf(night_name[t], sizeof *night_name, "%d-%d", repetition, t);
-    for (int f = 0; f < FIGURES; f++)
-        snprintf(figure_name[f], sizeof *figure_name, "figure %d", f);
+        snprintf(night[t].name, sizeof night[t].name, "%d-%d", repetition, t);
     regimes_destroy(&regimes);
-    regimes_create(&regimes, &(struct watch){nights, figures, night, figure, anew, direction});
+    nights = (struct nights){night, n, series, figures};
+    regimes_create(&regimes, &nights, direction);
 }
 
 /* Normal noise or, if heavy, with heavy tails: the ratio of a normal to a uniform number (slash distribution). */
@@ -136,9 +135,9 @@ TEST(later_nights_change_nothing)
     struct regimes all = regimes;
     regimes = (struct regimes){0};
     ck_assert_uint_ge(all.changes, 1);
-    for (size_t nights = 1; nights < NIGHTS; nights += 7) {
-        watch(0, nights, 4, 1);
-        for (size_t t = 0; t < nights; t++) {
+    for (size_t n = 1; n < NIGHTS; n += 7) {
+        watch(0, n, 4, 1);
+        for (size_t t = 0; t < n; t++) {
             ck_assert_double_eq(regimes.evidence[t], all.evidence[t]);
             ck_assert_int_eq(regimes.begins[t], all.begins[t]);
         }
@@ -164,15 +163,15 @@ TEST(weights_by_hand)
     }
     watch(0, 12, 4, 1);
     const double weight[] = {0.25, 0.25, 0.25, 0.125};
-    double joint = 0.125, kept = regimes.level[1].evidence;
+    double joint = 0.125, kept = evidence_value(&regimes.level[1].evidence);
     for (int f = 0; f < 4; f++) {
         ck_assert_double_eq_tol(regimes.level[f].weight, weight[f], 1e-15);
-        joint += weight[f] * regimes.level[f].evidence;
+        joint += weight[f] * evidence_value(&regimes.level[f].evidence);
     }
     ck_assert_double_eq_tol(regimes.evidence[11], joint, 1e-12);
     ck_assert_uint_eq(regimes.level[1].n, 10);
     watch(0, 10, 4, 1);
-    ck_assert_double_eq(regimes.level[1].evidence, kept);
+    ck_assert_double_eq(evidence_value(&regimes.level[1].evidence), kept);
 }
 
 /* A level that is accepted for all figures, or for the one that changed, raises no alarm. */
@@ -185,13 +184,27 @@ TEST_EACH(accepted_changes_are_silent, 2)
     watch(0, 80, 3, 1);
     ck_assert_uint_eq(regimes.changes, 1);
     if (_i)
-        anew[40] = 1;
+        night[40].accepted = 1;
     else
-        begins[2][40] = 1;
+        begins[2][40] = LEVEL_ACCEPTED;
     watch(0, 80, 3, 1);
     ck_assert_uint_eq(regimes.changes, 0);
     ck_assert_uint_eq(regimes.level[2].n, 40);
     ck_assert_uint_eq(regimes.level[0].n, _i ? 40 : 80);
+}
+
+/* The first night has no night before a change, even if its rank alone is enough for an alarm. */
+TEST(one_night_is_no_change)
+{
+    int repetition = 0;
+    char name[24] = "";
+    while (evidence_uniform("figure 0", name) > 1e-6)
+        snprintf(name, sizeof name, "%d-0", ++repetition);
+    watch(repetition, 1, 1, 1);
+    ck_assert_double_ge(regimes.evidence[0], EVIDENCE_ALARM);
+    ck_assert_uint_eq(regimes.changes, 0);
+    watch(repetition, 2, 1, 1);
+    ck_assert(regimes.changes == 0 || regimes.change[0].found == 1);
 }
 
 SUITE("regimes", make, destroy)
