@@ -207,6 +207,8 @@ static int by_night(const void *a, const void *b)
 /* Sorts the runs by night, and nights by time. Returns 0; or -1, reported. */
 static int sort_runs(struct reading *r)
 {
+    if (!r->runs)
+        return -1; /* reported by read_runs */
     if (r->rule == NIGHT_COMMIT)
         name_by_commit(r);
     qsort(r->run, r->runs, sizeof *r->run, by_night); /* by name, as no night has a time yet */
@@ -283,7 +285,7 @@ static const char *mode_of(const struct settings *settings)
 /* Tells runs of different settings apart, in the order of nights. */
 static void tell_apart(struct reading *r, const struct nights *all)
 {
-    r->family = allocate(r->n_settings, sizeof *r->family);
+    r->family = allocate(r->n_settings, sizeof(void *));
     for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
         struct settings *new = &r->settings[run->settings];
         for (size_t k = 0; k < r->families && !new->family; k++) {
