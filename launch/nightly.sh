@@ -36,6 +36,7 @@ settings=nightly.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
+# shellcheck disable=SC2317 # called by read_options
 add_command() {
     check_line "$@"
     [[ $2 = *[^[:blank:]]* ]] || usage_error "$1 '$2': expected a command of ddpbench, such as allreduce"
@@ -65,21 +66,22 @@ check_commands() {
             read -ra words <<<"$command"
             [[ ${words[0]} != -* ]] || words=('' "${words[@]}")
             check_rest '--(output|dry-run|help|version)' "nightly.sh sets the directories" "${words[@]}" "${extra[@]}"
-            why=$(program=$build && dry_run_error "$ranks" cpu "${words[@]}" "${extra[@]}")
+            why=$(program=$build dry_run_error "$ranks" cpu "${words[@]}" "${extra[@]}")
             [ -z "$why" ] || usage_error "--command '$command': $why"
         done
     done
 }
 
-# measure_night: makes the missing runs of this night; control and candidate in turn, and which is first changes too. Sets
-# missing to the number of runs that failed or for which no time was left.
+# measure_night: makes the runs that lack, control and candidate in turn; sets missing to the number of those that still lack.
 measure_night() {
-    local i k side of left total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 skipped=0 words
+    local i k side turn build of left total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 skipped=0 words
     begin_runs
     for ((i = 1; i <= pairs; i++)); do
+        turn=("${sides[@]}")
+        [ $((i % 2)) = 1 ] || turn=(candidate ${control:+control})
         for k in "${!commands[@]}"; do
             read -ra words <<<"${commands[k]}"
-            for side in $(printf '%s\n' "${sides[@]}" | { [ $((i % 2)) = 1 ] && cat || tac; }); do
+            for side in "${turn[@]}"; do
                 done=$((done + 1))
                 of=$output/$night/$side-$i/${names[k]}
                 ! has_run "$of" || continue
@@ -87,8 +89,10 @@ measure_night() {
                 [ $left -gt 0 ] || { skipped=$((skipped + 1)) && continue; }
                 show_progress "$done" $total "$([ $runs = 0 ] || echo $(((SECONDS - begin) * (total - done + 1) / runs)))" "$side-$i/${names[k]}"
                 mkdir -p "${of%/*}"
+                build=$program
+                [ "$side" = candidate ] || build=$control
                 run_one "$of" all timeout --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
-                    "$([ $side = control ] && echo "$control" || echo "$program")" "${words[@]}" "${extra[@]}" --output '{output}'
+                    "$build" "${words[@]}" "${extra[@]}" --output '{output}'
             done
         done
     done
@@ -111,6 +115,7 @@ judge() {
     [ $status != 3 ]
 }
 
+# shellcheck disable=SC2317 # called by read_options
 check_name() {
     [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*$ && $2 != *.@(failed|part) && $2 != control?(-*) ]] ||
         usage_error "$1 '$2': expected letters, digits, and . _ + -, as in 2026-11-01; a night is not named control"
@@ -133,10 +138,9 @@ exec 8<&9 # keeps this lock: open_series uses 9 for the lock of the night
 open_series "$output/$night"
 measure_night
 
-slower=''
+slower='' status=0
 for name in ${control:+"${names[@]}"}; do judge "$name" || slower=yes; done
 echo
-status=0
 "$program" trend "$output" --html "$output/trend.html" || status=$?
 [[ $status != [12] ]] || exit 1
 [ $missing = 0 ] || { say "$missing of $((${#sides[@]} * pairs * ${#names[@]})) runs of $night are missing; the same call makes them" && exit 1; }

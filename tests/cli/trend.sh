@@ -71,7 +71,7 @@ END
 rows = list(csv.reader(open("slow.csv")))
 print(rows[0], len(rows), float(rows[40][2]) > 0.095, rows[1][:2])')" "['time', 'commit', 'ring time 1 MiB', 'tree time 1 MiB'] 47 True ['2026-01-01 01:01:01 +0000', 'new1']"
     python3 -c 'import sys, xml.dom.minidom as m; [m.parse(f) for f in sys.argv[1:]]' slow.xml slow.html 2>said && good=0 || good=1
-    result $good "JUnit's XML and the page are valid XML"
+    result "$good" "JUnit's XML and the page are valid XML"
 fi
 is "JUnit has a failed case and a passed one" "$(grep -c '<failure' slow.xml) $(grep -c '<testcase' slow.xml)" "1 2"
 is "the page has a picture for each figure" "$(grep -o '<svg' slow.html | wc -l)" 2
@@ -101,7 +101,7 @@ rm slow/accepted.txt
 expect 1 "accept '2027-01-01': expected NIGHT or NIGHT:FIGURE, with a night from 2026-01-01 to 2026-02-15" "an unknown night is refused" slow --accept 2027-01-01
 expect 1 "expected NIGHT or NIGHT:FIGURE" "an unknown figure is refused" slow --accept "$first:ring"
 [ ! -e slow/accepted.txt ] && good=0 || good=1
-result $good "and not remembered"
+result "$good" "and not remembered"
 expect 0 'Nothing got slower' "a change of a figure is also accepted by a night after it was found" slow --accept "2026-02-13:ring time 1 MiB"
 "$program" trend slow --accept "2026-02-13:ring time 1 MiB" >/dev/null
 is "a change that is accepted twice is kept once" "$(wc -l <slow/accepted.txt)" 1
@@ -173,7 +173,7 @@ nightly=("$root/launch/nightly.sh" --program "$program" --output nightly --pairs
 night() {
     try "${nightly[@]}" --control "$program" -- --threads 1
     [ "$status" = 0 ] && grep -q 'n1, allreduce: Verdict: ' printed && grep -q 'n1, benchmark: Verdict: ' printed && good=0 || good=1
-    result $good "$1"
+    result "$good" "$1"
 }
 night "a night is measured and judged"
 is "with runs of all commands of control and candidate" "$(cd nightly/n1 && echo */*/summary.json)" \
@@ -198,7 +198,7 @@ result "$(grep -q '1 of 4 runs of n2 are missing' said && echo 0 || echo 1)" "as
 nightly[-1]=n3
 flock nightly "${nightly[@]}" >printed 2>said && good=1 || good=0
 grep -q 'another nightly.sh measures in nightly' said || good=1
-result $good "two calls at once are refused"
+result "$good" "two calls at once are refused"
 cat >deaf <<END
 #!/bin/sh
 echo >"$temporary/begun"

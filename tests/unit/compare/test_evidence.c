@@ -108,8 +108,8 @@ TEST(power_of_short_histories)
     ck_assert_double_lt(evidence_power(20, 20, 0.1), evidence_power(20, 20, 1));
 }
 
-/* A change after 40 nights of sd 2 %: the share in which the evidence of the figure reaches 20 within some nights, as in
- * simulations by another program. */
+/* A change after 40 nights of sd 2 %: the share in which the evidence of the figure reaches 20 within some nights, as
+ * in simulations by another program. */
 TEST_EACH(changes_are_found, 4)
 {
     const struct {
