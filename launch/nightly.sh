@@ -61,7 +61,7 @@ name_commands() {
 
 # check_commands: ends the script if a command line is wrong for the candidate or the control.
 check_commands() {
-    local command words why build candidate=$program
+    local command words why build
     need_program "$program"
     [[ -z $control || (-f $control && -x $control) ]] || die "--control $control: there is no such program"
     for build in "$program" ${control:+"$control"}; do
@@ -72,26 +72,24 @@ check_commands() {
             [[ ${words[0]} != -* ]] || words=('' "${words[@]}")
             check_rest '--(output|dry-run|help|version)' "nightly.sh sets the directories" "${words[@]}" "${extra[@]}"
             check_rest --profile "a night has no profiles" "${words[@]}" "${extra[@]}"
-            program=$build # which dry_run_error reads
-            why=$(dry_run_error "$ranks" cpu "${words[@]}" "${extra[@]}")
+            why=$(program=$build dry_run_error "$ranks" cpu "${words[@]}" "${extra[@]}")
             [ -z "$why" ] || usage_error "--command '$command': $why"
         done
     done
-    program=$candidate
 }
 
-# measure_night: makes the missing runs of this night, control and candidate in turn. Sets missing to the number of runs that
-# failed or for which no time was left.
+# measure_night: makes the missing runs, control and candidate in turn; sets missing to the number of runs that are still missing.
 measure_night() {
-    local i k side of build left estimate total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 skipped=0 words
+    local i k side turn build of left estimate total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 skipped=0 words
     begin_runs
     for ((i = 1; i <= pairs; i++)); do
+        turn=("${sides[@]}")
+        [ $((i % 2)) = 1 ] || turn=(candidate ${control:+control})
         for k in "${!commands[@]}"; do
             read -ra words <<<"${commands[k]}"
-            for side in "${sides[@]}"; do
+            for side in "${turn[@]}"; do
                 done=$((done + 1))
-                of=$output/$night/$side-$i/${names[k]} build=$program
-                [ "$side" = candidate ] || build=$control
+                of=$output/$night/$side-$i/${names[k]}
                 ! has_run "$of" || continue
                 left=$((minutes * 60 - SECONDS))
                 [ $left -gt 0 ] || { skipped=$((skipped + 1)) && continue; }
@@ -99,6 +97,8 @@ measure_night() {
                 [ $runs = 0 ] || estimate=$(((SECONDS - begin) * (total - done + 1) / runs))
                 show_progress $done $total "$estimate" "$side-$i/${names[k]}"
                 mkdir -p "${of%/*}"
+                build=$program
+                [ "$side" = candidate ] || build=$control
                 run_one "$of" all timeout --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
                     "$build" "${words[@]}" "${extra[@]}" --output '{output}'
             done
@@ -147,10 +147,9 @@ exec 8<&9 # keeps this lock: open_series uses 9 for the lock of the night
 open_series "$output/$night"
 measure_night
 
-slower='' differs=()
+slower='' status=0 differs=()
 for name in ${control:+"${names[@]}"}; do judge "$name" || slower=yes; done
 echo
-status=0
 "$program" trend "$output" --html "$output/trend.html" || status=$?
 [[ $status != [12] ]] || exit 1
 [ ${#differs[@]} = 0 ] || die "control and candidate have different settings, listed in ${differs[*]}, so this night was not judged"

@@ -42,7 +42,7 @@ struct compare_line *compare_line_of(struct compare_lines *lines, const struct f
         line->value[r] = NAN;
     if (!tsearch(&line->of, &lines->tree, by_figure))
         fatal_no_memory(0, 0);
-    lines->line = allocate_more(lines->line, lines->n, sizeof(void *));
+    lines->line = allocate_more(lines->line, lines->n, sizeof(struct compare_line *));
     lines->line[lines->n++] = line;
     return line;
 }

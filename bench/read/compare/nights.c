@@ -162,8 +162,10 @@ static int read_runs(struct reading *r)
     r->runs = kept;
     snprintf(why, sizeof why, "%s", error_text()); /* of the first run that does not count */
     error_clear();
-    if (!kept)
-        return error_report("no run can be read, such as: %s", why);
+    if (!kept) {
+        error_report("no run can be read, such as: %s", why);
+        return -1;
+    }
     if (r->failed)
         results_add_sentence(r->json, "warnings",
                              "Left out: %zu run%s that failed, in directories named .failed or .part.", r->failed,
@@ -285,7 +287,7 @@ static const char *mode_of(const struct settings *settings)
 /* Tells runs of different settings apart, in the order of nights. */
 static void tell_apart(struct reading *r, const struct nights *all)
 {
-    r->family = allocate(r->n_settings, sizeof(void *));
+    r->family = allocate(r->n_settings, sizeof(struct settings *));
     for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
         struct settings *new = &r->settings[run->settings];
         for (size_t k = 0; k < r->families && !new->family; k++) {

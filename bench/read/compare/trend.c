@@ -2,11 +2,9 @@
 #include "compare/trend.h"
 
 #include "base/json.h"
-#include "base/junit.h"
 #include "base/option_table.h"
 #include "base/text.h"
 #include "compare/compare.h"
-#include "document/document.h"
 #include "kernels/error.h"
 #include "results/summary.h"
 
@@ -47,12 +45,6 @@ static const struct option rows[] = {
      .help = "file to write a page with a picture for each figure to; - prints it"},
 };
 /* clang-format on */
-
-static const struct form forms[TREND_FORMS] = {
-    [TREND_JSON] = {"json", "{\n\t\"program\":\t\"ddpbench\",\n\t\"mode\":\t\"trend\"", trend_print_json},
-    [TREND_CSV] = {"csv", "time,commit,", trend_print_csv},
-    [TREND_JUNIT] = {"junit", JUNIT_BEGIN TREND_TITLE "\"", trend_print_junit},
-    [TREND_HTML] = {"html", DOCUMENT_HTML_BEGIN TREND_TITLE, trend_print_html}};
 
 /* ---- accepted changes ---- */
 
@@ -176,15 +168,15 @@ static void watch_nights(struct trend *trend)
 
 static enum trend_status find_trend(struct trend *trend, const struct trend_options *o)
 {
-    if (forms_check_printed(forms, o->form, TREND_FORMS))
+    if (forms_check_printed(trend_forms, o->form, TREND_FORMS))
         return TREND_USAGE;
-    if (forms_check(forms, o->form, TREND_FORMS, NULL, 0) ||
+    if (forms_check(trend_forms, o->form, TREND_FORMS, NULL, 0) ||
         nights_read(&trend->nights, o->directory, o->n, o->control, (enum night_rule)o->night, trend->json) ||
         take_accepted(trend, o))
         return TREND_FAILED;
     watch_nights(trend);
-    return forms_write(forms, o->form, TREND_FORMS, trend) ||
-                   forms_print(forms, o->form, TREND_FORMS, trend, trend_print_text)
+    return forms_write(trend_forms, o->form, TREND_FORMS, trend) ||
+                   forms_print(trend_forms, o->form, TREND_FORMS, trend, trend_print_text)
                ? TREND_FAILED
                : trend->status;
 }

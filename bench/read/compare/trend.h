@@ -3,6 +3,7 @@
 #define BENCH_READ_COMPARE_TREND_H
 
 #include "compare/regimes.h"
+#include "document/document.h"
 
 #include <stdio.h>
 
@@ -11,7 +12,6 @@ enum { TREND_JSON, TREND_CSV, TREND_JUNIT, TREND_HTML, TREND_FORMS };
 
 enum { SLOWER, FASTER, WAYS, TREND_WITHIN = 20 };
 #define TREND_POWER 0.8
-#define TREND_TITLE "ddpbench trend"
 
 /* What is printed. */
 struct trend {
@@ -25,12 +25,9 @@ struct trend {
     enum trend_status status;
 };
 
-/* Print all forms; shown: struct trend. trend_print_csv prints a line for each night and a column for each figure, as
- * Apache Otava reads it: the ratio to the control or, without one, the value. */
+/* Print what was found; shown: struct trend. The form TREND_CSV has a line for each night and a column for each figure,
+ * as Apache Otava reads it: the ratio to the control or, without one, the value. */
+extern const struct form trend_forms[TREND_FORMS];
 void trend_print_text(FILE *out, const void *shown);
-void trend_print_json(FILE *out, const void *shown);
-void trend_print_csv(FILE *out, const void *shown);
-void trend_print_junit(FILE *out, const void *shown);
-void trend_print_html(FILE *out, const void *shown);
 
 #endif

@@ -7,13 +7,14 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "chart/chart.h"
-#include "document/document.h"
 #include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define TITLE "ddpbench trend"
 
 /* Writes the change of a figure in percent of its value, with the interval: + is worse. */
 static const char *change_text(char text[CELL], const struct change *c)
@@ -246,7 +247,7 @@ static char *draw_figure(const struct trend *t, size_t f)
 
 static void print_document(FILE *out, const struct trend *t, int is_page)
 {
-    cJSON *document = document_create(TREND_TITLE), *json = outcome_json(t);
+    cJSON *document = document_create(TITLE), *json = outcome_json(t);
     const cJSON *changes = cJSON_GetObjectItemCaseSensitive(json, "tables")->child;
     document_add_paragraph(document, "%s", json_string(json, "answer"));
     if (t->power < TREND_POWER)
@@ -280,7 +281,7 @@ void trend_print_text(FILE *out, const void *shown)
     print_document(out, shown, 0);
 }
 
-void trend_print_html(FILE *out, const void *shown)
+static void print_html(FILE *out, const void *shown)
 {
     print_document(out, shown, 1);
 }
@@ -293,7 +294,7 @@ static void add_numbers(cJSON *object, const char *name, const double *value, si
     cJSON_AddItemToObject(object, name, cJSON_CreateDoubleArray(value, (int)n));
 }
 
-void trend_print_json(FILE *out, const void *shown)
+static void print_json(FILE *out, const void *shown)
 {
     const struct trend *t = shown;
     const struct regimes *slower = &t->of[SLOWER];
@@ -328,7 +329,7 @@ void trend_print_json(FILE *out, const void *shown)
     cJSON_Delete(json);
 }
 
-void trend_print_csv(FILE *out, const void *shown)
+static void print_csv(FILE *out, const void *shown)
 {
     const struct trend *t = shown;
     fputs("time,commit", out);
@@ -354,7 +355,7 @@ void trend_print_csv(FILE *out, const void *shown)
     fputc('\n', out);
 }
 
-void trend_print_junit(FILE *out, const void *shown)
+static void print_junit(FILE *out, const void *shown)
 {
     const struct trend *t = shown;
     const struct regimes *r = &t->of[SLOWER];
@@ -382,6 +383,12 @@ void trend_print_junit(FILE *out, const void *shown)
         test.message = message;
         junit_add(&junit, &test);
     }
-    junit_end(&junit, out, TREND_TITLE, words);
+    junit_end(&junit, out, TITLE, words);
     free(words);
 }
+
+const struct form trend_forms[TREND_FORMS] = {
+    [TREND_JSON] = {"json", "{\n\t\"program\":\t\"ddpbench\",\n\t\"mode\":\t\"trend\"", print_json},
+    [TREND_CSV] = {"csv", "time,commit,", print_csv},
+    [TREND_JUNIT] = {"junit", JUNIT_BEGIN TITLE "\"", print_junit},
+    [TREND_HTML] = {"html", DOCUMENT_HTML_BEGIN TITLE, print_html}};
