@@ -92,6 +92,10 @@ static int find_runs(struct reading *r, const char *directory, size_t root)
                                 "is a night with its runs",
                                 directory);
     }
+    for (size_t i = before; i < r->runs; i++)
+        if (is_control(r->run[i].night_name, r->control))
+            return error_report("%s: holds the runs of one night, such as %s; give the directory above it", directory,
+                                r->run[i].directory);
     return r->runs > before ? 0
                             : error_report("%s: holds no run: expected %s/NIGHT/RUN/run.json, as launch/nightly.sh "
                                            "makes them",
@@ -320,7 +324,7 @@ static void check_controls(const struct reading *r, const struct nights *all, co
 {
     const char *mode = mode_of(family), *last = NULL, *lacks = NULL;
     const struct night_run *run = r->run;
-    size_t lacking = 0;
+    size_t lacking = 0, lost = 0, last_lost = 0;
     int before = 0; /* whether there are nights before the first control */
     for (size_t t = 0; t < all->n; t++) {
         const char *build = NULL;
@@ -342,8 +346,15 @@ static void check_controls(const struct reading *r, const struct nights *all, co
             lacking++;
         } else if (has_candidate) {
             before = 1;
+        } else if (build) {
+            lost++;
+            last_lost = t;
         }
     }
+    if (lost)
+        results_add_sentence(r->json, "warnings",
+                             "Missing: %zu night%s of %s with a control and no candidate, such as %s.", lost,
+                             text_plural(lost), mode, all->night[last_lost].name);
     if (lacking)
         results_add_sentence(r->json, "warnings", "Left out: %zu night%s of %s without a control, such as %s.", lacking,
                              text_plural(lacking), mode, lacks);
@@ -406,6 +417,18 @@ static void make_series(struct nights *all, const struct reading *r)
     }
 }
 
+/* Checks that a label other than the default names some run. */
+static int check_label(const struct reading *r)
+{
+    size_t controls = 0;
+    for (size_t i = 0; i < r->runs; i++)
+        controls += r->run[i].side == NIGHT_CONTROL;
+    return controls || !strcmp(r->control, "control") ? 0
+                                                      : error_report("--control %s: no run has this label, or is in a "
+                                                                     "directory named %s or %s-...",
+                                                                     r->control, r->control, r->control);
+}
+
 int nights_read(struct nights *nights, const char *const *directory, size_t n, const char *control,
                 enum night_rule rule, cJSON *json)
 {
@@ -414,7 +437,7 @@ int nights_read(struct nights *nights, const char *const *directory, size_t n, c
     *nights = (struct nights){0};
     for (size_t i = 0; i < n && !status; i++)
         status = find_runs(&r, directory[i], i);
-    status = status || read_runs(&r) || sort_runs(&r) ? -1 : 0;
+    status = status || read_runs(&r) || check_label(&r) || sort_runs(&r) ? -1 : 0;
     if (!status) {
         make_nights(nights, &r);
         check_clock(nights, json);

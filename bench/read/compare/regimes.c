@@ -58,21 +58,46 @@ static double add_night(struct regimes *r, size_t t)
     return joint + r->left;
 }
 
-static void add_change(struct regimes *r, size_t f, size_t t, int named)
+/* Adds the change of figure f that night t found, which began on the given night of its level. */
+static void add_change(struct regimes *r, size_t f, size_t t, struct first_night night, enum change_kind kind)
 {
     const struct level *level = &r->level[f];
-    double seed = evidence_uniform(r->nights->series[f].name, "first night");
-    struct first_night night = evidence_first_night(level->y, level->n, seed);
     const size_t before = night.first, *at = level->night;
     struct measured shift = evidence_shift(level->y, before, level->y + before, level->n - before);
+    if (kind == CHANGE_ALSO && !(shift.low > 0))
+        return;
     if (r->direction < 0)
         shift = (struct measured){-shift.value, -shift.high, -shift.low};
     r->change = allocate_more(r->change, r->changes, sizeof *r->change);
-    r->change[r->changes++] = (struct change){f, t, at[before], at[night.low], at[night.high], shift, named, 0};
+    r->change[r->changes++] = (struct change){f, t, at[before], at[night.low], at[night.high], shift, kind, 0};
+}
+
+static void add_proven(struct regimes *r, size_t f, size_t t, enum change_kind kind)
+{
+    const struct level *level = &r->level[f];
+    double seed = evidence_uniform(r->nights->series[f].name, "first night");
+    add_change(r, f, t, evidence_first_night(level->y, level->n, seed), kind);
+}
+
+/* Adds the figures that moved since the first night of r->change[from], too, and are not among r->change[from..]. */
+static void add_others(struct regimes *r, size_t from, size_t t)
+{
+    const size_t known = r->changes;
+    for (size_t f = 0; f < r->nights->figures; f++) {
+        const struct level *level = &r->level[f];
+        size_t i = from, k = 0;
+        while (i < known && r->change[i].figure != f)
+            i++;
+        while (k < level->n && level->night[k] < r->change[from].first)
+            k++;
+        if (i == known && k > 0 && k < level->n && evidence_value(&level->evidence) > 1)
+            add_change(r, f, t, (struct first_night){k, k, k}, CHANGE_ALSO);
+    }
 }
 
 /* Describes the figures that night t found to have changed: those that closed testing names or, if there are none, the
- * one with the most evidence. A figure with one night has no night before a change. Returns whether there is any. */
+ * one with the most evidence; and those that moved with the first of them. A figure with one night has no night before
+ * a change. Returns whether there is any. */
 static int describe(struct regimes *r, size_t t)
 {
     const size_t n = r->nights->figures, before = r->changes;
@@ -85,14 +110,16 @@ static int describe(struct regimes *r, size_t t)
     }
     for (size_t f = 0; f < n; f++)
         if (r->level[f].n > 1 && evidence_names(value, weight, n, f))
-            add_change(r, f, t, 1);
+            add_proven(r, f, t, CHANGE_NAMED);
     if (r->level[most].n > 1 && r->changes == before)
-        add_change(r, most, t, 0);
+        add_proven(r, most, t, CHANGE_LIKELY);
     free(value);
+    if (r->changes > before)
+        add_others(r, before, t);
     return r->changes > before;
 }
 
-void regimes_create(struct regimes *regimes, const struct nights *nights, int direction)
+void regimes_create(struct regimes *regimes, const struct nights *nights, int direction, const unsigned char *begins)
 {
     const size_t n = nights->n, figures = nights->figures;
     *regimes = (struct regimes){.nights = nights,
@@ -106,7 +133,7 @@ void regimes_create(struct regimes *regimes, const struct nights *nights, int di
     }
     regimes->begins[0] = 1;
     for (size_t t = 0; t < n; t++) {
-        regimes->begins[t] |= nights->night[t].accepted;
+        regimes->begins[t] |= (unsigned char)(nights->night[t].accepted || (begins && begins[t]));
         begin_levels(regimes, t);
         weigh_new(regimes, t);
         regimes->evidence[t] = add_night(regimes, t);

@@ -12,13 +12,18 @@
 #include "compare/evidence.h"
 #include "compare/nights.h"
 
+/* How sure a change is: CHANGE_NAMED: evidence_names holds. CHANGE_LIKELY: no figure is named, and this one has the
+ * most evidence. CHANGE_ALSO: its evidence is above 1, and by its 95 % interval it moved since the same night
+ * as the first of these. */
+enum change_kind { CHANGE_NAMED, CHANGE_LIKELY, CHANGE_ALSO };
+
 /* A figure that changed. */
 struct change {
     size_t figure, found;    /* index of the figure, and of the night that found the change */
     size_t first, low, high; /* first night of the new level, with its interval (evidence_first_night): nights */
     struct measured shift;   /* of y, from the first night to the night that found it (evidence_shift) */
-    int named;               /* 1: evidence_names holds; 0: only the figure with the most evidence */
-    int accepted;            /* 1: a level of the figure that begins after `found` is accepted */
+    enum change_kind kind;
+    int accepted; /* 1: a level of the figure that begins after `found` is accepted */
 };
 
 /* The state of a figure in the last regime. */
@@ -41,8 +46,9 @@ struct regimes {
     double left;           /* 1 - the sum of the weights */
 };
 
-/* Watches all nights, which must exist as long as the regimes. Release with regimes_destroy. */
-void regimes_create(struct regimes *regimes, const struct nights *nights, int direction);
+/* Watches all nights, which must exist as long as the regimes. begins: [nights] 1: a regime begins, beside those that
+ * alarms and accepted changes begin; NULL: none. Release with regimes_destroy. */
+void regimes_create(struct regimes *regimes, const struct nights *nights, int direction, const unsigned char *begins);
 void regimes_destroy(struct regimes *regimes); /* frees all members, which may be 0 */
 
 #endif

@@ -85,7 +85,9 @@ static int read_accepted(const struct trend *trend, const char *directory, const
         line[strcspn(line, "\r\n")] = 0;
         if (copy && strcmp(line, accept) != 0)
             fprintf(copy, "%s\n", line);
-        if (*line && !mark_accepted(&trend->nights, line) && !unknown++)
+        if (*line && mark_accepted(&trend->nights, line))
+            results_add_sentence(trend->json, "warnings", "Accepted: %s.", line);
+        else if (*line && !unknown++)
             snprintf(example, sizeof example, "%s", line);
     }
     if (unknown)
@@ -117,6 +119,8 @@ static int take_accepted(const struct trend *trend, const struct trend_options *
                                     "figure as it is printed, such as '%s'",
                                     o->accept, nights->night[0].name, nights->night[nights->n - 1].name,
                                     nights->series[0].name);
+    if (!status && *o->accept)
+        results_add_sentence(trend->json, "warnings", "Accepted: %s.", o->accept);
     free(text);
     return status;
 }
@@ -147,6 +151,7 @@ static void find_power(struct trend *trend)
         if (l->n && (!least || l->weight < least->weight))
             least = l;
     least = least ? least : &none;
+    trend->level = least->n;
     trend->power = evidence_power(least->n, TREND_WITHIN, least->weight);
     while (trend->more < MOST && evidence_power(least->n + trend->more, TREND_WITHIN, least->weight) < TREND_POWER)
         trend->more++;
@@ -155,8 +160,8 @@ static void find_power(struct trend *trend)
 static void watch_nights(struct trend *trend)
 {
     const struct regimes *slower = &trend->of[SLOWER];
-    regimes_create(&trend->of[SLOWER], &trend->nights, 1);
-    regimes_create(&trend->of[FASTER], &trend->nights, -1);
+    regimes_create(&trend->of[SLOWER], &trend->nights, 1, NULL);
+    regimes_create(&trend->of[FASTER], &trend->nights, -1, slower->begins); /* finds what is repaired after an alarm */
     check_dependence(trend);
     find_power(trend);
     trend->status = trend->dependence > 0 ? TREND_DEPENDENT : TREND_OK;

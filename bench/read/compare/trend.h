@@ -20,6 +20,7 @@ struct trend {
     double dependence;       /* the greatest significant correlation of neighbouring nights; 0: none */
     size_t dependent;        /* the figure that has it */
     double power;            /* evidence_power of the figure with the least weight, within TREND_WITHIN nights */
+    size_t level;            /* nights of the level of this figure */
     size_t more;             /* nights from which on it is TREND_POWER */
     cJSON *json;             /* holds "warnings", sentences */
     enum trend_status status;

@@ -22,6 +22,15 @@ static const char *change_text(char text[CELL], const struct change *c)
     return text_change(text, exp(c->shift.value), exp(c->shift.low), exp(c->shift.high));
 }
 
+/* Returns the last change of the same figure that was found later; NULL: none. */
+static const struct change *later_change(const struct regimes *r, const struct change *than)
+{
+    for (size_t i = r->changes; i-- > 0;)
+        if (r->change[i].figure == than->figure && r->change[i].found > than->found)
+            return &r->change[i];
+    return NULL;
+}
+
 /* Returns the first sentences: what got slower and is not accepted, or that nothing did. */
 static cJSON *answer_text(const struct trend *t)
 {
@@ -32,10 +41,19 @@ static cJSON *answer_text(const struct trend *t)
     char *text, by[CELL];
     FILE *out = text_begin(&text, &length);
     for (const struct change *c = r->change; c < r->change + r->changes; c++) {
-        others += most && !c->accepted;
-        most = c->accepted || (most && most->shift.value >= c->shift.value) ? most : c;
+        others += !c->accepted;
+        most = c->accepted || c->kind == CHANGE_ALSO || (most && most->shift.value >= c->shift.value) ? most : c;
     }
-    if (!most) {
+    if (!most && t->power < TREND_POWER) {
+        fprintf(
+            out,
+            "Too few nights to tell: %zu night%s, %s to %s, of which %zu count%s since the last alarm, accepted change "
+            "or "
+            "new figure. A slowdown of one figure that began tonight would be found within %d nights with a chance of "
+            "%.0f %%, however large; from %zu more nights on, of %.0f %% or more.",
+            t->nights.n, text_plural(t->nights.n), night->name, last->name, t->level, t->level == 1 ? "s" : "",
+            TREND_WITHIN, 100 * t->power, t->more, 100 * TREND_POWER);
+    } else if (!most) {
         fprintf(out,
                 "Nothing got slower in %zu night%s, %s to %s: the evidence is %.3g, and an alarm needs %g, which "
                 "unchanged nights ever reach with a chance of at most 5 %%.",
@@ -43,14 +61,20 @@ static cJSON *answer_text(const struct trend *t)
                 EVIDENCE_ALARM);
     } else {
         const char *first = night[most->first].name;
-        fprintf(out, "%s%s", most->named ? "Slower since " : "Something got slower: most likely, since ", first);
+        fprintf(out, "%s%s", most->kind == CHANGE_NAMED ? "Slower since " : "Something got slower: most likely, since ",
+                first);
         if (most->low < most->high)
             fprintf(out, " (90 %% interval %s to %s)", night[most->low].name, night[most->high].name);
         fprintf(out, ": %s by %s", t->nights.series[most->figure].name, change_text(by, most));
-        if (others)
-            fprintf(out, ", and %zu other change%s", others, text_plural(others));
-        fprintf(out, "; found on %s. A change that is intended is accepted by --accept %s.", night[most->found].name,
-                first);
+        if (others > 1)
+            fprintf(out, ", and %zu other change%s", others - 1, text_plural(others - 1));
+        fprintf(out, "; found on %s. ", night[most->found].name);
+        const struct change *better = later_change(&t->of[FASTER], most);
+        if (better)
+            fprintf(out, "It is faster again since %s: `--accept %s` ends the alarm.", night[better->first].name,
+                    night[better->first].name);
+        else
+            fprintf(out, "If this is intended, `--accept %s` accepts it.", first);
     }
     text_end(out);
     cJSON *json = json_text(text);
@@ -68,28 +92,30 @@ struct change_row {
 
 static const struct column change_columns[] = {
     {"figure", "figure", COLUMN_NAME, offsetof(struct change_row, figure), NULL, 0, -20, 0},
-    {"verdict", "change", COLUMN_NAME, offsetof(struct change_row, verdict), NULL, 0, -8, 0},
+    {"verdict", "verdict", COLUMN_NAME, offsetof(struct change_row, verdict), NULL, 0, -8, 0},
     {"first", "since", COLUMN_NAME, offsetof(struct change_row, first), NULL, 0, -10, 0},
-    {"first_low", "90 % from", COLUMN_NAME, offsetof(struct change_row, low), NULL, 0, -10, 0},
-    {"first_high", "to", COLUMN_NAME, offsetof(struct change_row, high), NULL, 0, -10, 0},
-    {"change", "worse by [95 %]", COLUMN_CHARS, offsetof(struct change_row, change), NULL, 0, -15, 0},
+    {"first_low", "earliest\n(90 %)", COLUMN_NAME, offsetof(struct change_row, low), NULL, 0, -10, 0},
+    {"first_high", "latest\n(90 %)", COLUMN_NAME, offsetof(struct change_row, high), NULL, 0, -10, 0},
+    {"change", "change [95 %]", COLUMN_CHARS, offsetof(struct change_row, change), NULL, 0, -15, 0},
     {"found", "found on", COLUMN_NAME, offsetof(struct change_row, found), NULL, 0, -10, 0},
     {"ratio", NULL, COLUMN_REAL, offsetof(struct change_row, ratio), "1", 0, 0, 0},
-    {"ratio", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct change_row, low_ratio, high_ratio), "1", 0, 0, 0}};
+    {"interval", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct change_row, low_ratio, high_ratio), "1", 0, 0, 0}};
 
 static cJSON *changes_table(const struct trend *t)
 {
+    static const char *const kind_name[] = {
+        [CHANGE_NAMED] = "slower", [CHANGE_LIKELY] = "likely", [CHANGE_ALSO] = "also"};
     const struct night *night = t->nights.night;
     struct change_row *row = allocate(t->of[SLOWER].changes + t->of[FASTER].changes, sizeof *row);
     size_t n = 0;
+    int also = 0;
     for (int way = 0; way < WAYS; way++)
         for (size_t i = 0; i < t->of[way].changes; i++) {
             const struct change *c = &t->of[way].change[i];
             row[n] = (struct change_row){.figure = t->nights.series[c->figure].name,
-                                         .verdict = way == FASTER ? "faster"
-                                                    : c->accepted ? "accepted"
-                                                    : c->named    ? "slower"
-                                                                  : "likely",
+                                         .verdict = c->accepted     ? "accepted"
+                                                    : way == FASTER ? "faster"
+                                                                    : kind_name[c->kind],
                                          .first = night[c->first].name,
                                          .low = night[c->low].name,
                                          .high = night[c->high].name,
@@ -98,13 +124,16 @@ static cJSON *changes_table(const struct trend *t)
                                          .low_ratio = exp(c->shift.low),
                                          .high_ratio = exp(c->shift.high)};
             change_text(row[n++].change, c);
+            also |= c->kind == CHANGE_ALSO;
         }
-    cJSON *table = table_json(&(struct table){.key = "changes",
-                                              .title = "Changes",
-                                              TABLE_COLUMNS(change_columns),
-                                              TABLE_ROWS(row, n),
-                                              .note = {"Nights and sizes are estimated after selection: changes that "
-                                                       "look large are found first."}});
+    cJSON *table =
+        table_json(&(struct table){.key = "changes",
+                                   .title = "Changes",
+                                   TABLE_COLUMNS(change_columns),
+                                   TABLE_ROWS(row, n),
+                                   .note = {"change: + is worse. First nights and changes are estimated "
+                                            "after selection: what looks large is found first.",
+                                            also ? "also: moved since the same night, not proven one by one." : NULL}});
     free(row);
     return table;
 }
@@ -127,21 +156,27 @@ static const struct column figure_columns[] = {
 static cJSON *figures_table(const struct trend *t)
 {
     struct figure_row *row = allocate(t->nights.figures, sizeof *row);
-    const size_t last = t->nights.n - 1;
+    size_t rows = 0;
     for (size_t f = 0; f < t->nights.figures; f++) {
         const struct night_series *s = &t->nights.series[f];
         const struct level *level = &t->of[SLOWER].level[f];
+        if (!level->n)
+            continue;
+        const size_t last = level->night[level->n - 1];
         double sd = level->n > 1 ? stats_mean(level->y, level->n).error * sqrt((double)level->n) : NAN;
         double value = s->value[NIGHT_CANDIDATE][last], control = s->value[NIGHT_CONTROL][last];
-        row[f] = (struct figure_row){
+        row[rows] = (struct figure_row){
             .figure = s->name, .nights = level->n, .spread = sd, .evidence = evidence_value(&level->evidence)};
-        text_value_like(row[f].value, value, s->figure.unit, value);
-        text_value_like(row[f].control, control, s->figure.unit, control);
+        text_value_like(row[rows].value, value, s->figure.unit, value);
+        text_value_like(row[rows++].control, control, s->figure.unit, control);
     }
     cJSON *table = table_json(&(struct table){.key = "figures",
-                                              .title = "Figures of this level",
+                                              .title = "Figures in their present level: the nights since the last "
+                                                       "alarm or accepted change",
                                               TABLE_COLUMNS(figure_columns),
-                                              TABLE_ROWS(row, t->nights.figures)});
+                                              TABLE_ROWS(row, rows),
+                                              .note = {"evidence: below 1 nothing was seen; an alarm needs 20 over all "
+                                                       "figures."}});
     free(row);
     return table;
 }
@@ -164,6 +199,14 @@ static cJSON *outcome_json(const struct trend *t)
     cJSON_AddItemToArray(tables, changes_table(t));
     cJSON_AddItemToArray(tables, figures_table(t));
     return json;
+}
+
+static int has_control(const struct trend *t, size_t f)
+{
+    for (size_t i = 0; i < t->nights.n; i++)
+        if (isfinite(t->nights.series[f].value[NIGHT_CONTROL][i]))
+            return 1;
+    return 0;
 }
 
 /* ---- pictures ---- */
@@ -196,13 +239,13 @@ static char *draw_figure(const struct trend *t, size_t f)
     const double *candidate = s->value[NIGHT_CANDIDATE], *control = s->value[NIGHT_CONTROL];
     struct chart_point *point = allocate(SERIES * n, sizeof *point);
     struct chart_band *band = allocate(n, sizeof *band);
-    struct chart_event *event = allocate(t->of[SLOWER].changes + t->of[FASTER].changes, sizeof *event);
+    struct chart_event *event = allocate(n + t->of[SLOWER].changes + t->of[FASTER].changes, sizeof *event);
     double *y = allocate(2 * n, sizeof *y), *known = y + n;
     size_t bands = 0, events = 0, from = 0;
-    const double level = stats_median(known, copy_known(known, control, 0, n));
-    const int has = isfinite(level); /* whether there is a control */
+    const int has = has_control(t, f);
+    const double *of = has ? control : candidate, level = stats_median(known, copy_known(known, of, 0, n));
     for (size_t i = 0; i < n; i++) {
-        y[i] = has ? candidate[i] / control[i] : candidate[i];
+        y[i] = candidate[i] / (has ? control[i] : level);
         point[i] = (struct chart_point){(double)i + 1, y[i], NAN, NAN, CHART_PLAIN};
         point[n + i] = (struct chart_point){(double)i + 1, control[i] / level, NAN, NAN, CHART_PLAIN};
     }
@@ -220,13 +263,17 @@ static char *draw_figure(const struct trend *t, size_t f)
         for (const struct change *c = t->of[way].change; c < t->of[way].change + t->of[way].changes; c++)
             if (c->figure == f)
                 event[events++] = (struct chart_event){(double)c->found + 1, way == FASTER ? "faster" : "alarm"};
+    for (size_t i = 0; i < n; i++)
+        if (t->nights.night[i].accepted || s->begins[i] == LEVEL_ACCEPTED)
+            event[events++] = (struct chart_event){(double)i + 1, "accepted"};
     const struct chart_series series[SERIES] = {
         {.name = has ? "candidate / control" : "candidate", .point = point, .n = n, .colour = 0},
         {.name = "control / its median", .point = point + n, .n = n, .colour = SVG_GREY}};
-    char title[NIGHT_FIGURE + 40], x[2 * NIGHT_NAME + 60], unit[80];
+    char title[NIGHT_FIGURE + 40], x[2 * NIGHT_NAME + 60], unit[2 * CELL + 80], median[CELL];
     snprintf(title, sizeof title, "%s, night by night", s->name);
     snprintf(x, sizeof x, "night: 1 is %.100s, %zu is %.100s", t->nights.night[0].name, n, t->nights.night[n - 1].name);
-    snprintf(unit, sizeof unit, "%s %s", s->figure.name, has ? "ratio" : s->figure.unit);
+    snprintf(unit, sizeof unit, "%s / %s%s", s->figure.name, has ? "control" : "its median, ",
+             has ? "" : text_value_like(median, level, s->figure.unit, level));
     char *svg = chart_xy(title, "Points: medians of a night's runs. Bands: 5 % to 95 % of a level's nights.",
                          &(struct chart_xy){.x = {.title = x},
                                             .y = {.title = unit},
@@ -245,32 +292,41 @@ static char *draw_figure(const struct trend *t, size_t f)
 
 /* ---- text and HTML ---- */
 
+static int has_changed(const struct trend *t, size_t f)
+{
+    for (int way = 0; way < WAYS; way++)
+        for (size_t i = 0; i < t->of[way].changes; i++)
+            if (t->of[way].change[i].figure == f)
+                return 1;
+    return 0;
+}
+
 static void print_document(FILE *out, const struct trend *t, int is_page)
 {
     cJSON *document = document_create(TITLE), *json = outcome_json(t);
     const cJSON *changes = cJSON_GetObjectItemCaseSensitive(json, "tables")->child;
     document_add_paragraph(document, "%s", json_string(json, "answer"));
-    if (t->power < TREND_POWER)
-        document_add_paragraph(document,
-                               "A slowdown of one figure that begins tonight, however large, would be found within %d "
-                               "nights with a chance of %.0f %%; after %zu more nights, of %.0f %% or more.",
-                               TREND_WITHIN, 100 * t->power, t->more, 100 * TREND_POWER);
     if (t->dependence > 0)
         document_add_paragraph(
             document,
             "Nights depend on each other: neighbouring nights of %s have a rank correlation of %.2f. "
-            "False alarms are then likelier than 5 %%: measure a control on every night.",
-            t->nights.series[t->dependent].name, t->dependence);
+            "False alarms are then likelier than 5 %%: %s.",
+            t->nights.series[t->dependent].name, t->dependence,
+            has_control(t, t->dependent) ? "look for a change within this level, and accept the night on which it began"
+                                         : "to watch a build, measure a control on every night");
     for (const cJSON *w = cJSON_GetObjectItemCaseSensitive(json, "warnings")->child; w; w = w->next)
         document_add_item(document, "%s", w->valuestring);
     if (t->of[SLOWER].changes + t->of[FASTER].changes)
         document_add_saved_table(document, changes);
     document_add_saved_table(document, changes->next);
-    for (size_t f = 0; f < t->nights.figures && is_page; f++) {
-        char name[32];
-        snprintf(name, sizeof name, "figure_%zu", f + 1);
-        document_add_picture(document, name, t->nights.series[f].name, draw_figure(t, f));
-    }
+    for (int changed = 1; changed >= 0 && is_page; changed--) /* figures that changed come first */
+        for (size_t f = 0; f < t->nights.figures; f++) {
+            char name[32];
+            if (has_changed(t, f) != changed || t->nights.n < 3)
+                continue;
+            snprintf(name, sizeof name, "figure_%zu", f + 1);
+            document_add_picture(document, name, t->nights.series[f].name, draw_figure(t, f));
+        }
     (is_page ? document_print_html : document_print_text)(out, document);
     cJSON_Delete(document);
     cJSON_Delete(json);
@@ -332,7 +388,7 @@ static void print_json(FILE *out, const void *shown)
 static void print_csv(FILE *out, const void *shown)
 {
     const struct trend *t = shown;
-    fputs("time,commit", out);
+    fputs("time,commit,night", out);
     for (size_t f = 0; f < t->nights.figures; f++) {
         fputc(',', out);
         text_print_csv(out, t->nights.series[f].name);
@@ -344,12 +400,14 @@ static void print_csv(FILE *out, const void *shown)
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S +0000", gmtime_r(&began, &tm));
         fprintf(out, "\n%s,", text);
         text_print_csv(out, t->nights.night[i].commit);
+        fputc(',', out);
+        text_print_csv(out, t->nights.night[i].name);
         for (size_t f = 0; f < t->nights.figures; f++) {
             const struct night_series *s = &t->nights.series[f];
-            double by = isfinite(s->value[NIGHT_CONTROL][i]) ? s->value[NIGHT_CONTROL][i] : 1;
+            double value = s->value[NIGHT_CANDIDATE][i] / (has_control(t, f) ? s->value[NIGHT_CONTROL][i] : 1);
             fputc(',', out);
-            if (isfinite(s->y[i]))
-                fprintf(out, "%.9g", s->value[NIGHT_CANDIDATE][i] / by);
+            if (isfinite(value))
+                fprintf(out, "%.9g", value);
         }
     }
     fputc('\n', out);
@@ -376,7 +434,7 @@ static void print_junit(FILE *out, const void *shown)
             if (c->figure != f || c->accepted)
                 continue;
             test.outcome = JUNIT_FAILED;
-            test.type = c->named ? "slower" : "most likely slower";
+            test.type = c->kind == CHANGE_NAMED ? "slower" : "most likely slower";
             snprintf(message, sizeof message, "by %s since %.100s, found on %.100s", change_text(change, c),
                      t->nights.night[c->first].name, t->nights.night[c->found].name);
         }

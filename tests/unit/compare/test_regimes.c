@@ -40,7 +40,7 @@ static void watch(int repetition, size_t n, size_t figures, int direction)
         snprintf(night[t].name, sizeof night[t].name, "%d-%d", repetition, t);
     regimes_destroy(&regimes);
     nights = (struct nights){night, n, series, figures};
-    regimes_create(&regimes, &nights, direction);
+    regimes_create(&regimes, &nights, direction, NULL);
 }
 
 /* Normal noise or, if heavy, with heavy tails: the ratio of a normal to a uniform number (slash distribution). */
@@ -107,7 +107,7 @@ TEST(a_change_is_described)
     ck_assert_uint_eq(regimes.changes, 1);
     const struct change *change = regimes.change;
     ck_assert_uint_eq(change->figure, 1);
-    ck_assert_int_eq(change->named, 1);
+    ck_assert_int_eq(change->kind, CHANGE_NAMED);
     ck_assert(change->low <= 50 && 50 <= change->high && change->first >= 49 && change->first <= 51);
     ck_assert(change->found > 50 && change->found < 70);
     ck_assert_double_eq_tol(exp(change->shift.value), 1.25, 0.04);
@@ -122,6 +122,26 @@ TEST(a_change_is_described)
     ck_assert_uint_eq(regimes.changes, 1);
     ck_assert_double_eq_tol(exp(regimes.change->shift.value), 1 / 1.25, 0.04);
     ck_assert(regimes.change->shift.low < regimes.change->shift.high);
+}
+
+/* If all figures change together, most that are not named are listed as having moved since the same night. */
+TEST(all_figures_that_moved_are_listed)
+{
+    int also = 0;
+    noise_start(21);
+    fill(FIGURES, 0, 0, 40, 0.10);
+    watch(0, 60, FIGURES, 1);
+    ck_assert_uint_ge(regimes.changes, FIGURES - 5);
+    for (size_t i = 0; i < regimes.changes; i++) {
+        const struct change *change = &regimes.change[i];
+        also += change->kind == CHANGE_ALSO;
+        ck_assert_uint_eq(change->found, regimes.change->found);
+        ck_assert_double_gt(change->shift.low, 0);
+        if (change->kind == CHANGE_ALSO)
+            ck_assert_uint_eq(change->first, regimes.change->first);
+    }
+    ck_assert_int_gt(also, 0);
+    ck_assert_int_ne(regimes.change->kind, CHANGE_ALSO);
 }
 
 /* What was found up to a night does not depend on later nights, nor on figures that begin later. */
