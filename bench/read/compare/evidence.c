@@ -200,9 +200,12 @@ double evidence_dependence(const double *y, size_t n, double chance)
 {
     if (n < 2)
         return 0;
-    double *level = allocate(2 * n, sizeof *level), *one = level + n, greatest;
+    double *level = allocate(2 * n, sizeof *level), *one = level + n, up, down;
     clip(level, y, n);
-    size_t k = best_split(level, n, &greatest);
+    for (size_t i = 0; i < n; i++)
+        one[i] = -level[i];
+    size_t k = best_split(level, n, &up), k_down = best_split(one, n, &down);
+    k = down > up ? k_down : k;
     double shift = evidence_shift(y, k, y + k, n - k).value;
     for (size_t i = 0; i < n; i++) {
         level[i] = y[i] - (i >= k ? shift : 0);

@@ -56,7 +56,8 @@ struct first_night evidence_first_night(const double *y, size_t n, double seed);
 struct measured evidence_shift(const double *before, size_t n, const double *after, size_t m);
 
 /* Returns the rank correlation of neighbours in y[n] (stats_neighbours) if it is significant at `chance`, otherwise 0.
- * The most likely change of level is taken out first, by the shift of evidence_shift: a change is no dependence. */
+ * The most likely change of level, up or down, is taken out first, by the shift of evidence_shift: a change is no
+ * dependence. */
 double evidence_dependence(const double *y, size_t n, double chance);
 
 /* Returns the share of 1,000 simulated series of `nights` equal nights, followed by a slowdown without limit, in which

@@ -223,10 +223,10 @@ static size_t copy_known(double *known, const double *of, size_t from, size_t to
 
 static int begins_level(const struct trend *t, size_t f, size_t night)
 {
-    const struct regimes *slower = &t->of[SLOWER];
-    int begins = night == t->nights.n || slower->begins[night] || t->nights.series[f].begins[night];
-    for (const struct change *c = slower->change; c < slower->change + slower->changes; c++)
-        begins |= c->figure == f && c->first == night;
+    int begins = night == t->nights.n || t->of[SLOWER].begins[night] || t->nights.series[f].begins[night];
+    for (int way = 0; way < WAYS; way++)
+        for (const struct change *c = t->of[way].change; c < t->of[way].change + t->of[way].changes; c++)
+            begins |= c->figure == f && c->first == night;
     return begins;
 }
 

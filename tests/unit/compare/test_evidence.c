@@ -215,7 +215,7 @@ TEST(dependence_is_no_change)
         for (int t = 0; t < 60; t++) {
             last = 0.6 * last + 0.8 * noise_normal();
             y[0][t] = noise_normal();
-            y[1][t] = noise_normal() + (t >= 45 ? 6 : 0);
+            y[1][t] = noise_normal() + (t >= 45 ? repeat % 2 ? 6 : -6 : 0);
             y[2][t] = last;
         }
         for (int kind = 0; kind < 3; kind++)
