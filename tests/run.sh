@@ -189,7 +189,7 @@ run_mpi_tests() {
     done
 }
 
-sanitized='allreduce|benchmark|comm|compare|help|predict|profile|profile_faults|report' # scripts that --cpu runs and --rest leaves out
+sanitized='allreduce|benchmark|comm|compare|trend|help|predict|profile|profile_faults|report' # scripts that --cpu runs and --rest leaves out
 
 # run_scripts NAME...: runs the scripts tests/cli/NAME.sh that the options of this script select.
 run_scripts() {
