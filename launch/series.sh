@@ -112,19 +112,19 @@ begin_runs() {
 # unless its results have ROUNDS rounds (all: those that it planned; statuses 3 and 4 are then verdicts, as of isolate). Counts runs
 # and failed runs; results of a failed run remain as DIRECTORY.failed.
 run_one() {
-    local status=0 directory=$1 rounds=$2 wanted=$2 why
+    local status=0 verdict directory=$1 rounds=$2 why
     shift 2
     rm -rf "$directory.part" "$directory.failed"
     part=$directory.part
     mkdir -p "$part"
     # setpriv ends the run even if this script is killed by a signal that it cannot trap.
     wait_child setpriv --pdeathsig TERM "${@//'{output}'/"$part"}" >"$part/log.txt" 2>&1 </dev/null || status=$?
-    runs=$((runs + 1))
+    runs=$((runs + 1)) verdict=$status
+    [[ $rounds != all || $status != [34] ]] || verdict=0
     [ "$rounds" != all ] || rounds=$(sed -nE 's/^[[:space:]]*"planned":[[:space:]]*([0-9]+),?$/\1/p' "$part"/{,*/}summary.json 2>/dev/null || true)
     # Checks the results, because launchers may return status 0 for an interrupted run; a profile writes its results one
     # directory deeper.
-    [[ $wanted != all || $status != [34] ]] || status=0
-    if [ $status = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then
+    if [ $verdict = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then
         mv -T "$part" "$directory"
         part=''
         return

@@ -166,10 +166,8 @@ static int read_runs(struct reading *r)
     r->runs = kept;
     snprintf(why, sizeof why, "%s", error_text()); /* of the first run that does not count */
     error_clear();
-    if (!kept) {
-        error_report("no run can be read, such as: %s", why);
-        return -1;
-    }
+    if (!kept)
+        return error_report("no run can be read, such as: %s", why);
     if (r->failed)
         results_add_sentence(r->json, "warnings",
                              "Left out: %zu run%s that failed, in directories named .failed or .part.", r->failed,
@@ -376,7 +374,7 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     struct night_series series = {
         .figure = *f, .value = {night, night + all->n}, .y = night + 2 * all->n, .begins = allocate(all->n, 1)};
     const struct night_run *run = r->run;
-    int has_candidate = 0, has_control = 0;
+    int has_candidate = 0;
     for (size_t t = 0; t < all->n; t++) {
         size_t n[NIGHT_SIDES] = {0, 0};
         for (; run < r->run + r->runs && run->night == t; run++)
@@ -385,8 +383,9 @@ static void add_series(struct nights *all, const struct reading *r, const struct
         double candidate = series.value[NIGHT_CANDIDATE][t] = stats_median(values, n[NIGHT_CANDIDATE]);
         double control = series.value[NIGHT_CONTROL][t] = stats_median(values + r->runs, n[NIGHT_CONTROL]);
         has_candidate |= n[NIGHT_CANDIDATE] > 0;
-        has_control |= n[NIGHT_CANDIDATE] > 0 && n[NIGHT_CONTROL] > 0;
-        series.y[t] = (f->better == BETTER_HIGHER ? -1 : 1) * (log(candidate) - (has_control ? log(control) : 0));
+        series.has_control |= n[NIGHT_CANDIDATE] > 0 && n[NIGHT_CONTROL] > 0;
+        series.y[t] =
+            (f->better == BETTER_HIGHER ? -1 : 1) * (log(candidate) - (series.has_control ? log(control) : 0));
     }
     free(values);
     if (!has_candidate) {

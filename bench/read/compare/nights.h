@@ -32,6 +32,7 @@ struct night_series {
     double *value[NIGHT_SIDES]; /* [n] the night's median over its runs; NAN: none */
     double *y;             /* [n] log(candidate), from the first control on log(candidate) - log(control), times -1 if
                               higher is better; NAN: not known */
+    int has_control;       /* 1: on some night both sides have a value */
     unsigned char *begins; /* [n] LEVEL_GOES_ON, ... */
 };
 

@@ -48,9 +48,8 @@ static cJSON *answer_text(const struct trend *t)
         fprintf(
             out,
             "Too few nights to tell: %zu night%s, %s to %s, of which %zu count%s since the last alarm, accepted change "
-            "or "
-            "new figure. A slowdown of one figure that began tonight would be found within %d nights with a chance of "
-            "%.0f %%, however large; from %zu more nights on, of %.0f %% or more.",
+            "or new figure. A slowdown of one figure that began tonight would be found within %d nights with a chance "
+            "of %.0f %%, however large; from %zu more nights on, of %.0f %% or more.",
             t->nights.n, text_plural(t->nights.n), night->name, last->name, t->level, t->level == 1 ? "s" : "",
             TREND_WITHIN, 100 * t->power, t->more, 100 * TREND_POWER);
     } else if (!most) {
@@ -201,14 +200,6 @@ static cJSON *outcome_json(const struct trend *t)
     return json;
 }
 
-static int has_control(const struct trend *t, size_t f)
-{
-    for (size_t i = 0; i < t->nights.n; i++)
-        if (isfinite(t->nights.series[f].value[NIGHT_CONTROL][i]))
-            return 1;
-    return 0;
-}
-
 /* ---- pictures ---- */
 
 /* Copies the known values of of[from..to-1] to known. Returns their number. */
@@ -242,7 +233,7 @@ static char *draw_figure(const struct trend *t, size_t f)
     struct chart_event *event = allocate(n + t->of[SLOWER].changes + t->of[FASTER].changes, sizeof *event);
     double *y = allocate(2 * n, sizeof *y), *known = y + n;
     size_t bands = 0, events = 0, from = 0;
-    const int has = has_control(t, f);
+    const int has = s->has_control;
     const double *of = has ? control : candidate, level = stats_median(known, copy_known(known, of, 0, n));
     for (size_t i = 0; i < n; i++) {
         y[i] = candidate[i] / (has ? control[i] : level);
@@ -312,8 +303,9 @@ static void print_document(FILE *out, const struct trend *t, int is_page)
             "Nights depend on each other: neighbouring nights of %s have a rank correlation of %.2f. "
             "False alarms are then likelier than 5 %%: %s.",
             t->nights.series[t->dependent].name, t->dependence,
-            has_control(t, t->dependent) ? "look for a change within this level, and accept the night on which it began"
-                                         : "to watch a build, measure a control on every night");
+            t->nights.series[t->dependent].has_control
+                ? "look for a change within this level, and accept the night on which it began"
+                : "to watch a build, measure a control on every night");
     for (const cJSON *w = cJSON_GetObjectItemCaseSensitive(json, "warnings")->child; w; w = w->next)
         document_add_item(document, "%s", w->valuestring);
     if (t->of[SLOWER].changes + t->of[FASTER].changes)
@@ -404,7 +396,7 @@ static void print_csv(FILE *out, const void *shown)
         text_print_csv(out, t->nights.night[i].name);
         for (size_t f = 0; f < t->nights.figures; f++) {
             const struct night_series *s = &t->nights.series[f];
-            double value = s->value[NIGHT_CANDIDATE][i] / (has_control(t, f) ? s->value[NIGHT_CONTROL][i] : 1);
+            double value = s->value[NIGHT_CANDIDATE][i] / (s->has_control ? s->value[NIGHT_CONTROL][i] : 1);
             fputc(',', out);
             if (isfinite(value))
                 fprintf(out, "%.9g", value);
