@@ -143,6 +143,8 @@ TEST(first_night_of_a_clear_change)
     ck_assert_uint_eq(first.first, 20);
     ck_assert_uint_eq(first.low, 20);
     ck_assert_uint_eq(first.high, 20);
+    y[29] = 100; /* an odd night is no change */
+    ck_assert_uint_eq(evidence_first_night(y, 30, 0.5).first, 20);
 }
 
 /* The interval holds the true first night in 90 % or more, and the first night is right within one in
