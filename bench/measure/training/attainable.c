@@ -4,23 +4,21 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "kernels/error.h"
+#include "results/step_profile.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Times on this rank, in seconds; the last dimension of each array is the round. */
 struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors, timed;         /* timed: number of timed steps in a block */
     size_t rounds;
-    double *none;  /* [tensors + OF_NONE, rounds] of `none`: when each gradient is final; then the values of of_none */
-    double *alone; /* [n, PARTS, tensors, rounds] of each bucket's collectives, run alone */
+    struct step_compute *none; /* [rounds] steps of `none`; rest: clipping and checkpoints together */
+    double *alone;             /* [n, PARTS, tensors, rounds] of each bucket's collectives, run alone */
 };
-/* Seconds of a step of `none`: from its start until the first forward ends, and until the last backward ends; in the
- * optimizer; in clipping and checkpoints together. */
-enum of_none { FORWARD_END, BACKWARD_END, UPDATE, REST, OF_NONE };
-static const char *const of_none_name[OF_NONE] = {"forward_end_ms", "backward_end_ms", "update_ms", "rest_ms"};
 /* Parts of a bucket's collectives: reductions of all ranks or across hosts; stages within hosts; gathers of weights. */
 enum part { REDUCE, WITHIN_HOST, GATHER, PARTS };
 static const char *const part_name[PARTS] = {"alone_ms", "within_host_alone_ms", "gather_alone_ms"};
@@ -30,12 +28,6 @@ static double *alone_of(const struct attainable *a, int implementation, enum par
 {
     size_t row = (size_t)implementation * PARTS + (size_t)part;
     return a->alone + (row * (size_t)a->tensors + (size_t)bucket) * a->rounds;
-}
-
-/* Returns the times [rounds] of `none`. */
-static double *none_of(const struct attainable *a, enum of_none what)
-{
-    return a->none + ((size_t)a->tensors + (size_t)what) * a->rounds;
 }
 
 double attainable_of_plan(int n, const double *ready, const double *alone, const double *within, double backward_end,
@@ -59,7 +51,7 @@ struct attainable *attainable_create(const struct reducer *reducer, int n, int t
 {
     struct attainable *a = allocate(1, sizeof *a);
     *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .timed = timed, .rounds = rounds};
-    a->none = allocate(((size_t)tensors + OF_NONE) * rounds, sizeof *a->none);
+    a->none = allocate(rounds, sizeof *a->none);
     a->alone = allocate((size_t)n * PARTS * (size_t)tensors * rounds, sizeof *a->alone);
     return a;
 }
@@ -68,25 +60,26 @@ void attainable_destroy(struct attainable *attainable)
 {
     if (!attainable)
         return;
-    free(attainable->alone);
+    for (size_t i = 0; i < attainable->rounds; i++)
+        free(attainable->none[i].ready);
     free(attainable->none);
+    free(attainable->alone);
     free(attainable);
 }
 
 static void measure_none(struct attainable *attainable, const struct timeline *timeline, const struct block *b)
 {
-    int steps = DISCARDED_STEPS + attainable->timed, tensors = attainable->tensors;
-    double n = attainable->timed, *mine = allocate((size_t)tensors + OF_NONE, sizeof *mine);
-    steps_add_ready(timeline, b->times, DISCARDED_STEPS, steps, n, mine);
+    int steps = DISCARDED_STEPS + attainable->timed;
+    double n = attainable->timed;
+    struct step_compute mean = step_compute_create(attainable->tensors);
+    steps_add_ready(timeline, b->times, DISCARDED_STEPS, steps, n, mean.ready);
     for (const struct step_times *step = b->times + DISCARDED_STEPS; step < b->times + steps; step++) {
-        mine[tensors + FORWARD_END] += 1e-9 * (double)(step->forward_end_ns - step->start_ns) / n;
-        mine[tensors + BACKWARD_END] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
-        mine[tensors + UPDATE] += 1e-9 * (double)step->phase_ns[PHASE_OPTIMIZER] / n;
-        mine[tensors + REST] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_CHECKPOINT]) / n;
+        mean.forward_end += 1e-9 * (double)(step->forward_end_ns - step->start_ns) / n;
+        mean.backward_end += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
+        mean.update += 1e-9 * (double)step->phase_ns[PHASE_OPTIMIZER] / n;
+        mean.rest += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_CHECKPOINT]) / n;
     }
-    for (int i = 0; i < tensors + OF_NONE; i++)
-        attainable->none[(size_t)i * attainable->rounds + b->round] = mine[i];
-    free(mine);
+    attainable->none[b->round] = mean;
 }
 
 /* Returns the seconds of a collective while the ranks do nothing else: the length of its span. In a step the device is
@@ -117,9 +110,12 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
 {
     const struct reducer *reducer = &attainable->reducer[b->implementation];
     if (b->round == attainable->rounds) {
-        size_t tensors = (size_t)attainable->tensors, same = b->round;
-        series_grow(&attainable->none, tensors + OF_NONE, &same);
-        series_grow(&attainable->alone, (size_t)attainable->n * PARTS * tensors, &attainable->rounds);
+        size_t rows = (size_t)attainable->n * PARTS * (size_t)attainable->tensors;
+        series_grow(&attainable->alone, rows, &attainable->rounds);
+        struct step_compute *more = allocate(attainable->rounds, sizeof *more);
+        memcpy(more, attainable->none, b->round * sizeof *more);
+        free(attainable->none);
+        attainable->none = more;
     }
     if (!reducer->traits->reduces) {
         measure_none(attainable, timeline, b);
@@ -185,9 +181,7 @@ int attainable_write(const struct attainable *a, struct results *results, const 
         fprintf(out, "]}\n");
         free(in_step);
     } else {
-        print_list(out, "gradients_ready_ms", a->none + round, a->tensors, a->rounds);
-        for (int i = 0; i < OF_NONE; i++)
-            fprintf(out, ", \"%s\": %.6f", of_none_name[i], 1e3 * none_of(a, (enum of_none)i)[round]);
+        step_compute_print(out, &a->none[round]);
         fprintf(out, "}\n");
     }
     text_end(out);
@@ -227,23 +221,23 @@ void attainable_rounds(const struct attainable *a, const struct job *job, int im
     double *ready = allocate(3 * (size_t)plan->n + 1, sizeof *ready), *alone = ready + plan->n,
            *within = alone + plan->n;
     for (size_t r = 0; r < rounds; r++) {
-        double gather = 0, update = share * none_of(a, UPDATE)[r];
+        const struct step_compute *none = &a->none[r];
+        double gather = 0, update = share * none->update;
         double early = reducer->traits->updates_early ? (1 - last) * update : 0; /* before the last bucket is summed */
-        double rest = update - early + none_of(a, REST)[r], before = 0;
+        double rest = update - early + none->rest, before = 0;
         if (reducer->traits->averages) { /* weights are averaged after the update, when no computation hides it */
-            before = none_of(a, BACKWARD_END)[r] + rest;
+            before = none->backward_end + rest;
             rest = 0;
         }
         for (int b = 0; b < plan->n; b++) {
-            ready[b] = fmax(before, a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r]);
+            ready[b] = fmax(before, none->ready[plan->bucket[b].last_tensor]);
             alone[b] = alone_of(a, implementation, REDUCE, b)[r];
             within[b] = alone_of(a, implementation, WITHIN_HOST, b)[r];
             gather += alone_of(a, implementation, GATHER, b)[r];
         }
-        mine[r] =
-            attainable_of_plan(plan->n, ready, alone, within, fmax(before, none_of(a, BACKWARD_END)[r] + early), rest) +
-            attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r], none_of(a, FORWARD_END)[r],
-                              update, first);
+        mine[r] = attainable_of_plan(plan->n, ready, alone, within, fmax(before, none->backward_end + early), rest) +
+                  attainable_gather(gather, alone_of(a, implementation, GATHER, plan->n - 1)[r], none->forward_end,
+                                    update, first);
     }
     if (rounds)
         job_gather(job, mine, rounds * sizeof *mine, all);

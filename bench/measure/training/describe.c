@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "results/step_profile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,17 +69,7 @@ int training_write_run_json(const struct training *t, const struct results *resu
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
-    /* what a plan of buckets is cut from: the tensors in order of registration, and the floats of the arena */
-    cJSON *tensors = cJSON_AddArrayToObject(json, "tensors");
-    for (const struct tensor *tensor = model->tensor; tensor < model->tensor + model->tensors; tensor++) {
-        cJSON *item = json_add_row(tensors);
-        json_add_text(item, "name", tensor->name);
-        json_add_number(item, "offset", (double)tensor->offset);
-        json_add_number(item, "count", (double)tensor->count);
-        json_add_number(item, "joined", tensor->joined);
-        json_add_number(item, "layer", tensor->layer);
-    }
-    json_add_number(json, "arena", (double)model->arena);
+    step_profile_add_tensors(json, model->tensor, model->tensors, model->arena); /* what plans are cut from */
     cJSON *rows = cJSON_AddArrayToObject(json, "implementations");
     for (int i = 0; i < o->n; i++)
         describe_implementation(&o->implementation[i], &t->engine.reducer[i], model, json_add_row(rows));

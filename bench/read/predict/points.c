@@ -17,8 +17,8 @@ static double replay_rounds(const struct trained *t, const struct trained_row *r
 {
     struct replay_plan plan = row->plan;
     double squares = 0;
-    for (size_t r = 0; r < t->rounds; r++, plan.bucket += plan.n) {
-        struct replay_step of = replay(&t->round[r], &plan, overlap, NULL);
+    for (size_t r = 0; r < t->profile.steps; r++, plan.bucket += plan.n) {
+        struct replay_step of = replay(&t->profile.step[r], &plan, overlap, NULL);
         if (step)
             step[r] = of.step;
         *hidden += of.hidden;
@@ -34,7 +34,7 @@ static struct replay_overlap find_overlap(const struct trained *t)
     struct replay_overlap best = {0, 1};
     double extra = 0, least = INFINITY;
     for (size_t i = 0; i < t->rows; i++)
-        for (size_t r = 0; r < t->rounds && !t->row[i].plan.after_backward; r++)
+        for (size_t r = 0; r < t->profile.steps && !t->row[i].plan.after_backward; r++)
             extra += t->row[i].computing[r] - t->row[t->rows].computing[r];
     for (int percent = 100; percent >= 10; percent--) {
         struct replay_overlap o = {0, percent / 100.0};
@@ -59,21 +59,21 @@ static struct replay_overlap find_overlap(const struct trained *t)
 void points_replay(struct points_model *model)
 {
     const struct trained *t = &model->trained;
-    double *step = allocate(t->rounds, sizeof *step), unused = 0, squares = 0, of_means = 0;
+    double *step = allocate(t->profile.steps, sizeof *step), unused = 0, squares = 0, of_means = 0;
     model->overlap = find_overlap(t);
     for (struct trained_row *row = t->row; row < t->row + t->rows; row++) {
         squares += replay_rounds(t, row, model->overlap, step, &unused);
-        row->measured = stats_geometric(row->step, t->rounds).median;
-        row->replayed = stats_geometric(step, t->rounds).median;
+        row->measured = stats_geometric(row->step, t->profile.steps).median;
+        row->replayed = stats_geometric(step, t->profile.steps).median;
         row->error = row->replayed / row->measured - 1;
         of_means += pow(log1p(row->error), 2) / (double)t->rows;
         model->overlaps |= !row->plan.after_backward;
     }
-    t->row[t->rows].measured = stats_geometric(t->row[t->rows].step, t->rounds).median;
+    t->row[t->rows].measured = stats_geometric(t->row[t->rows].step, t->profile.steps).median;
     model->speed = 1;
-    model->drift = stats_log_ratio(t->row[t->rows].step, NULL, t->rounds).error * sqrt((double)t->rounds);
-    model->error = sqrt(squares / (double)(t->rounds * t->rows));
-    model->mean_error = sqrt(of_means + pow(model->error, 2) / (double)t->rounds);
+    model->drift = stats_log_ratio(t->row[t->rows].step, NULL, t->profile.steps).error * sqrt((double)t->profile.steps);
+    model->error = sqrt(squares / (double)(t->profile.steps * t->rows));
+    model->mean_error = sqrt(of_means + pow(model->error, 2) / (double)t->profile.steps);
     free(step);
 }
 
@@ -113,24 +113,24 @@ static enum link_basis time_plan(const struct points_model *model, const struct 
 }
 
 void points_plan(const struct points_model *model, const struct point *p, struct replay_plan *plan,
-                 struct replay_compute *compute)
+                 struct step_compute *compute)
 {
     const struct trained *t = &model->trained;
     *plan = trained_cut(t, p->strategy, p->variant, &p->caps, p->ranks);
     time_plan(model, p, &model->link, 1, plan);
-    *compute = (struct replay_compute){.ready = allocate((size_t)t->tensors, sizeof *compute->ready)};
-    for (size_t r = 0; r < t->rounds; r++)
-        replay_add_compute(compute, &t->round[r], slowness(model, p->ranks) / (double)t->rounds, 1);
+    *compute = (struct step_compute){.ready = allocate((size_t)t->profile.tensors, sizeof *compute->ready)};
+    for (size_t r = 0; r < t->profile.steps; r++)
+        step_compute_add(compute, &t->profile.step[r], slowness(model, p->ranks) / (double)t->profile.steps, 1);
 }
 
 /* Returns the seconds of a step without communication, in which a rank does its share of the update. */
-static double compute_seconds(const struct replay_compute *compute, const struct replay_plan *plan)
+static double compute_seconds(const struct step_compute *compute, const struct replay_plan *plan)
 {
     return compute->backward_end + compute->update * plan->update_share + compute->rest;
 }
 
 /* Returns what shortens a point's step most if it is twice as good. Overwrites the times of the plan's buckets. */
-static const char *find_limit(const struct points_model *m, const struct point *p, const struct replay_compute *compute,
+static const char *find_limit(const struct points_model *m, const struct point *p, const struct step_compute *compute,
                               struct replay_plan *plan)
 {
     static const char *const name[] = {"bandwidth", "latency", "stragglers"};
@@ -154,7 +154,7 @@ void points_bandwidths(const struct points_model *model, struct point *p)
     static const double share[POINT_SHARES] = {0.5, 0.75, 0.9, 0.95, 0.99};
     const double least = 1e3, most = 1e15;
     struct replay_plan plan;
-    struct replay_compute compute;
+    struct step_compute compute;
     struct link link = model->link;
     const double busbw = link.fitted_bandwidth / link.bandwidth; /* of the sweep's ranks */
     points_plan(model, p, &plan, &compute);
@@ -195,7 +195,7 @@ static double replay_point(const struct points_model *m, struct point *p, double
 {
     const struct trained *t = &m->trained;
     struct replay_plan plan;
-    struct replay_compute compute;
+    struct step_compute compute;
     double longer[2];
     points_plan(m, p, &plan, &compute);
     p->buckets = (size_t)plan.n;
@@ -210,16 +210,16 @@ static double replay_point(const struct points_model *m, struct point *p, double
         longer[i] = log(replay(&compute, &plan, m->overlap, NULL).step);
     }
     p->basis = link_basis_name[time_plan(m, p, &m->link, 1, &plan)];
-    for (size_t r = 0; r < t->rounds; r++) {
-        replay_add_compute(&compute, &t->round[r], slowness(m, p->ranks), 0);
+    for (size_t r = 0; r < t->profile.steps; r++) {
+        step_compute_add(&compute, &t->profile.step[r], slowness(m, p->ranks), 0);
         replayed[r] = replay(&compute, &plan, m->overlap, NULL).step;
     }
-    p->step = stats_geometric(replayed, t->rounds).median;
+    p->step = stats_geometric(replayed, t->profile.steps).median;
     double *const part[] = {&p->at.slowed, &p->at.exposed, &p->at.gather_wait,
                             &p->compute,   &p->attainable, &p->sum}; /* of the mean round */
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         *part[i] *= p->step / p->at.step;
-    for (size_t r = 0; r < t->rounds; r++)
+    for (size_t r = 0; r < t->profile.steps; r++)
         replayed[r] = log(replayed[r]);
     free(plan.bucket);
     free(compute.ready);
@@ -231,7 +231,7 @@ static void resample_point(const struct points_model *model, const double *repla
                            double *sample)
 {
     const struct trained_row *none = &model->trained.row[model->trained.rows];
-    size_t rounds = model->trained.rounds;
+    size_t rounds = model->trained.profile.steps;
     int calibrated = model->calibration.strategy != NULL;
     double of_machine = calibrated ? model->calibration.error : model->drift;
     for (size_t i = 0; i < RESAMPLES; i++) {
@@ -250,7 +250,7 @@ int points_calibrate(struct points_model *m)
     struct calibration *c = &m->calibration;
     const struct trained *t = &m->trained;
     struct point p = {.strategy = c->strategy, .ranks = c->ranks};
-    double *replayed = allocate(t->rounds, sizeof *replayed), waits = 0,
+    double *replayed = allocate(t->profile.steps, sizeof *replayed), waits = 0,
            step = t->row[t->rows].measured * slowness(m, c->ranks);
     if (c->strategy->traits[VARIANT_PLAIN]->reduces) {
         replay_point(m, &p, replayed);
@@ -278,7 +278,7 @@ struct point *points_shortest(struct point *point, size_t n, const struct point 
 
 void points_predict(const struct points_model *model, struct point *point, size_t n)
 {
-    double *replayed = allocate(model->trained.rounds, sizeof *replayed);
+    double *replayed = allocate(model->trained.profile.steps, sizeof *replayed);
     double *sample = allocate(n * RESAMPLES, sizeof *sample), shortest[RESAMPLES];
     for (size_t p = 0; p < n; p++) {
         double *of = sample + p * RESAMPLES, by_link = replay_point(model, &point[p], replayed);

@@ -86,6 +86,6 @@ void points_bandwidths(const struct points_model *model, struct point *point);
 
 /* Sets *plan, with the link's times, and *compute, the mean round. The caller frees plan->bucket and compute->ready. */
 void points_plan(const struct points_model *model, const struct point *point, struct replay_plan *plan,
-                 struct replay_compute *compute);
+                 struct step_compute *compute);
 
 #endif

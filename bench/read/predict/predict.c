@@ -100,7 +100,7 @@ static int choose_ranks(struct choice *c, const char *text, const struct trained
 static int choose_sizes(struct choice *c, const char *text, const struct trained *t)
 {
     char word[sizeof c->size->size], sizes[512] = "";
-    double gradient = 4 * (double)t->arena / 0x1p20;
+    double gradient = 4 * (double)t->profile.arena / 0x1p20;
     int more;
     for (double mb = exp2(ceil(log2(gradient / 64))), at = 0; !strcmp(text, "auto") && mb < 2 * gradient; mb *= 2)
         at += snprintf(sizes + (size_t)at, sizeof sizes - (size_t)at, "%s%.6g", at > 0 ? "," : "", mb);
@@ -110,7 +110,7 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
             return error_report("--bucket-size-mb '%.100s': expected auto, or at most %d sizes in MiB, such as "
                                 "0.5,25,1+4+25, or block",
                                 text, MOST_LISTED);
-        if (c->size[c->sizes].caps.blocks && !t->tensor[t->tensors - 1].layer)
+        if (c->size[c->sizes].caps.blocks && !t->profile.tensor[t->profile.tensors - 1].layer)
             return error_report("--bucket-size-mb block: an earlier version made the run, and did not record the block "
                                 "of each tensor; make the run again");
         for (size_t i = 0; i < c->sizes; i++)
@@ -220,7 +220,7 @@ static int export_point(const struct predict_options *o, const struct points_mod
                         int writes)
 {
     struct replay_plan plan;
-    struct replay_compute compute;
+    struct step_compute compute;
     char prefix[200];
     snprintf(prefix, sizeof prefix, "%s.%zu_ranks", p->label, p->ranks);
     for (char *colon = prefix; (colon = strchr(colon, ':'));)

@@ -90,18 +90,7 @@ static int issue_reduction(struct state *s, const struct replay_plan *plan, int 
     return issue(s, REPLAY_REDUCE, b, b ? fmax(bucket->reduce, bucket->within) : bucket->reduce + bucket->within);
 }
 
-void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add)
-{
-    to->tensors = from->tensors;
-    to->forward_end = add * to->forward_end + scale * from->forward_end;
-    to->backward_end = add * to->backward_end + scale * from->backward_end;
-    to->update = add * to->update + scale * from->update;
-    to->rest = add * to->rest + scale * from->rest;
-    for (int i = 0; i < from->tensors; i++)
-        to->ready[i] = add * to->ready[i] + scale * from->ready[i];
-}
-
-double replay_needed(const struct replay_compute *c, int tensor)
+double replay_needed(const struct step_compute *c, int tensor)
 {
     double n = c->tensors, after_first = c->backward_end - c->ready[c->tensors - 1];
     double backward = fmin(c->backward_end - c->forward_end, n > 1 ? after_first * n / (n - 1) : INFINITY);
@@ -109,7 +98,7 @@ double replay_needed(const struct replay_compute *c, int tensor)
 }
 
 /* The forward: waits before each bucket's first tensor until its weights are gathered. */
-static void replay_forward(struct state *s, const struct replay_compute *c, const struct replay_plan *plan,
+static void replay_forward(struct state *s, const struct step_compute *c, const struct replay_plan *plan,
                            const int *gathered)
 {
     double done = 0;
@@ -124,8 +113,8 @@ static void replay_forward(struct state *s, const struct replay_compute *c, cons
 
 /* Backward: starts the reduction of each bucket when its last gradient is final. With early updates, also updates the
  * buckets whose sums are there, and increments *updated for each. */
-static void replay_backward(struct state *s, const struct replay_compute *c, const struct replay_plan *plan,
-                            int *reduced, int *updated)
+static void replay_backward(struct state *s, const struct step_compute *c, const struct replay_plan *plan, int *reduced,
+                            int *updated)
 {
     double done = c->forward_end;
     for (int b = 0; b < plan->n; b++) {
@@ -146,7 +135,7 @@ static void replay_backward(struct state *s, const struct replay_compute *c, con
 }
 
 /* The optimizer: waits for the sums, updates, and starts to gather what this rank does not update. */
-static void replay_update(struct state *s, const struct replay_compute *c, const struct replay_plan *plan,
+static void replay_update(struct state *s, const struct step_compute *c, const struct replay_plan *plan,
                           const int *reduced, int updated, int *gathered)
 {
     for (int b = updated; b < plan->n; b++) {
@@ -164,7 +153,7 @@ static void replay_update(struct state *s, const struct replay_compute *c, const
     }
 }
 
-struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
+struct replay_step replay(const struct step_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap, struct replay_event *event)
 {
     enum { STEADY = 2 }; /* all-gathers reach into the next step, so the second step is like all later ones */

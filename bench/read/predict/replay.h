@@ -6,13 +6,7 @@
 #ifndef BENCH_READ_PREDICT_REPLAY_H
 #define BENCH_READ_PREDICT_REPLAY_H
 
-/* A step without communication: when, from its start, the first forward and the last backward end and each gradient is
- * final; the duration of the optimizer, `update`; and the duration of all else, `rest`. */
-struct replay_compute {
-    double forward_end, backward_end, update, rest;
-    double *ready; /* [tensors], the gradient of tensor 0 is the last to be final */
-    int tensors;
-};
+#include "results/step_profile.h"
 
 /* A bucket: its last tensor, its bytes of fp32, its share of the arena, and the times of its collectives alone:
  * `reduce` between all ranks or hosts, `within` hosts, and `gather`, the all-gather. The stages of several buckets
@@ -62,16 +56,13 @@ struct replay_event {
  * unless it is NULL, in the order in which the events were issued. Computation is one stream, collectives are another;
  * a collective depends on all computation before it in the list. If weights are gathered, the list begins with the
  * update of the step before, when no collective is in flight, and ends with the last reduction. It covers one step. */
-struct replay_step replay(const struct replay_compute *compute, const struct replay_plan *plan,
+struct replay_step replay(const struct step_compute *compute, const struct replay_plan *plan,
                           struct replay_overlap overlap, struct replay_event *event);
-
-/* Sets the times of *to, whose `ready` has room, to those of *from x `scale`; or, if add is 1, adds these products. */
-void replay_add_compute(struct replay_compute *to, const struct replay_compute *from, double scale, int add);
 
 /* Returns when forward needs tensor t, without communication. Forward uses tensors in the reverse order of backward,
  * and is assumed to spend the same part of its time on each: forward_end x (backward_end - ready[t]) / b. Here b is the
  * time of the last backward: with n tensors, the time from the first final gradient on x n / (n - 1), and at most
  * backward_end - forward_end (which is longer if there are several micro-batches). */
-double replay_needed(const struct replay_compute *compute, int tensor);
+double replay_needed(const struct step_compute *compute, int tensor);
 
 #endif

@@ -29,26 +29,6 @@ struct reading {
 
 /* ---- run.json ---- */
 
-/* Reads the tensors, which lie in the arena from the last one to the first. */
-static int read_tensors(struct trained *t, const char *directory, const cJSON *run)
-{
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(run, "tensors");
-    size_t end = t->arena = json_count(run, "arena");
-    t->tensor = allocate((size_t)cJSON_GetArraySize(list) + 1, sizeof *t->tensor);
-    for (const cJSON *item = json_first(run, "tensors"); item; item = item->next) {
-        double joined = json_number(item, "joined"); /* with tensors before it */
-        size_t offset = json_count(item, "offset"), count = json_count(item, "count");
-        if (!count || offset + count > end || !(joined >= 0 && joined <= fmin(3, t->tensors + 1)))
-            return error_report("%s/run.json: tensor %d has no place in the arena", directory, t->tensors);
-        t->tensor[t->tensors++] = (struct tensor){
-            .offset = end = offset, .count = count, .joined = (int)joined, .layer = (int)json_count(item, "layer")};
-    }
-    return t->tensors
-               ? 0
-               : error_report("%s/run.json: lists no tensors, so it is not a benchmark run of this version of ddpbench",
-                              directory);
-}
-
 /* Returns the plan of a strategy with the buckets of *cut, which it destroys. */
 static struct replay_plan plan_of(const struct trained *t, const struct traits *traits, struct plan *cut, size_t ranks)
 {
@@ -62,7 +42,7 @@ static struct replay_plan plan_of(const struct trained *t, const struct traits *
     for (int b = 0; b < cut->n; b++)
         plan.bucket[b] = (struct replay_bucket){.last_tensor = cut->bucket[b].last_tensor,
                                                 .bytes = sizeof(float) * (double)cut->bucket[b].count,
-                                                .share = (double)cut->bucket[b].count / (double)t->arena};
+                                                .share = (double)cut->bucket[b].count / (double)t->profile.arena};
     plan_destroy(cut);
     return plan;
 }
@@ -71,22 +51,22 @@ struct replay_plan trained_cut(const struct trained *t, const struct strategy *s
                                const struct bucket_caps *caps, size_t ranks)
 {
     struct plan cut;
-    strategy->plan(&cut, t->tensor, t->tensors, caps);
+    strategy->plan(&cut, t->profile.tensor, t->profile.tensors, caps);
     return plan_of(t, strategy->traits[variant], &cut, ranks);
 }
 
 /* Sets *plan to the recorded buckets, cut by any rule. Returns 0; or -1 if they do not cover all tensors in order. */
 static int read_buckets(struct plan *plan, const struct trained *t, const cJSON *implementation)
 {
-    int next = t->tensors; /* the first tensor of the bucket is the one before it */
-    *plan = (struct plan){0, allocate((size_t)t->tensors, sizeof *plan->bucket)};
+    int next = t->profile.tensors; /* the first tensor of the bucket is the one before it */
+    *plan = (struct plan){0, allocate((size_t)t->profile.tensors, sizeof *plan->bucket)};
     for (const cJSON *item = json_first(implementation, "collectives"); item; item = item->next) {
         size_t tensors = json_count(item, "tensors");
         if (!tensors || tensors > (size_t)next) {
             next = -1;
             break;
         }
-        const struct tensor *first = &t->tensor[next - 1], *last = &t->tensor[next -= (int)tensors];
+        const struct tensor *first = &t->profile.tensor[next - 1], *last = &t->profile.tensor[next -= (int)tensors];
         plan->bucket[plan->n++] =
             (struct bucket){first->offset, last->offset + last->count - first->offset, next, (int)tensors};
     }
@@ -116,7 +96,7 @@ static int read_implementations(struct trained *t, const char *directory, const 
                                 directory, name, shard);
         if (read_buckets(&cut, t, item))
             return error_report("%s/run.json: the collectives of %s do not cover all %d tensors in order", directory,
-                                name, t->tensors);
+                                name, t->profile.tensors);
         row->strategy = strategy;
         if (strategy->traits[VARIANT_UPDATE] &&
             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "update_in_backward")))
@@ -134,46 +114,6 @@ static int read_implementations(struct trained *t, const char *directory, const 
 
 /* ---- the ranks' metrics ---- */
 
-/* Returns milliseconds in seconds; NAN if they are negative, far too large or no number. */
-static double seconds_of(double ms)
-{
-    return ms >= 0 && ms < 1e9 ? 1e-3 * ms : NAN;
-}
-
-/* Raises n values, the first at `first` and each next one `bytes` after it, to the times (ms) in array[n] if these are
- * larger. Returns 0; or -1 if the array does not hold n times. */
-static int raise_to(const cJSON *array, int n, size_t bytes, void *first)
-{
-    char *at = first;
-    if (cJSON_GetArraySize(array) != n)
-        return -1;
-    for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
-        double seconds = seconds_of(cJSON_IsNumber(item) ? item->valuedouble : NAN);
-        if (isnan(seconds))
-            return -1;
-        double *value = (void *)at;
-        *value = fmax(*value, seconds);
-        at += bytes;
-    }
-    return 0;
-}
-
-/* Takes a line of `none`: the times when gradients are final, and when phases end. */
-static int take_none(const struct trained *t, size_t round, const cJSON *line)
-{
-    static const char *const name[] = {"forward_end_ms", "backward_end_ms", "update_ms"};
-    struct replay_compute *c = &t->round[round];
-    double *const field[] = {&c->forward_end, &c->backward_end, &c->update};
-    for (int i = 0; i < 3; i++) {
-        double seconds = seconds_of(json_number(line, name[i]));
-        if (isnan(seconds))
-            return -1;
-        *field[i] = fmax(*field[i], seconds);
-    }
-    return raise_to(cJSON_GetObjectItemCaseSensitive(line, "gradients_ready_ms"), t->tensors, sizeof *c->ready,
-                    c->ready);
-}
-
 /* Takes the times of a row's collectives, run alone. */
 static int take_alone(const struct trained_row *row, size_t round, const cJSON *line)
 {
@@ -184,7 +124,7 @@ static int take_alone(const struct trained_row *row, size_t round, const cJSON *
     for (int i = 0; i < 3; i++) {
         const cJSON *array = cJSON_GetObjectItemCaseSensitive(line, name[i]);
         if (array || !i)
-            failed |= raise_to(array, row->plan.n, sizeof *b, first[i]);
+            failed |= times_raise(array, row->plan.n, sizeof *b, first[i]);
     }
     return failed;
 }
@@ -192,10 +132,10 @@ static int take_alone(const struct trained_row *row, size_t round, const cJSON *
 /* Takes a timed step; a step of `none` also counts for the spread over ranks. */
 static int take_step(struct reading *r, struct trained_row *row, size_t round, struct seen *seen, const cJSON *line)
 {
-    double block = seconds_of(json_number(line, "block_ms")) / (double)r->timed,
-           step = seconds_of(json_number(line, "step_ms"));
+    double block = times_seconds(json_number(line, "block_ms")) / (double)r->timed,
+           step = times_seconds(json_number(line, "step_ms"));
     double computing =
-        seconds_of(json_number(line, "forward_pass_ms")) + seconds_of(json_number(line, "backward_pass_ms"));
+        times_seconds(json_number(line, "forward_pass_ms")) + times_seconds(json_number(line, "backward_pass_ms"));
     if (!(block > 0 && step > 0 && computing >= 0) || seen->steps >= r->timed)
         return -1;
     row->step[round] = fmax(row->step[round], block);
@@ -218,13 +158,14 @@ static int take_line(struct reading *r, const cJSON *line)
     size_t i = 0, round = json_count(line, "round");
     while (i <= t->rows && strcmp(t->row[i].label, json_string(line, "implementation")) != 0)
         i++;
-    if (i > t->rows || round >= t->rounds)
+    if (i > t->rows || round >= t->profile.steps)
         return 0;
     if (isnan(json_number(line, "round")))
         return -1;
     struct seen *seen = &r->seen[round * (t->rows + 1) + i];
     if (!cJSON_HasObjectItem(line, "step"))
-        return seen->times++ || (i < t->rows ? take_alone(&t->row[i], round, line) : take_none(t, round, line));
+        return seen->times++ ||
+               (i < t->rows ? take_alone(&t->row[i], round, line) : step_compute_raise(&t->profile.step[round], line));
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "timed")) ? take_step(r, &t->row[i], round, seen, line)
                                                                          : 0;
 }
@@ -246,7 +187,7 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
     FILE *file = files_open(path, FILES_MOST_BYTES, why);
     if (!file)
         return error_report("%s: %s", path, why);
-    r->seen = allocate(r->t->rounds * implementations, sizeof *r->seen);
+    r->seen = allocate(r->t->profile.steps * implementations, sizeof *r->seen);
     while (!status && files_read_line(&text, &room, file) > 0) {
         cJSON *line = json_object(text);
         snprintf(where, sizeof where, "%s: line %zu", path, ++at);
@@ -255,14 +196,14 @@ static int read_rank(struct reading *r, const char *directory, size_t rank)
                 error_report("%s: a value is missing, or is not possible", where); /* keeps the error of json_check */
         cJSON_Delete(line);
     }
-    for (size_t i = 0; i < r->t->rounds * implementations && !status; i++)
+    for (size_t i = 0; i < r->t->profile.steps * implementations && !status; i++)
         if (r->seen[i].steps != r->timed || r->seen[i].times != 1)
             status =
                 error_report("%s: round %zu lacks steps of %s on rank %zu, or times of its collectives alone; give "
                              "the run --attainable",
                              directory, i / implementations, r->t->row[i % implementations].label, rank);
-    for (size_t round = 0; round < r->t->rounds; round++) {
-        double *slowest = &r->t->round[round].rest;
+    for (size_t round = 0; round < r->t->profile.steps; round++) {
+        double *slowest = &r->t->profile.step[round].rest;
         *slowest = fmax(*slowest, r->seen[(round + 1) * implementations - 1].seconds / (double)r->timed);
     }
     free(text);
@@ -276,45 +217,42 @@ static void use_steps(const struct reading *r)
 {
     struct trained *t = r->t;
     double squares = 0, p = (double)t->ranks;
-    for (size_t round = 0; round < t->rounds; round++) {
-        struct replay_compute *c = &t->round[round];
+    for (size_t round = 0; round < t->profile.steps; round++) {
+        struct step_compute *c = &t->profile.step[round];
         double slowest = 0;
         for (size_t i = 0; i < r->timed; i++) {
             const struct over_ranks *step = &r->step[round * r->timed + i];
             slowest += step->most / (double)r->timed;
             squares += t->ranks > 1 ? (step->squares - step->sum * step->sum / p) / (p - 1) : 0;
         }
-        replay_add_compute(c, c, slowest / c->rest, 0);
+        step_compute_add(c, c, slowest / c->rest, 0);
         c->rest = fmax(0, slowest - c->backward_end - c->update);
     }
-    t->spread = sqrt(fmax(0, squares / (double)(t->rounds * r->timed)));
+    t->spread = sqrt(fmax(0, squares / (double)(t->profile.steps * r->timed)));
 }
 
 /* Allocates what the files of the ranks fill. Returns 0; or -1, reported, if it is too much. */
 static int allocate_rounds(struct reading *r, const char *directory)
 {
     struct trained *t = r->t;
-    double numbers = (double)t->tensors + 3 * (double)r->timed;
+    double numbers = (double)t->profile.tensors + 3 * (double)r->timed;
     for (size_t i = 0; i <= t->rows; i++)
         numbers += 6 * t->row[i].plan.n + 2;
-    if (numbers * (double)t->rounds > MOST_NUMBERS) {
-        error_report("%s: has %.3g times in all rounds; at most %d can be read", directory, numbers * (double)t->rounds,
-                     MOST_NUMBERS);
+    if (numbers * (double)t->profile.steps > MOST_NUMBERS) {
+        error_report("%s: has %.3g times in all rounds; at most %d can be read", directory,
+                     numbers * (double)t->profile.steps, MOST_NUMBERS);
         return -1;
     }
-    r->step = allocate(t->rounds * r->timed, sizeof *r->step);
-    t->round = allocate(t->rounds, sizeof *t->round);
-    for (size_t i = 0; i < t->rounds; i++)
-        t->round[i] = (struct replay_compute){.tensors = t->tensors,
-                                              .ready = allocate((size_t)t->tensors, sizeof *t->round->ready)};
+    r->step = allocate(t->profile.steps * r->timed, sizeof *r->step);
+    step_profile_create_steps(&t->profile, t->profile.steps);
     for (struct trained_row *row = t->row; row <= t->row + t->rows; row++) {
-        struct replay_bucket *of_rounds = allocate(t->rounds * (size_t)row->plan.n + 1, sizeof *of_rounds);
-        for (size_t i = 0; i < t->rounds * (size_t)row->plan.n; i++)
+        struct replay_bucket *of_rounds = allocate(t->profile.steps * (size_t)row->plan.n + 1, sizeof *of_rounds);
+        for (size_t i = 0; i < t->profile.steps * (size_t)row->plan.n; i++)
             of_rounds[i] = row->plan.bucket[i % (size_t)row->plan.n];
         free(row->plan.bucket);
         row->plan.bucket = of_rounds;
-        row->step = allocate(t->rounds, sizeof *row->step);
-        row->computing = allocate(t->rounds, sizeof *row->computing);
+        row->step = allocate(t->profile.steps, sizeof *row->step);
+        row->computing = allocate(t->profile.steps, sizeof *row->computing);
     }
     return 0;
 }
@@ -350,17 +288,18 @@ int trained_read(struct trained *t, const char *directory)
     t->ranks = json_count(cJSON_GetObjectItemCaseSensitive(saved.run, "derived"), "world_size");
     t->settings = trained_settings(saved.run);
     t->gather_share = strcmp(json_string(t->settings, "dtype"), "bf16") ? 1 : 0.5;
-    t->rounds = json_count(saved.summary, "done");
+    t->profile.steps = json_count(saved.summary, "done");
     t->busy = busy_of(saved.summary, saved.run);
     r.timed = json_count(saved.summary, "timed_steps_per_block");
     if (!status && strcmp(mode, "benchmark") != 0)
         status = error_report("%s: is a run of %s; expected one of the benchmark, with --attainable", directory, mode);
-    else if (!status && (!t->ranks || t->ranks > MOST || !t->rounds || t->rounds > MOST || !r.timed || r.timed > MOST))
+    else if (!status && (!t->ranks || t->ranks > MOST || !t->profile.steps || t->profile.steps > MOST || !r.timed ||
+                         r.timed > MOST))
         status = error_report("%s: lacks world_size, done or timed_steps_per_block, from 1 to %d", directory, MOST);
-    else if (!status && t->rounds < STATS_LEAST)
-        status = error_report("%s: has %zu rounds; predictions need %d or more (--rounds)", directory, t->rounds,
+    else if (!status && t->profile.steps < STATS_LEAST)
+        status = error_report("%s: has %zu rounds; predictions need %d or more (--rounds)", directory, t->profile.steps,
                               STATS_LEAST);
-    status = status || read_tensors(t, saved.directory, saved.run) ||
+    status = status || step_profile_read_tensors(&t->profile, saved.directory, saved.run) ||
              read_implementations(t, saved.directory, saved.run) || allocate_rounds(&r, saved.directory);
     for (size_t rank = 0; rank < t->ranks && !status; rank++)
         status = read_rank(&r, saved.directory, rank);
@@ -373,8 +312,6 @@ int trained_read(struct trained *t, const char *directory)
 
 void trained_destroy(struct trained *t)
 {
-    for (size_t i = 0; t->round && i < t->rounds; i++)
-        free(t->round[i].ready);
     for (size_t i = 0; t->row && i <= t->rows; i++) {
         free(t->row[i].plan.bucket);
         free(t->row[i].step);
@@ -382,7 +319,6 @@ void trained_destroy(struct trained *t)
     }
     cJSON_Delete(t->settings);
     free(t->row);
-    free(t->tensor);
-    free(t->round);
+    step_profile_destroy(&t->profile);
     *t = (struct trained){0};
 }

@@ -22,16 +22,13 @@ struct trained_row {
 };
 
 struct trained {
-    size_t ranks, rounds, rows;
-    struct tensor *tensor; /* [tensors]: offset, count, joined and layer are set */
-    int tensors;
-    size_t arena;                 /* floats of the gradient */
-    double gather_share;          /* bytes of gathered weights / bytes of fp32: 1, or 0.5 with --dtype bf16 */
-    cJSON *settings;              /* what decides how much a rank computes: trained_settings */
-    struct busy busy;             /* what other processes used meanwhile */
-    struct replay_compute *round; /* [rounds] steps of `none`: each time is that of the slowest rank */
-    double spread;                /* standard deviation over ranks of the logarithm of a step of `none` */
-    struct trained_row *row;      /* [rows + 1], owned; row[rows] is `none` */
+    size_t ranks, rows;
+    struct step_profile profile; /* the steps are rounds of `none`: each time is that of the slowest rank */
+    double gather_share;         /* bytes of gathered weights / bytes of fp32: 1, or 0.5 with --dtype bf16 */
+    cJSON *settings;             /* what decides how much a rank computes: trained_settings */
+    struct busy busy;            /* what other processes used meanwhile */
+    double spread;               /* standard deviation over ranks of the logarithm of a step of `none` */
+    struct trained_row *row;     /* [rows + 1], owned; row[rows] is `none` */
 };
 
 /* Returns the settings of a run.json, by name (null: lacking), that decide how much a rank computes. Caller owns it. */

@@ -173,7 +173,7 @@ static void expect_nodes(const char *expected)
 /* ---- steps ---- */
 
 static double ready[] = {290 * US, 240 * US, 180 * US, 130 * US};
-static const struct replay_compute compute = {100 * US, 300 * US, 50 * US, 7 * US, ready, 4};
+static const struct step_compute compute = {100 * US, 300 * US, 50 * US, 7 * US, ready, 4};
 static struct replay_bucket bucket[] = {{2, 4000, 0.25, 60 * US, 0, 30 * US}, {0, 8000, 0.75, 90 * US, 0, 40 * US}};
 static const struct {
     const char *name;
@@ -185,7 +185,7 @@ static const struct {
              {"none", {NULL, 0, 0, 0, 0, 1, 1}}};
 
 /* Exports a step of ranks in which communication does not slow computation down, as files to/name.<rank>.et. */
-static int export_step(const char *to, const char *name, const struct replay_compute *c, const struct replay_plan *plan,
+static int export_step(const char *to, const char *name, const struct step_compute *c, const struct replay_plan *plan,
                        size_t ranks, int writes)
 {
     static struct replay_event event[5 * BUCKETS + 4];
@@ -295,7 +295,7 @@ TEST(sums_are_exact)
         final[BUCKETS - 1 - i] = 0.4 * (i + 2) * US;
         many[i] = (struct replay_bucket){BUCKETS - 1 - i, bytes[i % 10], 1.0 / BUCKETS, 0.3 * US, 0, 0};
     }
-    const struct replay_compute short_step = {0.4 * US, 0.4 * (BUCKETS + 1) * US, 0, 0, final, BUCKETS};
+    const struct step_compute short_step = {0.4 * US, 0.4 * (BUCKETS + 1) * US, 0, 0, final, BUCKETS};
     const struct replay_plan plan = {many, BUCKETS, 0, 0, 0, 1, 1};
     ck_assert_int_eq(export_step(directory, "many", &short_step, &plan, 1, 1), 0);
     read_nodes("many", 0);

@@ -7,7 +7,7 @@
 
 /* Forward 1 s; gradient 1 is final after 2 s, gradient 0 after 3 s, when backward ends; update 0.5 s, rest 0.25 s. */
 static double ready[] = {3, 2};
-static const struct replay_compute compute = {1, 3, 0.5, 0.25, ready, 2};
+static const struct step_compute compute = {1, 3, 0.5, 0.25, ready, 2};
 
 static struct replay_bucket bucket[2];
 
@@ -127,7 +127,7 @@ TEST(a_forward_waits_for_gathered_weights)
 TEST(forward_needs_tensors_in_the_reverse_order_of_backward)
 {
     double final[] = {9, 7, 6, 5};
-    const struct replay_compute c = {2, 9, 0, 0, final, 4};
+    const struct step_compute c = {2, 9, 0, 0, final, 4};
     check_near(replay_needed(&c, 0), 0);
     check_near(replay_needed(&c, 1), 0.75); /* the last backward takes 4 s x 4 / 3 */
     check_near(replay_needed(&c, 2), 1.125);
