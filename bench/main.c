@@ -68,6 +68,7 @@ static int asks_for_text(int argc, char *const argv[])
 /* Lists what must be equal on all ranks. */
 static void list_facts(struct facts *facts, int argc, char *const argv[])
 {
+    const char *model = early_option(argc, argv, "model-from", 0);
     const char *data = early_option(argc, argv, "data", 0), *digest = early_option(argc, argv, "data-digest", 0);
     char name[200];
     facts_add(facts, "the version of ddpbench", version_text());
@@ -75,6 +76,11 @@ static void list_facts(struct facts *facts, int argc, char *const argv[])
     if (data && data_kind_of(data) != DATA_SYNTHETIC) {
         snprintf(name, sizeof name, "the file %s", data);
         facts_add_file(facts, name, data, digest && !strcmp(digest, "all"));
+    }
+    for (; model && *model; model += strcspn(model, ",") + (strchr(model, ',') != NULL)) {
+        char path[FILES_PATH];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(model, ","), model);
+        facts_add_file(facts, "a file of --model-from", path, 0);
     }
     provenance_add_variables(facts, VARIABLES_EQUAL);
 }
@@ -133,7 +139,8 @@ static int check(void *context, const struct option_table *table, int ranks, int
 {
     struct command_line *line = context;
     struct training_options *training = &line->run.training;
-    training_options_use_preset(training, table, on_gpus);
+    if (training_options_use_preset(training, table, on_gpus))
+        return -1;
     if (line->profile.profile ? profile_options_check(&line->profile, table, training)
                               : benchmark_options_check(training, table))
         return -1;

@@ -44,9 +44,11 @@ void optimizer_set_step(struct optimizer *optimizer, const struct model *model, 
     model->device->upload(optimizer->scalars, scalars, sizeof scalars);
 }
 
-void optimizer_update(const struct optimizer *o, const struct model *model, size_t offset, size_t count,
+void optimizer_update(const struct optimizer *o, struct model *model, size_t offset, size_t count,
                       const float *gradient, size_t at)
 {
     void *narrow = model->narrow_weight ? (char *)model->narrow_weight + offset * model->compute_bytes : NULL;
     model->device->adamw(model->weight + offset, narrow, o->m + at, o->v + at, gradient, count, o->scalars, &o->adamw);
+    if (model->source->updated)
+        model->source->updated(model, count);
 }

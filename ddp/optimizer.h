@@ -34,7 +34,7 @@ void optimizer_set_step(struct optimizer *optimizer, const struct model *model, 
 
 /* Makes one AdamW step on floats [offset, offset + count) of the weights, with gradient[count] and the moments from
  * float `at` on. */
-void optimizer_update(const struct optimizer *optimizer, const struct model *model, size_t offset, size_t count,
+void optimizer_update(const struct optimizer *optimizer, struct model *model, size_t offset, size_t count,
                       const float *gradient, size_t at);
 
 #endif

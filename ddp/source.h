@@ -30,6 +30,7 @@ struct gradient_hook {
 };
 
 struct source {
+    int has_loss; /* 0: forward computes no loss */
     /* Allocates what forward and backward need beside weights and gradients, of activation_bytes, on model->device. */
     void (*allocate)(struct model *model);
     void (*destroy)(struct model *model); /* also of a model that was planned only */
@@ -44,11 +45,14 @@ struct source {
      * announces each tensor and each part to the hook, which may be NULL. Writes zeros to padding, and does not write
      * the gaps between matrices. input: as for forward. */
     void (*backward)(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
+    /* Called after the optimizer has updated `count` weights: passes the time by which a recorded optimizer is slower;
+     * NULL: the source has none. */
+    void (*updated)(struct model *model, size_t count);
     /* Return the number of device operations, and of ranges (device.h), in a forward and a backward pass together. */
     size_t (*operations)(const struct model *model);
     size_t (*ranges)(const struct model *model);
     /* Returns the floating-point operations of one training step on `tokens` tokens, counting attention's causal half,
-     * or the whole of attention if whole_attention is not 0. */
+     * or the whole of attention if whole_attention is not 0; NAN: unknown. */
     double (*flops)(const struct model *model, size_t tokens, int whole_attention);
 };
 

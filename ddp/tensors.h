@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct tensor {
-    char name[32];
+    char name[96];
     int layer;            /* 0: before the transformer blocks; l + 1: in block l; layers + 1: after the last block */
     size_t offset;        /* offset of the tensor in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */

@@ -384,7 +384,8 @@ static double flops(const struct model *model, size_t tokens, int whole_attentio
     return (6.0 * (double)model->matmul_parameters + attention) * (double)tokens;
 }
 
-static const struct source transformer = {.allocate = allocate_activations,
+static const struct source transformer = {.has_loss = 1,
+                                          .allocate = allocate_activations,
                                           .destroy = destroy_activations,
                                           .initialize = initialize,
                                           .forward = forward,

@@ -50,8 +50,9 @@ int main(int argc, char *argv[])
     if (status >= 0)
         return status;
     o.model.preset = program.quick ? PRESET_LAPTOP : PRESET_DEFAULT;
-    workload_use_preset(&o.model, &program.table, "synthetic", program.opened.on_gpu);
-    if (workload_check(&o.model, "synthetic"))
+    o.model.from.files = "";
+    if (workload_use_preset(&o.model, &program.table, "synthetic", program.opened.on_gpu) ||
+        workload_check(&o.model, "synthetic"))
         return program_error(&program, 2);
     if (!o.batch)
         o.batch = program.opened.on_gpu && !program.quick ? 32 : 1;

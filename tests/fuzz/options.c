@@ -45,7 +45,8 @@ static int train(int argc, char *argv[])
     show(&table);
     if (table.help || table.version)
         return 0;
-    training_options_use_preset(&run.training, &table, 0);
+    if (training_options_use_preset(&run.training, &table, 0))
+        return -1;
     if (profile.profile ? profile_options_check(&profile, &table, &run.training)
                         : benchmark_options_check(&run.training, &table))
         return -1;

@@ -15,7 +15,8 @@ static int parse_words(struct command_line *line, int argc, char *const argv[], 
         return -1;
     if (line->table.help || line->table.version)
         return 0;
-    training_options_use_preset(&line->run.training, &line->table, on_gpus);
+    if (training_options_use_preset(&line->run.training, &line->table, on_gpus))
+        return -1;
     if (line->profile.profile)
         return profile_options_check(&line->profile, &line->table, &line->run.training);
     return benchmark_options_check(&line->run.training, &line->table);

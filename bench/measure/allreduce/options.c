@@ -4,7 +4,6 @@
 
 #include "ddp/comm_mpi.h"
 #include "ddp/plan.h"
-#include "ddp/transformer.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -143,9 +142,8 @@ static int of_workload(struct allreduce_options *o)
     int n = implementations_make(implementation, workload, 0);
     if (n < 0)
         return -1;
-    struct model_sizes of_model = workload_sizes(workload, 1);
     struct model model;
-    transformer_plan(&model, &of_model, sizeof(float));
+    workload_plan(&model, workload, 1, 1, sizeof(float), 0);
     o->parameters = model.parameters;
     for (int i = 0; i < n; i++) {
         const struct strategy *strategy = implementation[i].strategy;
@@ -183,10 +181,12 @@ void allreduce_options_add(struct option_table *table, struct allreduce_options 
 {
     table->hints = hints;
     struct option_section model = workload_model_options(&o->workload);
+    struct option_section from = workload_from_options(&o->workload);
     struct option_section implementations = workload_strategy_options(&o->workload);
+    from.rows = 1; /* the others are about time */
     model.title = "Model of --sizes-from-model";
     implementations.title = "Strategies of --sizes-from-model";
-    model.needs = implementations.needs = "sizes-from-model";
+    model.needs = from.needs = implementations.needs = "sizes-from-model";
     option_table_add(
         table, (struct option_section){"Range of sizes", OPTION_ROWS(range_rows), o, NULL, "sizes,sizes-from-model"});
     option_table_add(table, (struct option_section){"Or sizes", OPTION_ROWS(size_rows), o, NULL, NULL});
@@ -196,6 +196,7 @@ void allreduce_options_add(struct option_table *table, struct allreduce_options 
         table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL, "overlap"});
     harness_options_add(table, &o->harness);
     option_table_add(table, model);
+    option_table_add(table, from);
     option_table_add(table, implementations);
 }
 
@@ -206,8 +207,7 @@ static int make_sizes(struct allreduce_options *o, const struct option_table *ta
         return of_list(&o->messages, o->sizes);
     if (!o->sizes_from_model)
         return of_range(&o->messages, o);
-    workload_use_preset(&o->workload, table, "synthetic", on_gpus);
-    return of_workload(o);
+    return workload_use_preset(&o->workload, table, "synthetic", on_gpus) || of_workload(o) ? -1 : 0;
 }
 
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus)

@@ -94,8 +94,8 @@ static int write_summary(void *context)
         free(attainable);
         return 0;
     }
-    ranking_create(&ranking, &run->measurements, o->implementation, ranks,
-                   (double)(o->batch_size * o->workload.context_length), attainable, o->resolve / 100);
+    ranking_create(&ranking, &run->measurements, o->implementation, ranks, training_tokens(o), attainable,
+                   o->resolve / 100);
     free(attainable);
     for (int i = 0; i < o->n; i++) {
         ranking.row[i].error = benchmark->error[i];

@@ -3,7 +3,6 @@
 
 #include "base/progress.h"
 #include "base/text.h"
-#include "ddp/transformer.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -43,13 +42,11 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
             "tune compares costs of communication, which a single rank does not have: use mpirun -n 2 or more");
     if (o->workload.wire_dtypes == (1u << COMM_FLOAT32 | 1u << COMM_BF16))
         return error_report("tune searches with one --wire-dtype: fp32 or bf16");
-    training_options_use_preset(o, table, on_gpus);
-    if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks))
+    if (training_options_use_preset(o, table, on_gpus) || training_options_check(o, table, BLOCK_STEPS, 0) ||
+        training_options_fit(o, ranks))
         return -1;
-    struct model_sizes sizes = workload_sizes(&o->workload, 1);
     struct model model;
-    sizes.shards = (size_t)ranks; /* some rows shard */
-    transformer_plan(&model, &sizes, sizeof(float));
+    workload_plan(&model, &o->workload, 1, (size_t)ranks, sizeof(float), 0); /* some rows shard */
     o->n = options->search.n = candidates_make(o->implementation, options->search.row, model.tensor, model.tensors);
     model_destroy(&model);
     for (struct implementation *row = o->implementation; row < o->implementation + o->n; row++)

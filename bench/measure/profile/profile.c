@@ -240,7 +240,7 @@ static void collect_facts(struct profile *p, const struct training *t)
         .delays = o->delays,
         .has_synthetic_data = !data_tokens(t->engine.trainer.data),
         .cores_per_rank = job->cores,
-        .tokens = (double)(o->batch_size * o->workload.context_length),
+        .tokens = training_tokens(o),
         .flops = training_flops(o, &t->engine.model),
         .block_steps = o->block_steps,
         .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,

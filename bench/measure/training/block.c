@@ -231,8 +231,11 @@ void block_run(struct training *t, struct block *b)
     job_gather(job, sample, sizeof sample, samples);
     measurements_keep(&run->measurements, b->implementation, b->round, samples, job->size);
     free(samples);
-    losses_add(&run->losses, job, b->loss, traits->exact && traits->wire == COMM_FLOAT32);
-    run->final_loss[b->implementation] = run->losses.mean[run->losses.steps - 1];
+    run->final_loss[b->implementation] = NAN;
+    if (t->engine.model.source->has_loss) {
+        losses_add(&run->losses, job, b->loss, traits->exact && traits->wire == COMM_FLOAT32);
+        run->final_loss[b->implementation] = run->losses.mean[run->losses.steps - 1];
+    }
     b->other_cores = other_processes_watch(&t->harness.other_processes, job);
     run->comm_cpu_seconds += traits->reduces ? cpu_seconds : 0;
     run->comm_seconds += traits->reduces ? b->seconds : 0;

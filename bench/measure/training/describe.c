@@ -44,6 +44,11 @@ static void describe_implementation(const struct implementation *row, const stru
     }
 }
 
+double training_tokens(const struct training_options *o)
+{
+    return workload_has_times(&o->workload) ? NAN : (double)(o->batch_size * o->workload.context_length);
+}
+
 double training_flops(const struct training_options *o, const struct model *model)
 {
     return model->source->flops(model, o->batch_size * o->workload.context_length, 0) / (o->forward_only ? 3 : 1);
@@ -57,8 +62,10 @@ int training_write_run_json(const struct training *t, const struct results *resu
     cJSON *json = harness_run_json(&t->harness, run->mode, t->engine.comm, run->command);
     cJSON *derived = cJSON_GetObjectItemCaseSensitive(json, "derived");
     json_add_number(derived, "parameters", (double)model->parameters);
-    json_add_number(derived, "tokens_per_step", (double)(o->batch_size * o->workload.context_length));
+    json_add_number(derived, "tokens_per_step", training_tokens(o));
     json_add_number(derived, "model_flops_per_step", training_flops(o, model));
+    if (*o->workload.from.files)
+        json_add_text(derived, "model_from", o->workload.from.read.words);
     json_add_number(derived, "data_tokens", (double)data_tokens(t->engine.trainer.data));
     if (!t->harness.opened.on_gpu) {
         json_add_text(derived, "blas", run->blas.library);
@@ -91,6 +98,20 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
 
 void workload_describe(const struct workload *w, size_t parameters, cJSON *summary)
 {
+    const struct model_from *from = &w->from;
+    if (*from->files)
+        results_add_sentence(summary, "heading", "From %s: %s", from->files, from->read.words);
+    if (*from->files && *from->read.assumed)
+        results_add_sentence(summary, "heading", "Assumed: %s", from->read.assumed);
+    if (workload_is_replayed(w)) {
+        const char *times = workload_has_times(w)   ? "recorded times"
+                            : from->backward_ms > 0 ? "the time of --backward-ms, divided by operations"
+                                                    : "operations, at the rate of matrix products here";
+        results_add_sentence(summary, "heading", "Model: replayed by %s, with %s%s", times,
+                             from->compute ? "sleep" : "matrix products",
+                             from->time_scale != 1 ? " (--time-scale)" : "");
+        return;
+    }
     if (*w->from_preset)
         results_add_sentence(summary, "heading", "From the preset %s: %s", preset_name[w->preset], w->from_preset);
     results_add_sentence(
@@ -102,6 +123,8 @@ void workload_describe(const struct workload *w, size_t parameters, cJSON *summa
 static void add_workload(const struct training_options *o, const struct model *model, int ranks, cJSON *summary)
 {
     workload_describe(&o->workload, model->parameters, summary);
+    if (workload_has_times(&o->workload))
+        return;
     results_add_sentence(summary, "heading", "Batch: %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
                          o->batch_size, text_plural(o->batch_size), ranks, text_plural((size_t)ranks),
                          o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", model->sizes.batch);
@@ -138,7 +161,7 @@ cJSON *training_create_summary(const struct training *t, const char *epochs)
     add_workload(o, &t->engine.model, h->job->size, summary);
     if (data_tokens(t->engine.trainer.data))
         results_add_sentence(summary, "heading", "Data: %s, %zu tokens", o->data, data_tokens(t->engine.trainer.data));
-    else
+    else if (!workload_is_replayed(&o->workload))
         results_add_sentence(summary, "heading", "Data: synthetic");
     results_add_sentence(summary, "heading", "%s",
                          epochs            ? epochs

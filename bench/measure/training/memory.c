@@ -2,7 +2,6 @@
 #include "training/memory.h"
 
 #include "base/text.h"
-#include "ddp/transformer.h"
 #include "kernels/error.h"
 #include "spans/spans.h"
 #include "training/samples.h"
@@ -102,20 +101,21 @@ static void estimate(const struct memory_conditions *c, const struct training_op
 int memory_plan(struct model *model, const struct memory_conditions *c, const struct training_options *o,
                 size_t compute_bytes, size_t bytes[MEMORY_PARTS])
 {
-    struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
+    const struct workload *w = &o->workload;
+    size_t batch = o->batch_size / (size_t)c->ranks / o->grad_accumulation, shards = 1;
     int sharding = implementations_sharding(o->implementation, o->n);
     for (int i = 0; i < o->n; i++)
         if (strategy_parts(implementation_traits(&o->implementation[i]), c->ranks, c->local_size))
-            sizes.shards = (size_t)c->ranks;
+            shards = (size_t)c->ranks;
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         if (d->phase == PHASE_PARAMETER_GATHER && !sharding)
             return error_report("--inject-delay phase=%s: only steps of %s have that phase", phase_name[d->phase],
                                 strategy_ddp_sharded.name);
-    double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
-    if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
-        width * width * (double)sizes.layers > 1e17)
+    double tokens = (double)batch * (double)w->context_length, width = (double)(w->d_model + w->d_ff);
+    if (tokens * (double)w->vocab_size > 1e17 || tokens * width * (double)w->num_layers > 1e16 ||
+        width * width * (double)w->num_layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
-    transformer_plan(model, &sizes, compute_bytes);
+    workload_plan(model, w, batch, shards, compute_bytes, c->rank);
     estimate(c, o, model, bytes);
     int on_wrong_device = c->recording->gpu_option && !c->on_gpu;
     int is_too_small = c->recording->operations && !memory_captured_steps(o, model, c->recording);

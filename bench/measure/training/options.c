@@ -2,7 +2,6 @@
 #include "training/options.h"
 
 #include "ddp/data.h"
-#include "ddp/transformer.h"
 #include "kernels/error.h"
 
 #include <stddef.h>
@@ -115,6 +114,7 @@ void run_options_add(struct option_table *table, struct run_options *run)
 {
     struct training_options *options = &run->training;
     option_table_add(table, workload_model_options(&options->workload));
+    option_table_add(table, workload_from_options(&options->workload));
     option_table_add(table,
                      (struct option_section){.title = "Batch and data", OPTION_ROWS(batch_rows), .base = options});
     option_table_add(table, (struct option_section){.title = "Training", OPTION_ROWS(schedule_rows), .base = options});
@@ -130,15 +130,14 @@ int workload_check(struct workload *w, const char *data)
     enum data_kind kind = data_kind_of(data);
     if (!w->vocab_size)
         w->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
-    if (w->d_model % w->num_heads || w->d_model / w->num_heads % 2)
+    if (!workload_is_replayed(w) && (w->d_model % w->num_heads || w->d_model / w->num_heads % 2))
         return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width, as RoPE needs",
                             w->num_heads, w->d_model);
     struct bucket_size *size = &w->bucket_sizes.item[0];
     if (size->caps.cap[0])
         return 0;
-    const struct model_sizes sizes = workload_sizes(w, 1);
     struct model model;
-    transformer_plan(&model, &sizes, sizeof(float));
+    workload_plan(&model, w, 1, 1, sizeof(float), 0);
     size_t quarter = model.parameters * sizeof(float) / 4;
     size->caps.cap[0] = quarter < BUCKET_DEFAULT_BYTES ? quarter : BUCKET_DEFAULT_BYTES;
     snprintf(size->words, sizeof size->words, "%.6g", (double)size->caps.cap[0] / 1048576);

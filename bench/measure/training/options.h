@@ -5,6 +5,7 @@
 #include "ddp/model.h"
 #include "ddp/step.h"
 #include "harness/harness.h"
+#include "import/import.h"
 #include "results/verdict.h"
 
 enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 120 };
@@ -67,8 +68,20 @@ enum preset_number {
 };
 extern const char *const preset_name[PRESETS + 1]; /* the last is NULL */
 
+/* --model-from: a user's model. A file with sizes of ddpbench's own transformer sets those of the workload; any other
+ * model is replayed (ddp/replayed.h). */
+struct model_from {
+    const char *files; /* "": there is none */
+    int compute;       /* enum replayed_compute */
+    int on_gpus;
+    double time_scale, backward_ms;
+    struct imported read;        /* profile.tensors 0: nothing is replayed; kept until the program ends */
+    struct step_compute typical; /* the step that is replayed, if read.profile.steps is not 0 */
+};
+
 /* A model, and how its gradients are reduced. */
 struct workload {
+    struct model_from from;
     enum preset_number preset; /* workload_use_preset replaces PRESET_AUTO */
     size_t vocab_size;         /* 0: not set yet; workload_check then sets it by the kind of data */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
@@ -129,13 +142,30 @@ struct run_options {
 
 /* Return the option sections whose values are stored in *workload. */
 struct option_section workload_model_options(struct workload *workload);
+struct option_section workload_from_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
 void run_options_add(struct option_table *table, struct run_options *options); /* adds all sections */
 
 /* Set each size that is not given on the command line to the preset's size (--preset; auto: `default` on GPUs, `laptop`
- * on CPUs). workload_use_preset sets the model's sizes; training_options_use_preset also sets the batch. */
-void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
-void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
+ * on CPUs). workload_use_preset sets the model's sizes; training_options_use_preset also sets the batch. With
+ * --model-from both read the file, and refuse options that it replaces. Return 0; or -1, reported. */
+int workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
+int training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
+
+/* ---- a user's model ---- */
+
+/* Reads --model-from, sets the sizes of the workload, and refuses options of sizes that the file replaces. Returns 0;
+ * or -1, reported. */
+int workload_import(struct workload *workload, const struct option_table *table, int on_gpus);
+
+/* Whether the model is replayed, not trained; and whether it has recorded times, so that tokens are not known. */
+int workload_is_replayed(const struct workload *workload);
+int workload_has_times(const struct workload *workload);
+
+/* Plans the model (model.h) for `batch` sequences in one rank's part of a micro-batch. rank: decides the values of the
+ * gradients of a replayed model. Release with model_destroy. */
+void workload_plan(struct model *model, const struct workload *workload, size_t batch, size_t shards,
+                   size_t compute_bytes, int rank);
 
 /* Print the lists of presets and of strategies for --help. */
 void workload_help_presets(FILE *out);
@@ -149,7 +179,7 @@ int workload_check(struct workload *workload, const char *data);
 /* Adds the sizes of the model, and which of them come from a preset, to the heading of a summary. */
 void workload_describe(const struct workload *workload, size_t parameters, cJSON *summary);
 
-/* Returns the sizes for transformer_plan; batch: number of sequences in one rank's part of a micro-batch. */
+/* Returns the sizes for transformer_plan; batch: as for workload_plan. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
 /* Makes all checks that do not need the number of ranks. Sets block_steps to --steps-per-block if given; else to

@@ -1,6 +1,8 @@
 /* presets.c - named sets of sizes, for sizes that the command line does not give. */
 #include "training/options.h"
 
+#include "kernels/error.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -41,8 +43,10 @@ static void set_size(struct workload *w, size_t *size, const char *option, size_
         snprintf(w->from_preset + at, sizeof w->from_preset - at, "%s%s %zu", at ? ", " : "", option, value);
 }
 
-void workload_use_preset(struct workload *w, const struct option_table *table, const char *data, int on_gpus)
+int workload_use_preset(struct workload *w, const struct option_table *table, const char *data, int on_gpus)
 {
+    if (*w->from.files)
+        return workload_import(w, table, on_gpus);
     if (w->preset == PRESET_AUTO)
         w->preset = on_gpus ? PRESET_DEFAULT : PRESET_LAPTOP;
     const struct preset *p = &presets[w->preset];
@@ -54,14 +58,39 @@ void workload_use_preset(struct workload *w, const struct option_table *table, c
     if (p->batch && !option_was_given(table, "vocab-size"))
         set_size(w, &w->vocab_size, "vocab-size",
                  data_kind_of(data) == DATA_SYNTHETIC ? p->synthetic_vocabulary : p->file_vocabulary);
+    return 0;
 }
 
-void training_options_use_preset(struct training_options *o, const struct option_table *table, int on_gpus)
+/* Sets the batch of a model of --model-from: a sequence of each rank in each micro-batch, unless it is given. Recorded
+ * steps have their own batch, and no data. Returns 0; or -1, reported. */
+static int use_batch(struct training_options *o, const struct option_table *table)
 {
-    workload_use_preset(&o->workload, table, o->data, on_gpus);
+    static const char *const names[] = {"data", "batch-size", "batch-size-per-rank"};
+    int given = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int is_given = option_was_given(table, names[i]);
+        given |= is_given && i;
+        if (is_given && workload_is_replayed(&o->workload) && (!i || workload_has_times(&o->workload)))
+            return error_report("--%s: the model of --model-from is replayed, without data%s", names[i],
+                                i ? "; its recorded steps have a batch of their own" : "");
+    }
+    if (o->forward_only && workload_is_replayed(&o->workload))
+        return error_report("--forward-only: the model of --model-from is replayed, not trained");
+    if (!given)
+        o->batch_size_per_rank = o->grad_accumulation;
+    return 0;
+}
+
+int training_options_use_preset(struct training_options *o, const struct option_table *table, int on_gpus)
+{
+    if (workload_use_preset(&o->workload, table, o->data, on_gpus))
+        return -1;
+    if (*o->workload.from.files)
+        return use_batch(o, table);
     size_t batch = presets[o->workload.preset].batch * o->grad_accumulation;
     if (batch && !option_was_given(table, "batch-size") && !option_was_given(table, "batch-size-per-rank"))
         set_size(&o->workload, &o->batch_size_per_rank, "batch-size-per-rank", batch);
+    return 0;
 }
 
 void workload_help_presets(FILE *out)

@@ -92,12 +92,13 @@ static void show_progress(struct progress *progress, const struct training *t, c
     const struct run *run = &t->run;
     const struct training_options *o = run->options;
     const struct trainer *trainer = &t->engine.trainer;
-    char words[160];
+    char words[200], loss[40] = "";
+    if (isfinite(run->final_loss[b->implementation]))
+        snprintf(loss, sizeof loss, ", loss %.4f", run->final_loss[b->implementation]);
     progress->total = progress->total ? run->planned * (size_t)o->n : 0;
-    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", b->round + 1, run->planned,
+    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g%s", b->round + 1, run->planned,
              o->implementation[b->implementation].label, regime_name[o->regime],
-             (double)schedule_learning_rate(&trainer->schedule, trainer->step - 1),
-             run->losses.mean[run->losses.steps - 1]);
+             (double)schedule_learning_rate(&trainer->schedule, trainer->step - 1), loss);
     progress_show(progress, done, words);
 }
 

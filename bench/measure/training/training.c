@@ -37,7 +37,8 @@ static int plan_model(struct training *t, int stages)
                                                  h->opened.on_gpu, stages,       &run->recording};
     if (memory_plan(&t->engine.model, &conditions, run->options, device->compute_bytes, run->memory))
         return -1;
-    size_t width = run->options->workload.d_model / run->options->workload.num_heads;
+    const struct workload *w = &run->options->workload;
+    size_t width = workload_is_replayed(w) ? 0 : w->d_model / w->num_heads;
     if (device->most_head_width && width > device->most_head_width)
         return error_report("heads of width %zu: on a GPU they are at most %zu wide; use more --num-heads", width,
                             device->most_head_width);

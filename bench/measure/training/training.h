@@ -150,7 +150,11 @@ void training_add_notes(const struct training *training, cJSON *summary);
 int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
                      size_t captured, double minutes, cJSON *summary);
 
-/* Returns the model's FLOP of a step on all ranks; the backward pass takes twice the FLOP of the forward pass. */
+/* Returns the tokens of a step on all ranks; NAN: the model is replayed from recorded times, which do not tell. */
+double training_tokens(const struct training_options *options);
+
+/* Returns the model's FLOP of a step on all ranks; NAN: unknown; the backward pass takes twice the FLOP of the forward
+ * pass. */
 double training_flops(const struct training_options *options, const struct model *model);
 
 /* ---- rank_<r>_metrics.jsonl ---- */

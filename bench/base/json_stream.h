@@ -1,0 +1,26 @@
+/* json_stream.h - reads JSON files of any length, plain or gzip, in constant memory: one element of an array at a time.
+ */
+#ifndef BENCH_BASE_JSON_STREAM_H
+#define BENCH_BASE_JSON_STREAM_H
+
+#include <stddef.h>
+
+enum { JSON_STREAM_MOST = 16 << 20, JSON_STREAM_WHY = 400 }; /* most bytes of an element or member; of an error */
+
+/* Who takes what is read. text: JSON, `length` bytes and a zero byte, which is valid and may be changed until the
+ * function returns; it is complete, but only its brackets and strings are checked. A result that is not 0 ends the
+ * reading. */
+struct json_stream {
+    const char *array; /* name of the member, at the top of the file, whose elements are read one at a time */
+    int (*element)(void *context, char *text, size_t length);
+    /* Takes each other member that has at most JSON_STREAM_MOST bytes; NULL: they are skipped. */
+    int (*member)(void *context, const char *name, char *text, size_t length);
+    void *context;
+};
+
+/* Reads a regular file, which holds an object, or an array whose elements are then read. Returns 0; the result of a
+ * function that is not 0; or -1 if the file cannot be read, ends too early, or is no JSON, with the reason in `why`,
+ * which begins with the path. */
+int json_stream_read(const char *path, const struct json_stream *stream, char why[JSON_STREAM_WHY]);
+
+#endif

@@ -1,0 +1,249 @@
+/* import.c - recognises the kind of a file by its content, and makes tensors from parameters. */
+#include "import/import.h"
+
+#include "base/json.h"
+#include "base/json_stream.h"
+#include "base/stats.h"
+#include "import/parts.h"
+#include "kernels/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_PARAMETERS = 1000000 };
+#define MOST_ELEMENTS 1e13 /* in all parameters: 40 TB */
+
+int parameters_add(struct parameters *list, const char *name, const cJSON *shape)
+{
+    double elements = 1;
+    struct parameter p = {.rows = 1, .columns = 1};
+    if (!cJSON_IsArray(shape) || list->n == MOST_PARAMETERS)
+        return -1;
+    for (const cJSON *size = shape->child; size; size = size->next) {
+        if (!cJSON_IsNumber(size) || !(size->valuedouble >= 1 && size->valuedouble <= MOST_ELEMENTS))
+            return -1;
+        elements *= size->valuedouble;
+        if (!(elements <= MOST_ELEMENTS))
+            return -1;
+        *(size == shape->child && size->next ? &p.rows : &p.columns) *= (size_t)size->valuedouble;
+    }
+    snprintf(p.name, sizeof p.name, "%s", name);
+    list->item = allocate_more(list->item, (size_t)list->n, sizeof *list->item);
+    list->item[list->n++] = p;
+    return 0;
+}
+
+/* Returns the first number in a name that is a whole word between dots, such as 3 in h.3.attn.weight; -1: none. */
+static int number_in(const char *name)
+{
+    for (const char *at = name; at; at = strchr(at, '.')) {
+        at += *at == '.';
+        size_t digits = strspn(at, "0123456789");
+        if (digits && digits < 7 && (at[digits] == '.' || !at[digits]))
+            return atoi(at);
+    }
+    return -1;
+}
+
+void import_tensors(struct imported *imported, const struct parameters *list)
+{
+    struct step_profile *p = &imported->profile;
+    int layers = 0, seen = 0;
+    double elements = 0;
+    p->tensors = list->n;
+    p->tensor = allocate((size_t)list->n, sizeof *p->tensor);
+    imported->has_layers = list->n > 0;
+    for (int i = 0; i < list->n; i++) {
+        int number = number_in(list->item[i].name);
+        imported->has_layers &= *list->item[i].name != 0;
+        layers = number >= layers ? number + 1 : layers;
+        elements += (double)list->item[i].rows * (double)list->item[i].columns;
+    }
+    for (int i = 0; i < list->n; i++) {
+        const struct parameter *from = &list->item[i];
+        int number = number_in(from->name);
+        seen |= number >= 0;
+        tensor_set(&p->tensor[i],
+                   number >= 0 ? number + 1
+                   : seen      ? layers + 1
+                               : 0,
+                   from->rows, from->columns, 1, "%s", *from->name ? from->name : "gradient");
+        if (!*from->name)
+            tensor_set(&p->tensor[i], 0, from->rows, from->columns, 1, "gradient %d", list->n - i);
+    }
+    imported->has_layers &= seen;
+    p->arena = tensors_place(p->tensor, p->tensors, 1);
+    snprintf(imported->words, sizeof imported->words, "%d tensors, %.4g M parameters, %.4g MiB of gradients", list->n,
+             1e-6 * elements, elements * sizeof(float) / 1048576);
+}
+
+void import_assume(struct imported *imported, const char *format, ...)
+{
+    size_t at = strlen(imported->assumed), room = sizeof imported->assumed - at;
+    va_list arguments;
+    va_start(arguments, format);
+    if (at && room > 1)
+        imported->assumed[at++] = ' ', imported->assumed[at] = 0, room--;
+    vsnprintf(imported->assumed + at, room, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- kinds ---- */
+
+/* What the start of a file shows. */
+struct beginning {
+    unsigned char bytes[512];
+    size_t n;
+};
+
+static int look(struct beginning *b, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return -1;
+    b->n = fread(b->bytes, 1, sizeof b->bytes, file);
+    return fclose(file);
+}
+
+static int is_safetensors(const struct beginning *b)
+{
+    return b->n > 9 && b->bytes[8] == '{' && !b->bytes[7] && !b->bytes[6] && !b->bytes[5];
+}
+
+/* Returns the first character that is no blank. */
+static int first_of(const struct beginning *b)
+{
+    size_t at = 0;
+    while (at < b->n && isspace(b->bytes[at]))
+        at++;
+    return at < b->n ? b->bytes[at] : 0;
+}
+
+/* The members of a small JSON object: what a config.json or an index has. */
+struct members {
+    cJSON *all;
+    int is_trace;
+};
+
+static int take_member(void *context, const char *name, char *text, size_t length)
+{
+    struct members *m = context;
+    if (length < 1 << 22)
+        cJSON_AddItemToObject(m->all, name, cJSON_Parse(text));
+    return cJSON_GetArraySize(m->all) > 1000; /* enough to see what it is */
+}
+
+static int is_trace(void *context, char *text, size_t length)
+{
+    struct members *m = context;
+    (void)text, (void)length;
+    m->is_trace = 1;
+    return 1;
+}
+
+/* Reads an object: a trace, a config.json or an index of safetensors. */
+static int read_object(struct imported *imported, const char *path, const struct parameters *list)
+{
+    struct members m = {.all = cJSON_CreateObject()};
+    char why[JSON_STREAM_WHY];
+    const struct json_stream stream = {"traceEvents", is_trace, take_member, &m};
+    int status = json_stream_read(path, &stream, why);
+    if (status < 0)
+        status = error_report("%s", why);
+    else if (m.is_trace)
+        status = trace_read(imported, path, list);
+    else if (cJSON_HasObjectItem(m.all, "weight_map"))
+        status = safetensors_read(imported, path, cJSON_GetObjectItemCaseSensitive(m.all, "weight_map"), list);
+    else if (json_count(m.all, "hidden_size") || json_count(m.all, "n_embd"))
+        status = config_read(imported, path, m.all);
+    else
+        status = error_report("%s: is neither a trace (traceEvents), a config.json (hidden_size), a list of parameters "
+                              "nor a safetensors file",
+                              path);
+    cJSON_Delete(m.all);
+    return status;
+}
+
+int import_is_file(const char *path)
+{
+    struct stat about;
+    char first[4096];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(path, ","), path);
+    return !stat(first, &about) && !S_ISDIR(about.st_mode);
+}
+
+static int read_file(struct imported *imported, const char *path, const struct parameters *list)
+{
+    struct beginning b;
+    struct parameters own = {0};
+    int status = 0;
+    if (look(&b, path))
+        return error_report("%s: %s", path, strerror(errno));
+    if (is_safetensors(&b))
+        return safetensors_read(imported, path, NULL, list);
+    if (first_of(&b) != '[')
+        return read_object(imported, path, list);
+    imported->kind = IMPORT_LIST;
+    status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
+                  : parameters_read(&own, path);
+    if (!status)
+        import_tensors(imported, &own);
+    free(own.item);
+    return status;
+}
+
+int import_read(struct imported *imported, const char *option, const char *files)
+{
+    char first[4096], why[JSON_STREAM_WHY + 100];
+    const char *comma = strchr(files, ',');
+    struct parameters list = {0};
+    *imported = (struct imported){.ranks = 1};
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(files, ","), files);
+    int status = (comma && parameters_read(&list, comma + 1)) || read_file(imported, first, comma ? &list : NULL);
+    free(list.item);
+    if (!status && imported->profile.tensors < 1 && !imported->own.layers)
+        status = error_report("%s: has no parameters that are trained", first);
+    if (status) {
+        snprintf(why, sizeof why, "%s", error_text());
+        error_clear();
+        return error_report("--%s %s", option, why);
+    }
+    return 0;
+}
+
+void import_destroy(struct imported *imported)
+{
+    step_profile_destroy(&imported->profile);
+    free(imported->seconds);
+    free(imported->start);
+    free(imported->bucket);
+    free(imported->alone);
+    *imported = (struct imported){0};
+}
+
+/* Returns the median of a time over the steps, which lies at `at` in the first. */
+static double median_of(const struct step_profile *p, size_t at, int tensor)
+{
+    double *value = allocate(p->steps + 1, sizeof *value);
+    for (size_t i = 0; i < p->steps; i++)
+        value[i] = tensor >= 0 ? p->step[i].ready[tensor] : *(double *)(void *)((char *)&p->step[i] + at);
+    double median = stats_median(value, p->steps);
+    free(value);
+    return median;
+}
+
+void import_typical(const struct imported *imported, struct step_compute *typical)
+{
+    const struct step_profile *p = &imported->profile;
+    typical->forward_end = median_of(p, offsetof(struct step_compute, forward_end), -1);
+    typical->backward_end = median_of(p, offsetof(struct step_compute, backward_end), -1);
+    typical->update = median_of(p, offsetof(struct step_compute, update), -1);
+    typical->rest = median_of(p, offsetof(struct step_compute, rest), -1);
+    for (int i = 0; i < p->tensors; i++)
+        typical->ready[i] = median_of(p, 0, i);
+}

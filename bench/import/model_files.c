@@ -1,0 +1,341 @@
+/* model_files.c - reads what has sizes and no times: lists of parameters, config.json, safetensors. */
+#include "base/json.h"
+#include "base/json_stream.h"
+#include "import/parts.h"
+#include "kernels/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a list of parameters ---- */
+
+/* Takes [name, shape] or [name, shape, requires_grad]; or a name alone, whose shape another file has. */
+static int take_parameter(void *context, char *text, size_t length)
+{
+    struct parameters *list = context;
+    cJSON *json = length < 1 << 16 ? cJSON_Parse(text) : NULL;
+    const cJSON *name = cJSON_IsString(json) ? json : cJSON_GetArrayItem(json, 0);
+    const cJSON *shape = cJSON_GetArrayItem(json, 1), *trained = cJSON_GetArrayItem(json, 2);
+    cJSON *nothing = cJSON_CreateArray();
+    int is_name = cJSON_IsString(json), status = 0;
+    if (!cJSON_IsString(name) || !*name->valuestring || (trained && !cJSON_IsBool(trained)))
+        status = 1;
+    else if (!trained || cJSON_IsTrue(trained))
+        status = parameters_add(list, name->valuestring, is_name ? nothing : shape) != 0;
+    cJSON_Delete(nothing);
+    cJSON_Delete(json);
+    return status;
+}
+
+int parameters_read(struct parameters *list, const char *path)
+{
+    char why[JSON_STREAM_WHY];
+    const struct json_stream stream = {"", take_parameter, NULL, list};
+    int status = json_stream_read(path, &stream, why);
+    if (status < 0)
+        return error_report("%s", why);
+    if (status)
+        return error_report("%s: item %d is not [name, shape, requires_grad], as in [\"head.weight\", [256, 64], true]",
+                            path, list->n);
+    for (int i = 1; i < list->n; i++) /* in a list made by hand; a model's names are unique */
+        if (!strcmp(list->item[i].name, list->item[i - 1].name))
+            return error_report("%s: %s is listed twice", path, list->item[i].name);
+    return list->n ? 0 : error_report("%s: lists no parameter that is trained", path);
+}
+
+/* ---- config.json ---- */
+
+/* Adds a parameter of one or two sizes (columns 0: one), named by a printf format. */
+static __attribute__((format(printf, 4, 5))) void add(struct parameters *list, size_t rows, size_t columns,
+                                                      const char *format, ...)
+{
+    struct parameter p = {.rows = columns ? rows : 1, .columns = columns ? columns : rows};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(p.name, sizeof p.name, format, arguments);
+    va_end(arguments);
+    list->item = allocate_more(list->item, (size_t)list->n, sizeof *list->item);
+    list->item[list->n++] = p;
+}
+
+/* The sizes of a config.json, by the names of the families. */
+struct config {
+    size_t layers, width, heads, kv_heads, head, ff, vocabulary, positions;
+    int is_tied, qkv_bias, out_bias, mlp_bias, has_head_norms;
+};
+
+/* Returns a count under the first of two names that has one, or `other`. */
+static size_t count_of(const cJSON *config, const char *name, const char *also, size_t other)
+{
+    size_t n = json_count(config, name);
+    n = n ? n : json_count(config, also);
+    return n ? n : other;
+}
+
+/* Returns a flag; `other` if the config lacks it. */
+static int flag_of(const cJSON *config, const char *name, int other)
+{
+    const cJSON *flag = cJSON_GetObjectItemCaseSensitive(config, name);
+    return cJSON_IsBool(flag) ? cJSON_IsTrue(flag) : other;
+}
+
+static void add_bias(struct parameters *list, int has, size_t n, const char *format, int layer)
+{
+    char name[80];
+    snprintf(name, sizeof name, "model.layers.%d.%s.bias", layer, format);
+    if (has)
+        add(list, n, 0, "%s", name);
+}
+
+/* The parameters of a Llama and of its relatives, in the order in which forward uses them. */
+static void list_llama(struct parameters *list, const struct config *c)
+{
+    size_t q = c->heads * c->head, kv = c->kv_heads * c->head;
+    add(list, c->vocabulary, c->width, "model.embed_tokens.weight");
+    for (int l = 0; l < (int)c->layers; l++) {
+        add(list, c->width, 0, "model.layers.%d.input_layernorm.weight", l);
+        add(list, q, c->width, "model.layers.%d.self_attn.q_proj.weight", l);
+        add_bias(list, c->qkv_bias, q, "self_attn.q_proj", l);
+        add(list, kv, c->width, "model.layers.%d.self_attn.k_proj.weight", l);
+        add_bias(list, c->qkv_bias, kv, "self_attn.k_proj", l);
+        add(list, kv, c->width, "model.layers.%d.self_attn.v_proj.weight", l);
+        add_bias(list, c->qkv_bias, kv, "self_attn.v_proj", l);
+        if (c->has_head_norms) {
+            add(list, c->head, 0, "model.layers.%d.self_attn.q_norm.weight", l);
+            add(list, c->head, 0, "model.layers.%d.self_attn.k_norm.weight", l);
+        }
+        add(list, c->width, q, "model.layers.%d.self_attn.o_proj.weight", l);
+        add_bias(list, c->out_bias, c->width, "self_attn.o_proj", l);
+        add(list, c->width, 0, "model.layers.%d.post_attention_layernorm.weight", l);
+        add(list, c->ff, c->width, "model.layers.%d.mlp.gate_proj.weight", l);
+        add_bias(list, c->mlp_bias, c->ff, "mlp.gate_proj", l);
+        add(list, c->ff, c->width, "model.layers.%d.mlp.up_proj.weight", l);
+        add_bias(list, c->mlp_bias, c->ff, "mlp.up_proj", l);
+        add(list, c->width, c->ff, "model.layers.%d.mlp.down_proj.weight", l);
+        add_bias(list, c->mlp_bias, c->width, "mlp.down_proj", l);
+    }
+    add(list, c->width, 0, "model.norm.weight");
+    if (!c->is_tied)
+        add(list, c->vocabulary, c->width, "lm_head.weight");
+}
+
+/* Adds the weight and the bias of a part of GPT-2, whose weights are [inputs, outputs]. */
+static void add_pair(struct parameters *list, size_t rows, size_t columns, int layer, const char *part)
+{
+    add(list, rows, columns, "transformer.h.%d.%s.weight", layer, part);
+    add(list, columns ? columns : rows, 0, "transformer.h.%d.%s.bias", layer, part);
+}
+
+static void list_gpt2(struct parameters *list, const struct config *c)
+{
+    size_t width = c->width;
+    add(list, c->vocabulary, width, "transformer.wte.weight");
+    add(list, c->positions, width, "transformer.wpe.weight");
+    for (int l = 0; l < (int)c->layers; l++) {
+        add_pair(list, width, 0, l, "ln_1");
+        add_pair(list, width, 3 * width, l, "attn.c_attn");
+        add_pair(list, width, width, l, "attn.c_proj");
+        add_pair(list, width, 0, l, "ln_2");
+        add_pair(list, width, c->ff, l, "mlp.c_fc");
+        add_pair(list, c->ff, width, l, "mlp.c_proj");
+    }
+    add(list, width, 0, "transformer.ln_f.weight");
+    add(list, width, 0, "transformer.ln_f.bias");
+    if (!c->is_tied)
+        add(list, c->vocabulary, width, "lm_head.weight");
+}
+
+/* The families: what a member means if config.json lacks it. */
+static const struct family {
+    const char *type;
+    int is_tied, qkv_bias, has_head_norms, may_be_own;
+    void (*list)(struct parameters *list, const struct config *config);
+} families[] = {{"llama", 0, 0, 0, 1, list_llama},
+                {"mistral", 0, 0, 0, 1, list_llama},
+                {"qwen2", 0, 1, 0, 0, list_llama},
+                {"qwen3", 0, 0, 1, 0, list_llama},
+                {"gpt2", 1, 1, 0, 0, list_gpt2}};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+int config_read(struct imported *imported, const char *path, const cJSON *json)
+{
+    static const char *const experts[] = {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"};
+    const char *type = json_string(json, "model_type");
+    const struct family *f = NULL;
+    struct parameters list = {0};
+    imported->kind = IMPORT_CONFIG;
+    for (size_t i = 0; i < sizeof experts / sizeof *experts; i++)
+        if (json_count(json, experts[i]) > 1)
+            return error_report(
+                "%s: %s is %zu: gradients of experts depend on the data; a mixture of experts cannot be "
+                "replayed",
+                path, experts[i], json_count(json, experts[i]));
+    for (int i = 0; i < FAMILIES; i++)
+        f = strcmp(families[i].type, type) ? f : &families[i];
+    if (!f)
+        return error_report(
+            "%s: model_type '%.60s' is not known; known are llama, mistral, qwen2, qwen3 and gpt2. Give a "
+            "list of its named_parameters",
+            path, type);
+    struct config c = {.layers = count_of(json, "num_hidden_layers", "n_layer", 0),
+                       .width = count_of(json, "hidden_size", "n_embd", 0),
+                       .heads = count_of(json, "num_attention_heads", "n_head", 0),
+                       .vocabulary = json_count(json, "vocab_size"),
+                       .positions = count_of(json, "max_position_embeddings", "n_positions", 0),
+                       .is_tied = flag_of(json, "tie_word_embeddings", f->is_tied),
+                       .qkv_bias = flag_of(json, "attention_bias", f->qkv_bias),
+                       .out_bias = flag_of(json, "attention_bias", 0),
+                       .mlp_bias = flag_of(json, "mlp_bias", 0),
+                       .has_head_norms = f->has_head_norms};
+    c.kv_heads = count_of(json, "num_key_value_heads", "", c.heads);
+    c.head = count_of(json, "head_dim", "", c.heads ? c.width / c.heads : 0);
+    c.ff = count_of(json, "intermediate_size", "n_inner", f->list == list_gpt2 ? 4 * c.width : 0);
+    const size_t size[] = {c.layers, c.width, c.heads, c.kv_heads, c.head, c.ff, c.vocabulary, c.positions};
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+        if (!size[i] || size[i] > 1 << 24 || c.layers > 10000)
+            return error_report("%s: lacks a size, or one is not possible: layers %zu, width %zu, heads %zu of %zu, "
+                                "key-value heads %zu, feed-forward %zu, vocabulary %zu, positions %zu",
+                                path, c.layers, c.width, c.heads, c.head, c.kv_heads, c.ff, c.vocabulary, c.positions);
+    f->list(&list, &c);
+    import_tensors(imported, &list);
+    free(list.item);
+    if (f->may_be_own && c.kv_heads == c.heads && !c.is_tied && !c.qkv_bias && !c.mlp_bias &&
+        c.head * c.heads == c.width)
+        imported->own = (struct imported_sizes){c.layers, c.width, c.heads, c.ff, c.vocabulary, c.positions};
+    else
+        import_assume(imported, "%s has %s, which the transformer of ddpbench lacks: its tensors are replayed.", type,
+                      c.kv_heads != c.heads      ? "fewer key-value heads than heads"
+                      : c.is_tied                ? "a head that is tied to the embedding"
+                      : c.qkv_bias || c.mlp_bias ? "biases"
+                      : c.has_head_norms         ? "norms of heads"
+                                                 : "heads of another width");
+    return 0;
+}
+
+/* ---- safetensors ---- */
+
+/* Compares names as people do: numbers in them by value. */
+static int compare_names(const void *a, const void *b)
+{
+    const char *x = ((const struct parameter *)a)->name, *y = ((const struct parameter *)b)->name;
+    while (*x && *y) {
+        if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
+            char *x_end, *y_end;
+            long m = strtol(x, &x_end, 10), n = strtol(y, &y_end, 10);
+            if (m != n)
+                return m < n ? -1 : 1;
+            x = x_end;
+            y = y_end;
+        } else if (*x != *y)
+            return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+        else
+            x++, y++;
+    }
+    return *x ? 1 : *y ? -1 : 0;
+}
+
+/* Whether a tensor is a buffer, which has no gradient: by its type, or the end of its name. */
+static int is_buffer(const cJSON *tensor, const char *name)
+{
+    static const char *const ends[] = {"running_mean", "running_var", "num_batches_tracked",
+                                       "inv_freq",     "masked_bias", "position_ids"};
+    const char *type = json_string(tensor, "dtype"), *last = strrchr(name, '.');
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!strcmp(last ? last + 1 : name, ends[i]))
+            return 1;
+    return !(*type == 'F' || *type == 'B') || !strcmp(type, "BOOL");
+}
+
+static int read_header(struct parameters *list, const char *path)
+{
+    enum { MOST = 100 << 20 }; /* the format's own limit */
+    unsigned char length[8];
+    uint64_t n = 0;
+    int status = 0;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return error_report("%s: %s", path, strerror(errno));
+    size_t got = fread(length, 1, 8, file);
+    for (size_t i = got; i-- > 0;)
+        n = n << 8 | length[i];
+    char *text = got == 8 && n && n <= MOST ? allocate(n + 1, 1) : NULL;
+    cJSON *header = text && fread(text, 1, n, file) == n ? cJSON_Parse(text) : NULL;
+    fclose(file);
+    free(text);
+    if (!cJSON_IsObject(header))
+        status =
+            error_report("%s: is no safetensors file, or its header of %llu bytes is cut", path, (unsigned long long)n);
+    for (const cJSON *item = header ? header->child : NULL; item && !status; item = item->next) {
+        if (!strcmp(item->string, "__metadata__") || is_buffer(item, item->string))
+            continue;
+        if (parameters_add(list, item->string, cJSON_GetObjectItemCaseSensitive(item, "shape")))
+            status = error_report("%s: the shape of %s is not possible", path, item->string);
+    }
+    cJSON_Delete(header);
+    return status;
+}
+
+/* Puts the list into the order of the names in `order`. */
+static int reorder(struct imported *imported, struct parameters *list, const struct parameters *order, const char *path)
+{
+    struct parameters sorted = {0};
+    for (int i = 0; i < order->n; i++)
+        for (int k = 0; k < list->n; k++)
+            if (!strcmp(order->item[i].name, list->item[k].name)) {
+                sorted.item = allocate_more(sorted.item, (size_t)sorted.n, sizeof *sorted.item);
+                sorted.item[sorted.n++] = list->item[k];
+                break;
+            }
+    int left_out = list->n - sorted.n, lacking = order->n - sorted.n;
+    free(list->item);
+    *list = sorted;
+    if (left_out)
+        import_assume(imported, "%d tensors of the file are not in the order, and are taken as buffers.", left_out);
+    if (lacking)
+        import_assume(imported, "%d names of the order are not in the file, and are taken as tied.", lacking);
+    return sorted.n ? 0 : error_report("%s: has no tensor that the order names", path);
+}
+
+/* Reads the headers of all files that an index names, which lie beside it. */
+static int read_shards(struct parameters *list, const char *path, const cJSON *weight_map)
+{
+    const char *slash = strrchr(path, '/');
+    for (const cJSON *item = weight_map->child; item; item = item->next) {
+        const char *file = cJSON_IsString(item) ? item->valuestring : "";
+        char whole[4096];
+        int seen = 0;
+        if (!*file || strchr(file, '/'))
+            return error_report("%s: '%.100s' is not the name of a file beside it", path, file);
+        for (const cJSON *other = weight_map->child; other != item && !seen; other = other->next)
+            seen = !strcmp(other->valuestring, file);
+        snprintf(whole, sizeof whole, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, file);
+        if (!seen && read_header(list, whole))
+            return -1;
+    }
+    return 0;
+}
+
+int safetensors_read(struct imported *imported, const char *path, const cJSON *weight_map,
+                     const struct parameters *order)
+{
+    struct parameters list = {0};
+    imported->kind = IMPORT_SAFETENSORS;
+    int status = weight_map ? read_shards(&list, path, weight_map) : read_header(&list, path);
+    if (!status && order)
+        status = reorder(imported, &list, order, path);
+    else if (!status && list.n) {
+        qsort(list.item, (size_t)list.n, sizeof *list.item, compare_names);
+        import_assume(imported,
+                      "The order is that of the names, which is not the model's: its buckets may differ. Give "
+                      "the order as a second file: FILE,ORDER, a JSON list of names as in named_parameters.");
+    }
+    if (!status)
+        import_tensors(imported, &list);
+    free(list.item);
+    return status;
+}
