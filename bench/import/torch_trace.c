@@ -213,7 +213,7 @@ static int take_mark(void *context, char *text, size_t length)
     struct mark mark = {.kind = (char)known->kind, .thread = thread_of(event)};
     int status = read_span(event, &mark.start, &mark.end) || !strncmp(category, "gpu_", 4);
     t->is_compiled |= known->kind == BACKWARD && strstr(name, "CompiledFunctionBackward") != NULL;
-    t->is_own |= !strncmp(known->name, "gradient ready", 14);
+    t->is_own |= !strcmp(known->name, "gradient ready");
     if (!status && known->kind == GRADIENT)
         read_gradient(t, &mark, arguments);
     if (!status && known->kind == REDUCTION)
@@ -717,6 +717,7 @@ int trace_read(struct imported *imported, const char *path, const struct paramet
     size_t steps = 0, at;
     imported->kind = IMPORT_TRACE;
     int status = read_file(&t, take_mark, take_member) || check(&t, imported) || find_steps(&t, &step, &steps);
+    t.has_kernels &= !t.is_own; /* ddpbench writes the GPU's times itself */
     imported->on_gpu = t.has_kernels;
     if (!status && t.has_kernels) {
         status = use_kernels(&t, step, steps);

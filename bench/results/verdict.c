@@ -73,6 +73,14 @@ const char *verdict_bucket_size(char text[CELL], const char *size)
     return text;
 }
 
+const char *verdict_pytorch(char text[CELL], const char *size)
+{
+    /* PyTorch has no other sizes that differ between buckets */
+    int is_default = !strcmp(size, "1+25"), is_number = *size && !size[strspn(size, "0123456789.e-")];
+    snprintf(text, CELL, is_default ? "bucket_cap_mb not given" : is_number ? "bucket_cap_mb=%.16s" : "%.0s", size);
+    return text;
+}
+
 /* Adds two sentences on the best: its name, step and cost, and the options that select it. */
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
@@ -81,14 +89,10 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     int sign = cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
     char size[2 * CELL] = "", words[CELL], step[CELL], extra[CELL], against[3 * CELL] = "", options[3 * CELL],
                   pytorch[2 * CELL] = "";
-    if (*verdict->size) {
+    if (*verdict->size)
         snprintf(size, sizeof size, ", %s", verdict_bucket_size(words, verdict->size));
-        int is_default = !strcmp(verdict->size, "1+25"); /* PyTorch has no other sizes that differ between buckets */
-        if (!strcmp(verdict->strategy, "ddp_bucketed") &&
-            (is_default || !verdict->size[strspn(verdict->size, "0123456789.e-")]))
-            snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb%s%.16s)", is_default ? "" : "=",
-                     is_default ? " not given" : verdict->size);
-    }
+    if (!strcmp(verdict->strategy, "ddp_bucketed") && *verdict_pytorch(words, verdict->size))
+        snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: %s)", words);
     text_milliseconds(step, verdict->step.median, cost->n ? NAN : verdict->step.ci_low, verdict->step.ci_high);
     text_milliseconds(extra, sign * cost->median, sign > 0 ? cost->ci_low : -cost->ci_high,
                       sign > 0 ? cost->ci_high : -cost->ci_low);

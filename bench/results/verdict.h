@@ -52,6 +52,10 @@ struct verdict {
 /* Writes a bucket size, as --bucket-size-mb takes it, for a sentence: "0.25 MiB", or "block". Returns text. */
 const char *verdict_bucket_size(char text[CELL], const char *size);
 
+/* Writes how PyTorch's DDP is given a bucket size: "bucket_cap_mb=8", or "bucket_cap_mb not given" for 1+25; "" if it
+ * cannot be. Returns text. */
+const char *verdict_pytorch(char text[CELL], const char *size);
+
 /* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}: `options` are the
  * command-line options that select the best, `others` is an array of {implementation, verdict, ratio, low, high}. Also
  * adds sentences to the summary's list named `list`: what to use, or, if others are undecided, what is the shortest so

@@ -156,6 +156,23 @@ static void put_memory(struct trace_writer *w)
 
 /* ---- the file ---- */
 
+/* Writes when the gradients became final: what --model-from replays. */
+static void put_ready(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    const struct lane *host = &t->timeline->lane[LANE_HOST];
+    for (const struct span *s = host->span; t->tensor && s < host->span + host->n; s++) {
+        const struct tensor *tensor = &t->tensor[s->index < 0 ? 0 : s->index];
+        if (s->name != ready_name)
+            continue;
+        trace_row_begin(w, "i", w->pid, t->thread, trace_row_time(t, s->start_ns));
+        trace_print(w,
+                    ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"gradient ready\", \"args\": "
+                    "{\"tensor\": \"%s\", \"Input Dims\": [[%zu, %zu]], \"Input type\": [\"float\"]}}",
+                    tensor->name, tensor->rows, tensor->columns);
+    }
+}
+
 /* Writes the rows of the training thread. If rows begin together, the outer one comes before the inner one. */
 static void put_host(struct trace_writer *w)
 {
@@ -167,6 +184,7 @@ static void put_host(struct trace_writer *w)
         if (step_phase_of(&host->span[i]) >= 0)
             put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
                            w->host_id + (long)i, host->span[i].size[SIZE_CORE_WAIT]);
+    put_ready(w);
     if (t->nccl_version)
         trace_put_collectives(w);
     if (t->without_cpu)

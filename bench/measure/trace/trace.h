@@ -5,6 +5,7 @@
 #ifndef BENCH_MEASURE_TRACE_TRACE_H
 #define BENCH_MEASURE_TRACE_TRACE_H
 
+#include "ddp/tensors.h"
 #include "kernels/accelerator.h"
 #include "kernels/activity.h"
 #include "spans/spans.h"
@@ -36,6 +37,7 @@ struct trace {
     int steps;
     const struct collectives *collectives;
     const size_t *parameters;      /* [buckets] parameters in each bucket of the plan */
+    const struct tensor *tensor;   /* [tensors] whose gradients become final; NULL: not written */
     size_t compute_bytes;          /* bytes of a number of the device's compute type */
     int without_cpu, without_cuda; /* without_cpu 1: leave out operations of the host; without_cuda 1: the GPU's work */
 

@@ -72,7 +72,7 @@ void points_replay(struct points_model *model)
     t->row[t->rows].measured = stats_geometric(t->row[t->rows].step, t->profile.steps).median;
     model->speed = 1;
     model->drift = stats_log_ratio(t->row[t->rows].step, NULL, t->profile.steps).error * sqrt((double)t->profile.steps);
-    model->error = sqrt(squares / (double)(t->profile.steps * t->rows));
+    model->error = t->rows ? sqrt(squares / (double)(t->profile.steps * t->rows)) : 0;
     model->mean_error = sqrt(of_means + pow(model->error, 2) / (double)t->profile.steps);
     free(step);
 }
@@ -88,7 +88,8 @@ static double largest_normal(size_t n)
 /* Returns the factor of all times of computation: `speed` x the slowest of `ranks` ranks / the slowest of the run's. */
 static double slowness(const struct points_model *m, size_t ranks)
 {
-    return m->speed * exp(m->trained.spread * (largest_normal(ranks) - largest_normal(m->trained.ranks)));
+    double spread = isfinite(m->trained.spread) ? m->trained.spread : 0;
+    return m->speed * exp(spread * (largest_normal(ranks) - largest_normal(m->trained.ranks)));
 }
 
 /* Sets the times of the buckets' collectives: on model->intra within hosts, else on `link`; multiplied by `factor`.
@@ -141,7 +142,7 @@ static const char *find_limit(const struct points_model *m, const struct point *
         better.bandwidth_scale *= i == 0 ? 2 : 1;
         better.latency_scale /= i == 1 ? 2 : 1;
         time_plan(m, p, &better, 1, plan);
-        double step = i == 2 ? p->at.step - p->compute * (1 - exp(-0.5 * m->trained.spread * largest_normal(p->ranks)))
+        double step = i == 2 ? p->at.step - p->compute * (1 - 1 / sqrt(slowness(m, p->ranks) / slowness(m, 1)))
                              : replay(compute, plan, m->overlap, NULL).step;
         limit = step < least ? name[i] : limit;
         least = fmin(least, step);

@@ -3,6 +3,7 @@
 
 #include "base/option_table.h"
 #include "document/document.h"
+#include "import/import.h"
 #include "kernels/error.h"
 #include "predict/export.h"
 #include "predict/sections.h"
@@ -16,7 +17,7 @@ enum { MOST_RANKS = 1 << 20, MOST_FILES = 8192, MOST_LISTED = 64, MOST_STRATEGIE
 enum { FORM_JSON, FORM_HTML, FORM_CSV, FORMS };
 
 struct predict_options {
-    const char *run; /* result directory of a run of the benchmark */
+    const char *run; /* result directory of a run of the benchmark, or a trace */
     const char *link, *link_model, *link_intra, *implementations, *sizes, *ranks, *calibrate, *chakra;
     size_t ranks_per_host;
     const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
@@ -102,7 +103,10 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
     char word[sizeof c->size->size], sizes[512] = "";
     double gradient = 4 * (double)t->profile.arena / 0x1p20;
     int more;
-    for (double mb = exp2(ceil(log2(gradient / 64))), at = 0; !strcmp(text, "auto") && mb < 2 * gradient; mb *= 2)
+    if (t->traced && !strcmp(text, "auto"))
+        strcpy(sizes, "1+25"); /* PyTorch's default */
+    for (double mb = exp2(ceil(log2(gradient / 64))), at = (double)strlen(sizes);
+         !strcmp(text, "auto") && mb < 2 * gradient; mb *= 2)
         at += snprintf(sizes + (size_t)at, sizeof sizes - (size_t)at, "%s%.6g", at > 0 ? "," : "", mb);
     for (struct option_list list = {"bucket-size-mb", *sizes ? sizes : text, 0};
          (more = option_next_word(&list, word, sizeof word));) {
@@ -111,8 +115,9 @@ static int choose_sizes(struct choice *c, const char *text, const struct trained
                                 "0.5,25,1+4+25, or block",
                                 text, MOST_LISTED);
         if (c->size[c->sizes].caps.blocks && !t->profile.tensor[t->profile.tensors - 1].layer)
-            return error_report("--bucket-size-mb block: an earlier version made the run, and did not record the block "
-                                "of each tensor; make the run again");
+            return error_report("--bucket-size-mb block: the block of each tensor is not known: %s",
+                                t->traced ? "give the names as a second file, FILE,LIST"
+                                          : "an earlier version made the run; make it again");
         for (size_t i = 0; i < c->sizes; i++)
             if (!memcmp(&c->size[i].caps, &c->size[c->sizes].caps, sizeof c->size->caps))
                 return error_report("--bucket-size-mb: %s and %s are one size; name it once", c->size[i].size, word);
@@ -130,7 +135,11 @@ static int choose_strategies(struct choice *c, const char *text, const struct tr
 {
     char word[64];
     int more, staged = 0;
-    for (size_t i = 0; i < t->rows && !*text; i++) {
+    for (int i = 0; strategies[i] && t->traced && !*text; i++)
+        if (strategy_is_compared(strategies[i]) && !is_staged(strategies[i]) &&
+            !strategies[i]->traits[VARIANT_PLAIN]->shards)
+            c->row[c->strategies++].strategy = strategies[i];
+    for (size_t i = 0; i < t->rows && !*text && !t->traced; i++) {
         size_t first = 0;
         while (t->row[first].strategy != t->row[i].strategy || t->row[first].variant != t->row[i].variant)
             first++;
@@ -270,7 +279,8 @@ static int prediction_create(struct prediction *all, const struct predict_option
     *all = (struct prediction){.figures = cJSON_CreateArray(), .model = {.ranks_per_host = o->ranks_per_host}};
     if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
         return STATUS_USAGE;
-    if (trained_read(&m->trained, o->run) || (*o->link && link_read(&m->link, "link", o->link)) ||
+    if ((import_is_file(o->run) ? trained_import(&m->trained, o->run) : trained_read(&m->trained, o->run)) ||
+        (*o->link && link_read(&m->link, "link", o->link)) ||
         (*o->link_intra && link_read(&m->intra, "link-intra", o->link_intra)) ||
         (*o->calibrate && calibration_read(&m->calibration, o->calibrate, &m->trained)))
         return STATUS_FAILED;
@@ -303,6 +313,8 @@ static int predict(const struct predict_options *o)
         all.document = document_create(TITLE "%s", o->run);
         if (*busy_sentence(busy, all.model.trained.busy, " during the run"))
             document_add_paragraph(all.document, "%s", busy);
+        if (all.model.trained.traced)
+            document_add_paragraph(all.document, "%s", all.model.trained.traced);
         prediction_add_replay(&all);
         prediction_add_steps(&all);
         prediction_add_answers(&all);
@@ -349,8 +361,8 @@ static int check_usage(void *context)
 {
     const struct predict_options *o = context;
     if (!o->run)
-        return error_report("no run: name the result directory of a run of the benchmark with --attainable; see "
-                            "--help");
+        return error_report("no run: name the result directory of a run of the benchmark with --attainable, or a "
+                            "trace; see --help");
     if (!*o->link && !*o->link_model)
         return error_report("no link: give --link DIR, a result directory of `ddpbench allreduce`, or --link-model");
     for (int i = 0; i < FORMS && *o->chakra; i++) {
@@ -365,7 +377,8 @@ static int check_usage(void *context)
 static const char usage[] =
     "Usage: " PREDICT_SYNOPSIS " [OPTION VALUE]...\n\n"
     "Predicts the step that other bucket sizes, strategies, ranks and links would give, from one run of the benchmark "
-    "with --attainable and a sweep of `ddpbench allreduce`: replays the run's steps with the link's times. Shows first "
+    "with --attainable, or from a trace of torch.profiler, and a sweep of `ddpbench allreduce`: replays the steps with "
+    "the link's times. Shows first "
     "how well the replay gives the run's own steps; then steps with 90 % intervals, the best of them, what limits "
     "them, "
     "and the bandwidth that would be needed.\n";

@@ -7,6 +7,7 @@
 #include "chart/chart.h"
 #include "document/document.h"
 #include "kernels/error.h"
+#include "results/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +23,28 @@ static const struct column replay_columns[] = {
     {"error", "error\n%", COLUMN_REAL, REPLAYED(error), "1", 100, 7, 2},
 };
 
+/* Adds how well the replay gives the traced steps. */
+static void add_traced(const struct prediction *all)
+{
+    const struct points_model *m = &all->model;
+    const struct trained *t = &m->trained;
+    if (t->rows)
+        document_add_paragraph(all->document,
+                               "The traced steps took %.2f ms; replayed from their own gradients and all-reduces they "
+                               "take %.2f ms: %+.1f %%; a single step differs by %.1f %% (root mean square).",
+                               1e3 * t->row[0].measured, 1e3 * t->row[0].replayed, 100 * t->row[0].error,
+                               100 * m->error);
+    else
+        document_add_paragraph(all->document,
+                               "The trace has no times of all-reduces between ranks, so the error of the "
+                               "replay is not known, and is not part of the intervals.");
+    document_add_paragraph(all->document,
+                           "A step without its waits differs by %.2f %% from step to step (standard deviation). The "
+                           "times of computation are those of one rank beside the communication that it had; how much "
+                           "ranks differ is not known, so no number of ranks makes the slowest one slower.",
+                           100 * m->drift);
+}
+
 void prediction_add_replay(const struct prediction *all)
 {
     const struct points_model *m = &all->model;
@@ -32,6 +55,10 @@ void prediction_add_replay(const struct prediction *all)
         sum += fabs(t->row[i].error) / (double)t->rows;
     }
     document_add_heading(all->document, "Replay error");
+    if (t->traced) {
+        add_traced(all);
+        return;
+    }
     document_add_paragraph(all->document,
                            "The run's own steps, replayed from `none` and from its collectives alone, differ from the "
                            "measured ones by %.1f %% on average, and by %.1f %% at most; the step of a single block "
@@ -188,6 +215,34 @@ void prediction_add_steps(const struct prediction *all)
 
 /* ---- answers ---- */
 
+/* Adds what PyTorch's default buckets take, beside the best size that PyTorch can be given. */
+static void add_pytorch(const struct prediction *all, const struct point *of)
+{
+    const struct point *given = NULL, *best = NULL;
+    char size[CELL], step[CELL], other[CELL];
+    for (const struct point *p = of; p < of + all->n; p++) {
+        if (p->strategy != &strategy_ddp_bucketed || p->variant != VARIANT_PLAIN || !*verdict_pytorch(size, p->size))
+            continue;
+        given = strcmp(p->size, "1+25") ? given : p;
+        best = !best || p->step < best->step ? p : best;
+    }
+    if (!given || !best)
+        return;
+    text_milliseconds(step, given->step, given->low, given->high);
+    text_milliseconds(other, best->step, best->low, best->high);
+    if (best == given)
+        document_add_item(all->document,
+                          "PyTorch: with its default buckets (1 MiB, then 25) a step takes %s, and no "
+                          "other size is shorter: leave bucket_cap_mb out.",
+                          step);
+    else
+        document_add_item(all->document,
+                          "PyTorch: with its default buckets (1 MiB, then 25) a step takes %s; with %s %s: %+.1f %%. "
+                          "`DistributedDataParallel(model, %s)`",
+                          step, verdict_pytorch(size, best->size), other, 100 * (best->step / given->step - 1),
+                          verdict_pytorch(size, best->size));
+}
+
 void prediction_add_answers(const struct prediction *all)
 {
     const struct point *before = NULL;
@@ -210,6 +265,8 @@ void prediction_add_answers(const struct prediction *all)
                               *best->size ? " --bucket-size-mb " : "", best->size,
                               best->variant == VARIANT_UPDATE ? " --update-in-backward" : "");
         before = best;
+        if (all->model.trained.traced)
+            add_pytorch(all, of);
     }
 }
 

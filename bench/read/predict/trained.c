@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/stats.h"
+#include "import/import.h"
 #include "kernels/error.h"
 #include "results/saved_run.h"
 
@@ -310,8 +311,84 @@ int trained_read(struct trained *t, const char *directory)
     return status ? -1 : 0;
 }
 
+/* ---- a trace ---- */
+
+/* Adds a row with `buckets` buckets and a time for each step. */
+static struct trained_row *add_row(struct trained *t, const char *label, int buckets)
+{
+    size_t steps = t->profile.steps;
+    struct trained_row *row = &t->row[t->rows++];
+    *row = (struct trained_row){.plan.bucket = allocate(steps * (size_t)buckets + 1, sizeof *row->plan.bucket),
+                                .step = allocate(steps, sizeof *row->step),
+                                .computing = allocate(steps, sizeof *row->computing)};
+    snprintf(row->label, sizeof row->label, "%s", label);
+    return row;
+}
+
+/* Adds the traced all-reduces as buckets. */
+static void add_traced(struct trained *t, const struct imported *from)
+{
+    struct trained_row *row = add_row(t, "traced", from->buckets);
+    struct plan cut = {.n = from->buckets, .bucket = allocate((size_t)from->buckets, sizeof *cut.bucket)};
+    int last = from->profile.tensors;
+    row->strategy = &strategy_ddp_bucketed;
+    for (int b = 0; b < cut.n; b++) {
+        size_t count = 0;
+        int first = last;
+        while (count < from->bucket[b])
+            count += from->profile.tensor[--last].count;
+        const struct tensor *begin = &from->profile.tensor[first - 1], *end = &from->profile.tensor[last];
+        cut.bucket[b] = (struct bucket){begin->offset, end->offset + end->count - begin->offset, last, first - last};
+    }
+    struct replay_plan plan = plan_of(t, strategy_ddp_bucketed.traits[VARIANT_PLAIN], &cut, t->ranks);
+    struct replay_bucket *of_steps = row->plan.bucket;
+    row->plan = plan;
+    row->plan.bucket = of_steps;
+    for (size_t i = 0; i < t->profile.steps * (size_t)plan.n; i++) {
+        of_steps[i] = plan.bucket[i % (size_t)plan.n];
+        of_steps[i].reduce = from->alone[i];
+    }
+    free(plan.bucket);
+    for (size_t i = 0; i < t->profile.steps; i++) {
+        row->step[i] = from->seconds[i];
+        row->computing[i] = from->profile.step[i].backward_end;
+    }
+}
+
+int trained_import(struct trained *t, const char *files)
+{
+    struct imported from;
+    char words[sizeof from.words + sizeof from.assumed + 2];
+    *t = (struct trained){.gather_share = 1, .busy = {NAN, NAN}, .spread = NAN, .ranks = 1};
+    int status = import_read(&from, NULL, files);
+    if (!status && from.profile.steps < STATS_LEAST)
+        status = error_report("%s: %s; predictions need a trace of %d steps or more", files,
+                              from.profile.steps ? from.words : "has no times", STATS_LEAST);
+    if (!status) {
+        snprintf(words, sizeof words, "%s.%s%s", from.words, *from.assumed ? " " : "", from.assumed);
+        t->traced = strdup(words);
+        t->ranks = (size_t)from.ranks;
+        t->settings = cJSON_CreateObject();
+        t->row = allocate(2, sizeof *t->row);
+        t->profile = from.profile;
+        if (from.alone && from.ranks > 1)
+            add_traced(t, &from);
+        const struct trained_row *none = add_row(t, "none", 0);
+        t->rows--;
+        for (size_t i = 0; i < t->profile.steps; i++) {
+            const struct step_compute *c = &t->profile.step[i];
+            none->computing[i] = c->backward_end;
+            none->step[i] = c->backward_end + c->update + c->rest;
+        }
+        from.profile = (struct step_profile){0};
+    }
+    import_destroy(&from);
+    return status;
+}
+
 void trained_destroy(struct trained *t)
 {
+    free(t->traced);
     for (size_t i = 0; t->row && i <= t->rows; i++) {
         free(t->row[i].plan.bucket);
         free(t->row[i].step);

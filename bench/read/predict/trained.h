@@ -27,8 +27,9 @@ struct trained {
     double gather_share;         /* bytes of gathered weights / bytes of fp32: 1, or 0.5 with --dtype bf16 */
     cJSON *settings;             /* what decides how much a rank computes: trained_settings */
     struct busy busy;            /* what other processes used meanwhile */
-    double spread;               /* standard deviation over ranks of the logarithm of a step of `none` */
-    struct trained_row *row;     /* [rows + 1], owned; row[rows] is `none` */
+    double spread; /* standard deviation over ranks of the logarithm of a step of `none`; NAN: one rank was traced */
+    char *traced;  /* owned: what a user's file was, and what was assumed; NULL: a run of the benchmark */
+    struct trained_row *row; /* [rows + 1], owned; row[rows] is `none` */
 };
 
 /* Returns the settings of a run.json, by name (null: lacking), that decide how much a rank computes. Caller owns it. */
@@ -38,6 +39,11 @@ cJSON *trained_settings(const cJSON *run);
  * multiplied by a ratio, since ranks that synchronise wait for the slowest one in every step: the mean over steps of
  * the slowest rank's step / the slowest rank's mean step. Returns 0; or -1, reported. Release it in any case. */
 int trained_read(struct trained *trained, const char *directory);
+
+/* Reads a trace instead (import.h), whose steps become the rounds: `none` computes as the traced rank did, beside
+ * communication that it had; the other row has the trace's own all-reduces, if it has their times. Returns 0; or -1,
+ * reported. Release it in any case. */
+int trained_import(struct trained *trained, const char *files);
 void trained_destroy(struct trained *trained);
 
 /* Cuts the model into buckets for a strategy's variant; sets all but their times. The caller frees plan.bucket. */
