@@ -219,10 +219,18 @@ int config_read(struct imported *imported, const char *path, const cJSON *json)
 
 /* ---- safetensors ---- */
 
-/* Compares names as people do: numbers in them by value. */
+/* Returns 0 for an embedding, 1 for what has a number, as blocks do, and 2 for the rest, such as a head. */
+static int place_of(const char *name)
+{
+    return strpbrk(name, "0123456789") ? 1 : strstr(name, "emb") || strstr(name, "wte") || strstr(name, "wpe") ? 0 : 2;
+}
+
+/* Compares the places of names, and then the names as people do: numbers in them by value. */
 static int compare_names(const void *a, const void *b)
 {
     const char *x = ((const struct parameter *)a)->name, *y = ((const struct parameter *)b)->name;
+    if (place_of(x) != place_of(y))
+        return place_of(x) - place_of(y);
     while (*x && *y) {
         if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
             char *x_end, *y_end;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A candidate that ran. */
 struct answer_row {
@@ -141,6 +142,32 @@ static void add_plans(const struct answer *a, cJSON *summary)
                          other->label, text_change(change, ratio->median, ratio->ci_low, ratio->ci_high), best->label);
 }
 
+/* Adds what PyTorch's default buckets cost beside the best size that PyTorch can be given. */
+static void add_pytorch(const struct answer *a, cJSON *summary)
+{
+    const struct answer_row *given = NULL, *best = NULL;
+    char size[CELL];
+    for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
+        if (strncmp(row->label, strategy_ddp_bucketed.name, strlen(strategy_ddp_bucketed.name)) != 0 ||
+            !*verdict_pytorch(size, row->size))
+            continue;
+        given = strcmp(row->size, "1+25") ? given : row;
+        best = !best || row->to_none < best->to_none ? row : best;
+    }
+    if (!given)
+        return;
+    if (best == given)
+        results_add_sentence(summary, "answers",
+                             "PyTorch's default buckets (1 MiB, then 25) have the shortest step of "
+                             "those that bucket_cap_mb can give.");
+    else
+        results_add_sentence(summary, "answers",
+                             "PyTorch's default buckets (1 MiB, then 25) take %.3f times a step without communication, "
+                             "%s %.3f times: %+.1f %%. `DistributedDataParallel(model, %s)`",
+                             given->to_none, verdict_pytorch(size, best->size), best->to_none,
+                             100 * (best->to_none / given->to_none - 1), verdict_pytorch(size, best->size));
+}
+
 #define FIELD(field) offsetof(struct answer_row, field)
 /* clang-format off */
 static const struct column columns[] = {
@@ -196,6 +223,7 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
         add_verdict(&a, s, &implementation[s->best], busy, summary);
         add_plans(&a, summary);
     }
+    add_pytorch(&a, summary);
     add_end(s, summary);
     add_table(&a, is_anytime(s), summary);
 }

@@ -97,8 +97,9 @@ int tune_search(void *line, const struct job *job, const struct command *command
  * digits, from the smallest size that joins two tensors to the first power of two that makes a single bucket. Sizes
  * that make the same buckets share one row, with the greatest power of two among them, if there is one; sizes that are
  * no power of two are in reserve. So are the next CANDIDATE_PLANS rows of a strategy, for plans with buckets of several
- * sizes, which candidates_plan makes anew once the best size is known. Then comes a row with a bucket for each
- * transformer block, unless a size makes the same buckets. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
+ * sizes, which candidates_plan makes anew once the best size is known. Then come rows with a bucket for each
+ * transformer block and, for ddp_bucketed, with PyTorch's default buckets, unless a size makes the same buckets.
+ * Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
 enum { CANDIDATE_PLANS = 4 };
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], struct search_row searched[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors);

@@ -39,12 +39,14 @@ static const char *size_words(char text[16], double mb)
 }
 
 /* Adds the rows of a strategy: one for each bucket size, from two tensors in a bucket to the whole gradient; rows for
- * plans; and one with a bucket for each transformer block. n: rows so far. Returns the new number of rows. */
+ * plans; and, unless a size makes the same buckets, one with a bucket for each transformer block, if the tensors have
+ * blocks, and one with PyTorch's default buckets. n: rows so far. Returns the new number of rows. */
 static int add_sizes(struct implementation *row, struct search_row *searched, int n, const struct strategy *strategy,
                      const struct tensor *tensor, int tensors)
 {
     enum { LEAST = -32, MOST = 38 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 512 GiB */
-    const int most_sizes = MAX_IMPLEMENTATIONS - CANDIDATE_PLANS - 1, first = n;
+    static const char *const others[] = {"block", "1+25"};
+    const int most_sizes = MAX_IMPLEMENTATIONS - CANDIDATE_PLANS - 2, first = n;
     const struct implementation whole = {.strategy = strategy, .size.caps.cap = {SIZE_MAX}};
     struct implementation last = {.strategy = strategy}; /* with caps of 0, each tensor is a bucket */
     char is_new[CANDIDATE_PLANS];
@@ -68,13 +70,17 @@ static int add_sizes(struct implementation *row, struct search_row *searched, in
         row[p].strategy = strategy;
     }
     candidates_plan(&row[n], is_new, &row[n - 1], tensor, tensors);
+    const int plans = n;
     n += CANDIDATE_PLANS;
-    searched[n] = (struct search_row){.state = SEARCH_IN};
-    row[n] = make_row(strategy, "block");
-    int is_block_new = 1;
-    for (int i = first; i < n - CANDIDATE_PLANS; i++)
-        is_block_new &= !same_buckets(&row[n], &row[i], tensor, tensors);
-    return n + is_block_new;
+    for (int k = !tensor[tensors - 1].layer; k < 2; k++) {
+        int is_other = k == 0 || strategy == &strategy_ddp_bucketed;
+        searched[n] = (struct search_row){.state = SEARCH_IN};
+        row[n] = make_row(strategy, others[k]);
+        for (int i = first; i < n; i++)
+            is_other &= (i >= plans && i < plans + CANDIDATE_PLANS) || !same_buckets(&row[n], &row[i], tensor, tensors);
+        n += is_other;
+    }
+    return n;
 }
 
 void candidates_plan(struct implementation *row, char is_new[CANDIDATE_PLANS], const struct implementation *around,

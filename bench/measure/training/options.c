@@ -125,6 +125,17 @@ void run_options_add(struct option_table *table, struct run_options *run)
 
 /* ---- checks ---- */
 
+/* Whether a row has a bucket for each block, although the tensors of a replayed model lack names. */
+static int workload_lacks_blocks(const struct workload *w)
+{
+    size_t blocks = 0;
+    for (int i = 0; i < w->bucket_sizes.n; i++)
+        blocks |= w->bucket_sizes.item[i].caps.blocks;
+    for (int i = 0; i < w->strategies.n; i++)
+        blocks |= w->strategies.item[i].size.caps.blocks;
+    return blocks && workload_is_replayed(w) && !w->from.read.has_layers;
+}
+
 int workload_check(struct workload *w, const char *data)
 {
     enum data_kind kind = data_kind_of(data);
@@ -133,6 +144,9 @@ int workload_check(struct workload *w, const char *data)
     if (!workload_is_replayed(w) && (w->d_model % w->num_heads || w->d_model / w->num_heads % 2))
         return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width, as RoPE needs",
                             w->num_heads, w->d_model);
+    if (workload_lacks_blocks(w))
+        return error_report("--bucket-size-mb block: the block of each tensor is not known; give the names as a second "
+                            "file, --model-from FILE,LIST");
     struct bucket_size *size = &w->bucket_sizes.item[0];
     if (size->caps.cap[0])
         return 0;
