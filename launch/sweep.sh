@@ -73,11 +73,11 @@ check_options() {
 }
 
 # ---- the grid ----
-# list_points: sets points, an array of "ranks model implementation bucket"; the bucket is - for implementations without
-# buckets.
-list_points() {
-    local r model implementation bucket
-    points=()
+# list_runs: sets points, an array of "ranks model implementation bucket" (the bucket is - for implementations without
+# buckets), and queue, an array of "repeat point" for all runs.
+list_runs() {
+    local r model implementation bucket repeat i n
+    points=() queue=()
     for r in ${ranks//,/ }; do
         for model in "${!models[@]}"; do
             for implementation in ${implementations//,/ }; do
@@ -90,6 +90,10 @@ list_points() {
                 done
             done
         done
+    done
+    n=${#points[@]}
+    for ((repeat = 1; repeat <= repeats; repeat++)); do
+        for ((i = 0; i < n; i++)); do queue+=("$repeat ${points[(i + (repeat - 1) * n / repeats) % n]}"); done
     done
 }
 
@@ -106,36 +110,17 @@ check_points() {
     usage_error "$why"
 }
 
-# list_missing: sets queue, an array of "repeat point directory" for the missing runs, and total, the number of all runs.
-list_missing() {
-    local repeat i point r model implementation bucket directory n=${#points[@]}
-    queue=() total=$((n * repeats))
-    for ((repeat = 1; repeat <= repeats; repeat++)); do
-        for ((i = 0; i < n; i++)); do
-            point=${points[(i + (repeat - 1) * n / repeats) % n]}
-            read -r r model implementation bucket <<<"$point"
-            directory="ranks=$r/model=${models[$model]%%:*}/${implementation%%=*}"
-            [ "$bucket" = - ] || directory+="-$bucket"
-            has_run "$output/$directory/repeat-$repeat" || queue+=("$repeat $point $directory")
-        done
-    done
-}
-
-run_all() {
-    local run repeat r model implementation bucket directory left sizes
-    [ -z "$link" ] || export DDPBENCH_LINK=$link # recorded in the results of each run
-    begin_runs
-    for run in "${queue[@]}"; do
-        read -r repeat r model implementation bucket directory <<<"$run"
-        left=''
-        [ $runs = 0 ] || left=$(((SECONDS - begin) * (${#queue[@]} - runs) / runs))
-        show_progress $((total - ${#queue[@]} + runs + 1)) $total "$left" "$directory, repeat $repeat"
-        read -ra sizes <<<"${models[model]#*:}"
-        [ "$bucket" = - ] || sizes+=(--bucket-size-mb "$bucket")
-        run_one "$output/$directory/repeat-$repeat" "$rounds" "${launcher[@]//\{ranks\}/$r}" "$program" "${sizes[@]}" \
-            --implementations "$implementation" --rounds "$rounds" "${extra[@]}" --output '{output}'
-    done
-    end_runs $total
+# plan_run "REPEAT POINT": see run_series.
+# shellcheck disable=SC2317 # called by run_series
+plan_run() {
+    local repeat r model implementation bucket sizes
+    read -r repeat r model implementation bucket <<<"$1"
+    read -ra sizes <<<"${models[model]#*:}"
+    directory="ranks=$r/model=${models[model]%%:*}/${implementation%%=*}" weight=1
+    [ "$bucket" = - ] || { directory+="-$bucket" && sizes+=(--bucket-size-mb "$bucket"); }
+    directory+=/repeat-$repeat
+    command=("${launcher[@]//\{ranks\}/$r}" "$program" "${sizes[@]}" --implementations "$implementation" --rounds "$rounds"
+        "${extra[@]}" --output '{output}')
 }
 
 add_model() {
@@ -164,14 +149,14 @@ if [ -n "$report_only" ]; then
 fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
-list_points
+list_runs
 check_points
 open_series "$output" --repeats
-list_missing
 # Replaces an earlier report before the first run, so that a report which cannot be written is found early.
-[[ ${#queue[@]} = 0 || ! (-e $output/report || -L $output/report) ]] ||
+[[ ! (-e $output/report || -L $output/report) ]] ||
     why=$("$program" report "$output" --output "$output/report" 2>&1 >/dev/null) ||
     usage_error "$output/report cannot be replaced: ${why##*ddpbench: }; remove it, or choose another --output"
-run_all
+[ -z "$link" ] || export DDPBENCH_LINK=$link # recorded in the results of each run
+run_series "${queue[@]}"
 "$program" report "$output" --output "$output/report" || failed=1
 [ "$failed" = 0 ]
