@@ -14,15 +14,15 @@
 #   --launcher COMMAND       starts {ranks} ranks of the program that follows, for example "launch/netlab.sh run -n {ranks} --"
 #                            (default "launch/run.sh -n {ranks} --")
 #   --program FILE           the benchmark (default build/ddpbench)
-#   --report-only            only reports the runs in --output DIR
 # COMMAND and the OPTIONS of a model are split at blanks. Options after -- go to every run.
-# DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; DIR/report gets the report of all.
+# DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; DIR/report gets the report of all,
+# which `ddpbench report DIR --output DIR/report` makes again.
 # Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
-buckets=0.5,1,4,16 ranks=2 repeats=6 rounds=6 output='' link='' report_only='' models=() extra=()
+buckets=0.5,1,4,16 ranks=2 repeats=6 rounds=6 output='' link='' models=() extra=()
 default_model="laptop:--preset laptop --batch-size-per-rank 4"
 program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
 
@@ -132,21 +132,10 @@ add_model() {
 
 option_rows=("--implementations implementations check_any" "--bucket-size-mb buckets check_any" "--ranks ranks check_counts"
     "--model model add_model" "--repeats repeats check_integer 1 999" "--rounds rounds check_integer 1 999999"
-    "--output output check_path" "--link-name link check_any" "--launcher launcher_text set_launcher" "--program program check_path"
-    "--report-only report_only flag")
+    "--output output check_path" "--link-name link check_any" "--launcher launcher_text set_launcher" "--program program check_path")
 takes_dashes=1
 read_options "$@"
 extra=("${after_dashes[@]}")
-if [ -n "$report_only" ]; then
-    for option in "${given_options[@]}"; do
-        [[ $option == --@(report-only|output|program) ]] ||
-            usage_error "--report-only takes --output DIR and --program FILE only, not $option"
-    done
-    [ -n "$output" ] || usage_error "--report-only needs --output DIR, the directory of a sweep"
-    [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || usage_error "--output $output is not the directory of a sweep"
-    need_program "$program"
-    exec "$program" report "$output" --output "$output/report"
-fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
 list_runs
