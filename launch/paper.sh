@@ -119,8 +119,7 @@ print_commands() {
     local name
     for name in "${names[@]}"; do
         plan_run "$name"
-        printf '%q ' "${command[@]//'{output}'/"${output:-results/TIME-paper}/$name"}" | sed 's/ $//'
-        echo
+        quote_words "${command[@]//'{output}'/"${output:-results/TIME-paper}/$name"}"
     done
 }
 
