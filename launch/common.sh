@@ -70,19 +70,19 @@ usage() { sed -n '/^# Usage: /,/^\([^#]\|$\)/s/^# \?//p' "$0"; }
 # CHECK is `flag` (sets VARIABLE to 1), or a function that receives the option, its value and the WORDs and ends the
 # script if the value is wrong; otherwise VARIABLE is set to the value. If VARIABLE is -, the value may be empty and only
 # CHECK receives it. Sets arguments (the positional arguments, at most most_arguments), after_dashes (everything after
-# --, if takes_dashes is set) and given_options (the names of the options used). Prints usage() for --help.
-option_rows=() arguments=() after_dashes=() given_options=() most_arguments=0 takes_dashes=''
+# --, if takes_dashes is set). Prints usage() for --help.
+option_rows=() arguments=() after_dashes=() most_arguments=0 takes_dashes=''
 # shellcheck disable=SC2034 # scripts use the variables that it sets
 read_options() {
     local names variable check extra option joined
-    arguments=() after_dashes=() given_options=()
+    arguments=() after_dashes=()
     while [ $# -gt 0 ]; do
         option=$1 joined=''
         case $option in
         --help) usage; exit 0 ;;
         --)
             if [ -n "$takes_dashes" ]; then
-                given_options+=(--) after_dashes=("${@:2}")
+                after_dashes=("${@:2}")
                 return
             fi
             ;;
@@ -97,7 +97,6 @@ read_options() {
             ;;
         esac
         find_option "$1" || usage_error "unknown option '$option'; expected one of $(list_options)--help"
-        given_options+=("$1")
         if [ "$check" = flag ]; then
             [ -z "$joined" ] || usage_error "$1 takes no value"
             printf -v "$variable" %s 1

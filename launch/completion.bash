@@ -38,4 +38,4 @@ _ddpbench() {
     # shellcheck disable=SC2207 # words without blanks; zsh has no mapfile
     COMPREPLY=($(compgen -P "$before" -W "$words" -- "${word##*,}"))
 }
-complete -o default -F _ddpbench ddpbench ddpbench-{corpus,ncu,netlab,nsys,paper,run,slurm,sweep}
+complete -o default -F _ddpbench ddpbench ddpbench-{corpus,ncu,netlab,nightly,nsys,paper,run,slurm,sweep}

@@ -78,34 +78,28 @@ check_commands() {
     done
 }
 
-# measure_night: makes the missing runs, control and candidate in turn; sets missing to the number of runs that are still missing.
-measure_night() {
-    local i k side turn build of left estimate total=$((${#sides[@]} * pairs * ${#commands[@]})) done=0 skipped=0 words
-    begin_runs
+# list_runs: sets queue, an array of "side-i k" for the runs of the command k, control and candidate in turn.
+list_runs() {
+    local i k side turn
+    queue=()
     for ((i = 1; i <= pairs; i++)); do
         turn=("${sides[@]}")
         [ $((i % 2)) = 1 ] || turn=(candidate ${control:+control})
         for k in "${!commands[@]}"; do
-            read -ra words <<<"${commands[k]}"
-            for side in "${turn[@]}"; do
-                done=$((done + 1))
-                of=$output/$night/$side-$i/${names[k]}
-                ! has_run "$of" || continue
-                left=$((minutes * 60 - SECONDS))
-                [ $left -gt 0 ] || { skipped=$((skipped + 1)) && continue; }
-                estimate=''
-                [ $runs = 0 ] || estimate=$(((SECONDS - begin) * (total - done + 1) / runs))
-                show_progress $done $total "$estimate" "$side-$i/${names[k]}"
-                mkdir -p "${of%/*}"
-                build=$program
-                [ "$side" = candidate ] || build=$control
-                run_one "$of" all timeout --kill-after 30 $left "${launcher[@]//\{ranks\}/$ranks}" \
-                    "$build" "${words[@]}" "${extra[@]}" --output '{output}'
-            done
+            for side in "${turn[@]}"; do queue+=("$side-$i $k"); done
         done
     done
-    end_runs $((total - skipped))
-    missing=$((skipped + failed))
+}
+
+# plan_run "SIDE-I K": see run_series.
+# shellcheck disable=SC2317 # called by run_series
+plan_run() {
+    local build=$program left=$((minutes * 60 - SECONDS)) words
+    read -ra words <<<"${commands[${1#* }]}"
+    [[ $1 == candidate-* ]] || build=$control
+    directory=$night/${1% *}/${names[${1#* }]} weight=1 command=()
+    [ $left -le 0 ] || command=(timeout --kill-after 30 "$left" "${launcher[@]//\{ranks\}/$ranks}" "$build" "${words[@]}"
+        "${extra[@]}" --output '{output}')
 }
 
 # judge NAME: prints compare's verdict of this night's complete pairs of a command. Fails if something got slower.
@@ -145,7 +139,9 @@ make_directory "$output"
 lock_directory "$output" || die "another nightly.sh measures in $output; nothing was measured"
 exec 8<&9 # keeps this lock: open_series uses 9 for the lock of the night
 open_series "$output/$night"
-measure_night
+list_runs
+run_series "${queue[@]}"
+missing=$((skipped + failed))
 
 slower='' status=0 differs=()
 for name in ${control:+"${names[@]}"}; do judge "$name" || slower=yes; done
@@ -153,6 +149,6 @@ echo
 "$program" trend "$output" --html "$output/trend.html" || status=$?
 [[ $status != [12] ]] || exit 1
 [ ${#differs[@]} = 0 ] || die "control and candidate have different settings, listed in ${differs[*]}, so this night was not judged"
-[ $missing = 0 ] || die "of $((${#sides[@]} * pairs * ${#names[@]})) runs of $night, $missing failed or are missing; the same call makes them"
+[ $missing = 0 ] || die "of ${#queue[@]} runs of $night, $missing failed or are missing; the same call makes them"
 [ -z "$slower" ] || exit 3
 exit $status

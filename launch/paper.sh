@@ -77,11 +77,11 @@ check_options() {
 }
 
 # ---- runs ----
-# plan_run NAME: sets command (which makes the run NAME), arguments (the program's in that command), at (the number of
-# ranks) and weight (about the number of micro-batches that the run computes).
+# plan_run NAME: see run_series; weight is about the number of micro-batches that the run computes. Also sets arguments (of the
+# program in command) and at (the number of ranks).
 plan_run() {
     local n=1 options
-    at=$most
+    at=$most directory=$1
     case $1 in
     latency)
         # A profile times four kinds of steps: captured, untraced, with reduction after backward, and without reduction.
@@ -119,28 +119,8 @@ print_commands() {
     local name
     for name in "${names[@]}"; do
         plan_run "$name"
-        printf '%q ' "${command[@]//'{output}'/"${output:-results/TIME-paper}/$name"}" | sed 's/ $//'
-        echo
+        quote_words "${command[@]//'{output}'/"${output:-results/TIME-paper}/$name"}"
     done
-}
-
-run_all() {
-    local name left='' made=0 missing=0 i=0
-    for name in "${names[@]}"; do
-        plan_run "$name"
-        has_run "$output/$name" || missing=$((missing + weight))
-    done
-    begin_runs
-    for name in "${names[@]}"; do
-        i=$((i + 1))
-        ! has_run "$output/$name" || continue
-        [ $made = 0 ] || left=$(((SECONDS - begin) * (missing - made) / made))
-        show_progress $i ${#names[@]} "$left" "$name"
-        plan_run "$name"
-        run_one "$output/$name" "$rounds" "${command[@]}"
-        made=$((made + weight))
-    done
-    end_runs ${#names[@]}
 }
 
 # ---- report ----
@@ -222,6 +202,6 @@ output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}")
 open_series "$output"
 check_replaceable "$output/paper.txt" 'The experiments of Li et al., PyTorch Distributed: Experiences on Accelerating'
 check_replaceable "$output/paper.csv" 'directory,label,state,subject,name,'
-run_all
+run_series "${names[@]}"
 write_report || failed=1
 [ "$failed" = 0 ]

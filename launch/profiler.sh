@@ -49,8 +49,7 @@ read_profiler_options() {
 # run_or_print COMMAND...: prints the command if --dry-run is set, otherwise replaces this process by the command.
 run_or_print() {
     if [ -n "$dry_run" ]; then
-        printf '%q ' "$@"
-        echo
+        quote_words "$@"
         exit
     fi
     make_directory "$out"

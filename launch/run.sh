@@ -382,9 +382,7 @@ describe
 "with_$mpi"
 command+=("$@")
 if [ -n "$dry_run" ]; then
-    words=$(printf ' %q' "${command[@]}")
-    words=${words//\\,/,} # unescapes commas, which need no quoting
-    echo "${words# }"
+    quote_words "${command[@]}"
     exit
 fi
 start_command

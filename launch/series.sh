@@ -100,8 +100,8 @@ has_run() {
     [ -e "$1/log.txt" ]
 }
 
-# begin_runs: starts the series; call run_one for each run, then end_runs. Until end_runs, a signal ends the current run
-# and removes its files.
+# begin_runs: starts the series; run_series, or the script, then calls run_one for each run, and end_runs. Until end_runs,
+# a signal ends the current run and removes its files.
 begin_runs() {
     runs=0 failed=0 begin=$SECONDS next_words=$SECONDS part=''
     trap abort_run EXIT
@@ -135,6 +135,30 @@ run_one() {
     why=${why:-$(tail -n 1 "$directory.failed/log.txt")}
     [ $status != 124 ] || why="stopped, since the time limit was reached"
     say "$directory failed with status $status: $why (all of it: $directory.failed/log.txt)"
+}
+
+# run_series RUN...: makes the missing runs of $rounds rounds (unset: all; see run_one) in this order. The script's plan_run RUN
+# sets directory (of the results, below $output), command (empty: no time is left for the run) and weight (about how long the
+# run takes, in any unit). Sets skipped to the number of runs without a command.
+run_series() {
+    local name left='' made=0 missing=0 i=0 directory weight command
+    skipped=0
+    for name in "$@"; do
+        plan_run "$name"
+        has_run "$output/$directory" || missing=$((missing + weight))
+    done
+    begin_runs
+    for name in "$@"; do
+        i=$((i + 1))
+        plan_run "$name"
+        ! has_run "$output/$directory" || continue
+        [ ${#command[@]} -gt 0 ] || { skipped=$((skipped + 1)) && continue; }
+        [ $made = 0 ] || left=$(((SECONDS - begin) * (missing - made) / made))
+        show_progress $i $# "$left" "$directory"
+        run_one "$output/$directory" "${rounds:-all}" "${command[@]}"
+        made=$((made + weight))
+    done
+    end_runs $(($# - skipped))
 }
 
 abort_run() {

@@ -14,15 +14,15 @@
 #   --launcher COMMAND       starts {ranks} ranks of the program that follows, for example "launch/netlab.sh run -n {ranks} --"
 #                            (default "launch/run.sh -n {ranks} --")
 #   --program FILE           the benchmark (default build/ddpbench)
-#   --report-only            only reports the runs in --output DIR
 # COMMAND and the OPTIONS of a model are split at blanks. Options after -- go to every run.
-# DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; DIR/report gets the report of all.
+# DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; DIR/report gets the report of all,
+# which `ddpbench report DIR --output DIR/report` makes again.
 # Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
-buckets=0.5,1,4,16 ranks=2 repeats=6 rounds=6 output='' link='' report_only='' models=() extra=()
+buckets=0.5,1,4,16 ranks=2 repeats=6 rounds=6 output='' link='' models=() extra=()
 default_model="laptop:--preset laptop --batch-size-per-rank 4"
 program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
 
@@ -73,11 +73,11 @@ check_options() {
 }
 
 # ---- the grid ----
-# list_points: sets points, an array of "ranks model implementation bucket"; the bucket is - for implementations without
-# buckets.
-list_points() {
-    local r model implementation bucket
-    points=()
+# list_runs: sets points, an array of "ranks model implementation bucket" (the bucket is - for implementations without
+# buckets), and queue, an array of "repeat point" for all runs.
+list_runs() {
+    local r model implementation bucket repeat i n
+    points=() queue=()
     for r in ${ranks//,/ }; do
         for model in "${!models[@]}"; do
             for implementation in ${implementations//,/ }; do
@@ -90,6 +90,10 @@ list_points() {
                 done
             done
         done
+    done
+    n=${#points[@]}
+    for ((repeat = 1; repeat <= repeats; repeat++)); do
+        for ((i = 0; i < n; i++)); do queue+=("$repeat ${points[(i + (repeat - 1) * n / repeats) % n]}"); done
     done
 }
 
@@ -106,36 +110,17 @@ check_points() {
     usage_error "$why"
 }
 
-# list_missing: sets queue, an array of "repeat point directory" for the missing runs, and total, the number of all runs.
-list_missing() {
-    local repeat i point r model implementation bucket directory n=${#points[@]}
-    queue=() total=$((n * repeats))
-    for ((repeat = 1; repeat <= repeats; repeat++)); do
-        for ((i = 0; i < n; i++)); do
-            point=${points[(i + (repeat - 1) * n / repeats) % n]}
-            read -r r model implementation bucket <<<"$point"
-            directory="ranks=$r/model=${models[$model]%%:*}/${implementation%%=*}"
-            [ "$bucket" = - ] || directory+="-$bucket"
-            has_run "$output/$directory/repeat-$repeat" || queue+=("$repeat $point $directory")
-        done
-    done
-}
-
-run_all() {
-    local run repeat r model implementation bucket directory left sizes
-    [ -z "$link" ] || export DDPBENCH_LINK=$link # recorded in the results of each run
-    begin_runs
-    for run in "${queue[@]}"; do
-        read -r repeat r model implementation bucket directory <<<"$run"
-        left=''
-        [ $runs = 0 ] || left=$(((SECONDS - begin) * (${#queue[@]} - runs) / runs))
-        show_progress $((total - ${#queue[@]} + runs + 1)) $total "$left" "$directory, repeat $repeat"
-        read -ra sizes <<<"${models[model]#*:}"
-        [ "$bucket" = - ] || sizes+=(--bucket-size-mb "$bucket")
-        run_one "$output/$directory/repeat-$repeat" "$rounds" "${launcher[@]//\{ranks\}/$r}" "$program" "${sizes[@]}" \
-            --implementations "$implementation" --rounds "$rounds" "${extra[@]}" --output '{output}'
-    done
-    end_runs $total
+# plan_run "REPEAT POINT": see run_series.
+# shellcheck disable=SC2317 # called by run_series
+plan_run() {
+    local repeat r model implementation bucket sizes
+    read -r repeat r model implementation bucket <<<"$1"
+    read -ra sizes <<<"${models[model]#*:}"
+    directory="ranks=$r/model=${models[model]%%:*}/${implementation%%=*}" weight=1
+    [ "$bucket" = - ] || { directory+="-$bucket" && sizes+=(--bucket-size-mb "$bucket"); }
+    directory+=/repeat-$repeat
+    command=("${launcher[@]//\{ranks\}/$r}" "$program" "${sizes[@]}" --implementations "$implementation" --rounds "$rounds"
+        "${extra[@]}" --output '{output}')
 }
 
 add_model() {
@@ -147,31 +132,20 @@ add_model() {
 
 option_rows=("--implementations implementations check_any" "--bucket-size-mb buckets check_any" "--ranks ranks check_counts"
     "--model model add_model" "--repeats repeats check_integer 1 999" "--rounds rounds check_integer 1 999999"
-    "--output output check_path" "--link-name link check_any" "--launcher launcher_text set_launcher" "--program program check_path"
-    "--report-only report_only flag")
+    "--output output check_path" "--link-name link check_any" "--launcher launcher_text set_launcher" "--program program check_path")
 takes_dashes=1
 read_options "$@"
 extra=("${after_dashes[@]}")
-if [ -n "$report_only" ]; then
-    for option in "${given_options[@]}"; do
-        [[ $option == --@(report-only|output|program) ]] ||
-            usage_error "--report-only takes --output DIR and --program FILE only, not $option"
-    done
-    [ -n "$output" ] || usage_error "--report-only needs --output DIR, the directory of a sweep"
-    [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || usage_error "--output $output is not the directory of a sweep"
-    need_program "$program"
-    exec "$program" report "$output" --output "$output/report"
-fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
-list_points
+list_runs
 check_points
 open_series "$output" --repeats
-list_missing
 # Replaces an earlier report before the first run, so that a report which cannot be written is found early.
-[[ ${#queue[@]} = 0 || ! (-e $output/report || -L $output/report) ]] ||
+[[ ! (-e $output/report || -L $output/report) ]] ||
     why=$("$program" report "$output" --output "$output/report" 2>&1 >/dev/null) ||
     usage_error "$output/report cannot be replaced: ${why##*ddpbench: }; remove it, or choose another --output"
-run_all
+[ -z "$link" ] || export DDPBENCH_LINK=$link # recorded in the results of each run
+run_series "${queue[@]}"
 "$program" report "$output" --output "$output/report" || failed=1
 [ "$failed" = 0 ]

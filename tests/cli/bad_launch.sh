@@ -402,11 +402,6 @@ for word in "${odd[@]}" none,none a=b =ddp 'none ddp' '*'; do
 done
 numbers "$sweep" --repeats 1 999 "${own[@]}"
 for word in $'a\nb' $'\e[31m' "$long" ' '; do bad 2 "$sweep" '--link-name' "${own[@]}" --link-name "$word"; done
-bad 2 "$sweep" 'report-only needs --output' --report-only
-bad 2 "$sweep" 'report-only takes' --report-only --ranks 2 --output out
-for word in ../texts absent /etc/passwd $'a\nb' "$long"; do
-    bad 2 "$sweep" 'not the directory of a sweep' --report-only --output "$word" --program "$program"
-done
 group "sweep.sh, options that paper.sh lacks"
 
 for option in --batch-size-per-rank:99999 --steps-per-block:999999; do numbers "$paper" ${option%:*} 1 ${option#*:} "${own[@]}"; done

@@ -66,6 +66,6 @@ is "completion offers the choices of an option" "$(offered ddpbench --device = c
 is "completion offers items of a list" "$(offered ddpbench --implementations none,ddp_f)" "none,ddp_flat"
 is "completion offers commands after a launcher" "$(offered mpirun -n 2 bin/ddpbench allr)" allreduce
 is "completion knows one-letter options" "$(offered ddpbench allreduce -d b)" bf16
-is "completion offers options and commands of scripts" "$(offered ddpbench-sweep --rep) $(offered ddpbench-netlab u)" "--repeats --report-only up"
+is "completion offers options and commands of scripts" "$(offered ddpbench-sweep --rep) $(offered ddpbench-netlab u)" "--repeats up"
 is "completion falls back to file names" "$(offered ddpbench --data '') $(complete -p ddpbench)" " complete -o default -F _ddpbench ddpbench"
 exit $failed

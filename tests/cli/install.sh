@@ -46,7 +46,7 @@ else
     echo "skip - man finds the pages: man is not installed"
 fi
 is "bash finds completion for each command" \
-    "$(cd staged/usr/share/bash-completion/completions && for name in *; do bash -c ". ./$name && complete -p $name"; done | wc -l)" 9
+    "$(cd staged/usr/share/bash-completion/completions && for name in *; do bash -c ". ./$name && complete -p $name"; done | wc -l)" 10
 is "a manual page names the version" "$(sed -nE '1{ s/\\-/-/g; s/^[.]TH .* "(ddpbench [^"]*)" .*/\1/p }' staged/usr/share/man/man1/ddpbench-tune.1)" "$("$program" --version)"
 
 # ---- the version of an archive of the sources, by make, inside a repository of something else ----

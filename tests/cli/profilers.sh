@@ -99,7 +99,7 @@ for tool in "$nsys" "$ncu"; do
     rm heard/*
     try "$tool" --dry-run -- measured 'a b'
     is "${tool##*/}: --dry-run prints the command and runs nothing" \
-        "$status $(grep -c 'measured a\\ b' printed) $(ls heard)" '0 1 '
+        "$status $(grep -c "measured 'a b'" printed) $(ls heard)" '0 1 '
 done
 
 mkdir less

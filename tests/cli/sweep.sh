@@ -58,8 +58,8 @@ is "the picture names lines and ticks and notes that there is no verdict" "$(gre
     sort -u | tr '\n>' ' ,')" ",0.01 ,2 ranks, model tiny, link: a bus ,5e-05 ,No verdict: too few repeats ,none ,x-1 "
 cp printed table
 rm -r out/report
-try "$sweep" --report-only --output out --program "$program"
-is "--report-only prints the same tables and remakes the report" "$(cmp printed table && [ -s "$svg" ] && echo same)" same
+try "$program" report out --output out/report
+is "ddpbench report prints the same tables and remakes the report" "$(cmp printed table && [ -s "$svg" ] && echo same)" same
 mkdir few && : >few/something
 
 # ---- continuation ----
@@ -214,7 +214,6 @@ refuse "--bucket_size_mb (with _) after --" "--bucket-size-mb after --: give it 
 refuse "--rounds in a model" "--rounds after --: give it before --" --model 'm:--d-model 32 --rounds=3'
 refuse "--profile after --" "--profile after --: a sweep compares benchmarks only" -- --profile
 refuse "an unknown option, reported once" "unknown option '--frob'" -- --frob 2
-refuse "--report-only with --ranks" "report-only takes --output DIR and --program FILE only, not --ranks" --ranks 2 --report-only
 is "refused options leave no files" "$(find . -maxdepth 1 -name refused)" ""
 try "$sweep" --help
 is "--help prints the usage and nothing on stderr" "$status$(cat said) $(grep -c '^Usage: launch/sweep.sh' printed)" "0 1"

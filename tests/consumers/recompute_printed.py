@@ -179,7 +179,7 @@ class Run:
 
 
 def attainable(run, name):
-    """Returns each round's bound on the slowest rank, by results/README.md, from the lines of --attainable."""
+    """Returns each round's bound on the slowest rank, by results/lines.md, from the lines of --attainable."""
     rounds, parameters = collections.defaultdict(list), [c["parameters"] for c in run.implementations[name]["collectives"]]
     none = {(x["round"], x["rank"]): x for x in run.extra if x["implementation"] == "none"}
     for line in (x for x in run.extra if x["implementation"] == name and "alone_ms" in x):

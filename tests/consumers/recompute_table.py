@@ -1,7 +1,7 @@
-"""Runs the lines of Python in results/README.md on a run of the benchmark, and compares their results with the
+"""Runs the lines of Python in results/lines.md on a run of the benchmark, and compares their results with the
 run's table.
 
-Usage: recompute_table.py README DIRECTORY; prints a line "ok - " or "not ok - " for each column."""
+Usage: recompute_table.py PAGE DIRECTORY; prints a line "ok - " or "not ok - " for each column."""
 
 import json
 import math
