@@ -40,8 +40,9 @@ int trace_file_write(const struct profile_options *options, const struct results
 /* A trace that is being written: of this rank; or of all ranks, whose rows rank 0 receives and concatenates. */
 struct trace_file {
     struct new_file file;
-    struct watchdog *watchdog; /* notices if a write hangs */
-    int begun, failed;         /* begun: rank 0 has created the file */
+    struct watchdog *watchdog;  /* notices if a write hangs */
+    const struct job *sends_to; /* the job to whose rank 0 this rank sends its rows; NULL: it writes the file itself */
+    int begun, failed;          /* begun: rank 0 has created the file */
 };
 
 /* Adds the trace of every rank to all_ranks/<name>_all_ranks_trace.json; the first call creates the file, and

@@ -9,6 +9,8 @@
 #include "kernels/activity.h"
 #include "spans/spans.h"
 
+#include <stdio.h>
+
 /* A captured step, without its spans. */
 struct captured_step {
     long number;      /* number in the schedule, from 0; the trace calls it ProfilerStep#(number + 1) */
@@ -49,17 +51,11 @@ struct trace {
     const char *nccl_version;            /* NULL: collectives do not run on the GPU */
 };
 
-/* A destination for the text of a trace. write returns 0; or -1, reported. */
-struct trace_sink {
-    int (*write)(void *context, const char *text, size_t n);
-    void *context;
-};
-
 /* What to write: a whole file of one rank; or a part of a merged file of all ranks: the head, the rows of a rank and
  * group (FIRST_ROWS: the file's first), or the tail. Process numbers in a merged file depend on rank and group. */
 enum trace_part { TRACE_WHOLE, TRACE_MERGED_HEAD, TRACE_MERGED_FIRST_ROWS, TRACE_MERGED_ROWS, TRACE_MERGED_TAIL };
 
-/* Writes a trace, or a part of one. Returns 0; or -1, reported by the sink. */
-int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part);
+/* Writes a trace, or a part of one, to a stream, which notes if a write fails (ferror). */
+void trace_write(const struct trace *trace, FILE *out, enum trace_part part);
 
 #endif

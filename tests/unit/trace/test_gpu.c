@@ -6,7 +6,6 @@
  * host. */
 #include "ddp/comm.h"
 #include "kernels/activity.h"
-#include "kernels/error.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
@@ -454,19 +453,14 @@ TEST(collectives_of_the_host_stay_there)
     ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(row_member(json, "distributedInfo"), "nccl_version"));
 }
 
-static int write_to(void *file, const char *text, size_t n)
-{
-    return fwrite(text, 1, n, file) == n ? 0 : error_report("cannot write");
-}
-
 static int write_traces(const char *directory, const char *kind)
 {
     int status = 0;
     for (int rank = 0; rank < 2; rank++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/ddp_rank_%d_trace.json", directory, rank);
-        struct trace_sink sink = {write_to, fopen(path, "w")};
-        if (!sink.context) {
+        FILE *out = fopen(path, "w");
+        if (!out) {
             perror(path);
             return 1;
         }
@@ -483,8 +477,8 @@ static int write_traces(const char *directory, const char *kind)
                 gpu.rank.collectives.item[i].completed_ns = (1224 + (int64_t)i) * US;
             }
         }
-        status |= trace_write(&gpu.rank.trace, &sink, TRACE_WHOLE) != 0;
-        status |= fclose(sink.context) != 0;
+        trace_write(&gpu.rank.trace, out, TRACE_WHOLE);
+        status |= ferror(out) | fclose(out);
         gpu_trace_destroy(&gpu);
     }
     return status;
