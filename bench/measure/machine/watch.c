@@ -201,7 +201,6 @@ void monitor_destroy(struct monitor *m)
     stop_watching(m);
     (void)lines_close(&m->cpu.csv);
     (void)lines_close(&m->gpu.csv);
-    free(m->cpu.text);
     cJSON_Delete(m->joined);
     monitor_gpu_destroy(&m->gpu);
     free(m->pid);

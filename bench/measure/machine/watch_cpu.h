@@ -59,10 +59,8 @@ struct monitor_cpu {
     const char *root; /* prefix of /proc and /sys: "", or a directory in tests */
     const int *pid;   /* [pids] processes of the job on this machine; pids 0: unknown */
     int pids;
-    cpu_set_t cpus;         /* CPUs that the job may use */
-    int missing[CPU_FILES]; /* 1: no CPU has that file, so it is not read again */
-    char *text;             /* [room] content of a file; the owner frees it */
-    size_t room;
+    cpu_set_t cpus;           /* CPUs that the job may use */
+    int missing[CPU_FILES];   /* 1: no CPU has that file, so it is not read again */
     struct cpu_counters last; /* the previous reading, made at last_ns */
     int64_t last_ns;
     struct cpu_tally tally;

@@ -38,9 +38,7 @@ static void make(const char *folder, const char *name, const char *text)
 static struct cpu_counters read_all(const int *pid, int pids)
 {
     struct monitor_cpu cpu = {.root = root, .pid = pid, .pids = pids, .cpus = cpus};
-    struct cpu_counters counters = cpu_counters_read(&cpu);
-    free(cpu.text);
-    return counters;
+    return cpu_counters_read(&cpu);
 }
 
 /* ---- a machine ---- */
