@@ -1,12 +1,14 @@
 /* watch_cpu.c - watches the CPUs through the kernel's counters. */
 #include "machine/watch_cpu.h"
 
+#include "base/text.h"
 #include "kernels/clock.h"
 #include "kernels/control_group.h"
 #include "machine/machine.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -168,18 +170,23 @@ const char cpu_column_names[] =
 
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
 {
-    struct csv_line line = {0};
+    char *text;
+    size_t length;
     int64_t now_ns = clock_now_ns();
     struct cpu_counters counters = cpu_counters_read(cpu);
     struct cpu_sample s = cpu_sample_between(&cpu->last, &counters, 1e-9 * (double)(now_ns - cpu->last_ns));
     cpu->last = counters;
     cpu->last_ns = now_ns;
     cpu_tally_add(&cpu->tally, &s);
-    csv_add_numbers(&line, 3, 1, &seconds);
-    csv_add_numbers(&line, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});
-    csv_add_numbers(&line, 2, 2, (double[]){s.job_cores, s.other_processes_cores});
-    csv_add_numbers(&line, 0, 2, (double[]){s.now.mhz, s.thermal_throttles});
-    csv_add_numbers(&line, 1, 1, &s.quota_ms);
-    csv_add_numbers(&line, 0, 2, (double[]){s.now.memory_used, s.now.job_resident});
-    csv_end_line(&line, &cpu->csv);
+    FILE *out = text_begin(&text, &length);
+    fprintf(out, "%.3f", seconds);
+    text_print_csv_numbers(out, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});
+    text_print_csv_numbers(out, 2, 2, (double[]){s.job_cores, s.other_processes_cores});
+    text_print_csv_numbers(out, 0, 2, (double[]){s.now.mhz, s.thermal_throttles});
+    text_print_csv_numbers(out, 1, 1, &s.quota_ms);
+    text_print_csv_numbers(out, 0, 2, (double[]){s.now.memory_used, s.now.job_resident});
+    fputc('\n', out);
+    text_end(out);
+    (void)lines_append(&cpu->csv, text, length); /* lines_close reports a failure */
+    free(text);
 }
