@@ -253,12 +253,13 @@ struct fault_row {
 };
 #define OF_FAULT(field) offsetof(struct fault_row, field)
 static const struct column fault_columns[] = {
-    {"fault", "fault", COLUMN_NAME, OF_FAULT(kind), NULL, 0, -14, 0},
-    {"member", "member", COLUMN_NAME, OF_FAULT(member), NULL, 0, -16, 0},
-    {"other", "and", COLUMN_NAME, OF_FAULT(other), NULL, 0, -16, 0},
-    {"ratio", "x", COLUMN_REAL, OF_FAULT(fault.ratio), "1", 1, 8, 3},
-    {"ratio", "95 % interval", COLUMN_INTERVAL, COLUMN_ENDS(struct fault_row, fault.low, fault.high), "1", 1, 16, 3},
-    {"n", "n", COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 6, 0},
+    /* none is printed, since the answers have them */
+    {"fault", NULL, COLUMN_NAME, OF_FAULT(kind), NULL, 0, 0, 0},
+    {"member", NULL, COLUMN_NAME, OF_FAULT(member), NULL, 0, 0, 0},
+    {"other", NULL, COLUMN_NAME, OF_FAULT(other), NULL, 0, 0, 0},
+    {"ratio", NULL, COLUMN_REAL, OF_FAULT(fault.ratio), "1", 1, 0, 0},
+    {"ratio", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct fault_row, fault.low, fault.high), "1", 1, 0, 0},
+    {"n", NULL, COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 0, 0},
 };
 
 /* Writes a fault as a finding, which `report` lists with the findings of profiles. */
@@ -277,7 +278,7 @@ static void write_finding(const struct outcome *o, const struct fault *f, const 
     finding_write(list, &finding);
 }
 
-/* Adds each fault as a finding and as a row of a table, and the first 8 also as answers. */
+/* Adds each fault as a finding and as a row of a table, which is not printed, and the first 8 also as answers. */
 static void add_faults(const struct outcome *o, cJSON *summary)
 {
     enum { MOST = 8 };
@@ -293,10 +294,10 @@ static void add_faults(const struct outcome *o, cJSON *summary)
             results_add_sentence(summary, "answers", "%s", words);
     }
     if (o->all > MOST)
-        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->all - MOST);
+        results_add_sentence(summary, "answers", "%zu more faults are in summary.json.", o->all - MOST);
     if (o->all)
         results_add_table(summary,
-                          &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
+                          &(struct table){"faults", NULL, TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
     free(row);
 }
 
@@ -341,7 +342,13 @@ int outcome_write_files(const struct outcome *o, const char *directory)
     return failed ? -1 : 0;
 }
 
-static void add_case(struct junit *junit, const struct outcome *o, int member)
+static void add_case(struct junit *junit, const char *name, enum junit_outcome outcome, const char *type,
+                     const char *message)
+{
+    junit_add(junit, &(struct junit_case){"ddpbench.isolate", name, NAN, outcome, type, message});
+}
+
+static void add_case_of_member(struct junit *junit, const struct outcome *o, int member)
 {
     static const enum junit_outcome outcome[] = {
         [MEMBER_HEALTHY] = JUNIT_PASSED, [MEMBER_SLOW] = JUNIT_FAILED, [MEMBER_UNDECIDED] = JUNIT_SKIPPED};
@@ -352,39 +359,26 @@ static void add_case(struct junit *junit, const struct outcome *o, int member)
             at += (size_t)snprintf(message + at, sizeof message - at, "%s%s", at ? " " : "", fault_words(words, o, f));
     if (!at)
         strcpy(message, "neither known to be slow nor to be healthy");
-    junit_add(junit, &(struct junit_case){"ddpbench.isolate", o->member[member].name, NAN, outcome[o->state[member]],
-                                          state_name[o->state[member]], message});
-}
-
-static void add_case_of_run(struct junit *junit, const struct outcome *o)
-{
-    junit_add(junit, &(struct junit_case){"ddpbench.isolate", "the run finished", NAN,
-                                          o->complete ? JUNIT_PASSED : JUNIT_ERROR, "unfinished",
-                                          "the run was interrupted, failed, or is still going on"});
-}
-
-static void add_group_case(struct junit *junit, const struct outcome *o, const struct fault *f)
-{
-    char words[WORDS], name[2 * sizeof o->member->name + 8];
-    snprintf(name, sizeof name, "%s to %s", o->member[f->member].name, o->member[f->other].name);
-    junit_add(junit,
-              &(struct junit_case){"ddpbench.isolate", name, NAN, JUNIT_FAILED, "slow", fault_words(words, o, f)});
+    add_case(junit, o->member[member].name, outcome[o->state[member]], state_name[o->state[member]], message);
 }
 
 int outcome_write_junit(const struct outcome *o, const char *path)
 {
     struct junit junit;
-    char *text;
+    char words[WORDS], name[2 * sizeof o->member->name + 8], *text;
     size_t length;
     if (!*path)
         return 0;
     FILE *out = text_begin(&text, &length);
     junit_begin(&junit);
-    add_case_of_run(&junit, o);
+    add_case(&junit, "the run finished", o->complete ? JUNIT_PASSED : JUNIT_ERROR, "unfinished",
+             "the run was interrupted, failed, or is still going on");
     for (int m = 0; m < o->members; m++)
-        add_case(&junit, o, m);
-    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->all; f++)
-        add_group_case(&junit, o, f);
+        add_case_of_member(&junit, o, m);
+    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->all; f++) { /* of groups */
+        snprintf(name, sizeof name, "%s to %s", o->member[f->member].name, o->member[f->other].name);
+        add_case(&junit, name, JUNIT_FAILED, "slow", fault_words(words, o, f));
+    }
     junit_end(&junit, out, "ddpbench isolate", "");
     text_end(out);
     int status = files_replace_named((struct named_path){"junit", path, OUTCOME_JUNIT_MARK}, text);
