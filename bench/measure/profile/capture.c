@@ -131,7 +131,6 @@ static void create_capture(struct capture *capture, struct training *t, int row,
         .without_cuda = o->activities == TRACE_CPU,
         .of_rank = capture->of_rank,
         .gpu = opened->on_gpu ? &opened->gpu : NULL,
-        .gpu_index = opened->gpu.index,
         .activities = r->tracer.on ? &r->tracer.activities : NULL,
         .untraced = r->tracer.untraced,
     };

@@ -62,11 +62,6 @@ int64_t collective_wait(const struct timed_collective *c, int rank, int64_t resi
     return wait >= 2 * residual_ns && wait > 0 ? wait : -1;
 }
 
-int64_t collective_transfer(const struct timed_collective *c, int rank, int64_t residual_ns)
-{
-    return collective_wait(c, rank, residual_ns) < 0 ? -1 : c->completed_ns - c->last_posted_ns;
-}
-
 void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const struct moments *moments)
 {
     for (size_t i = 0; i < count; i++) {

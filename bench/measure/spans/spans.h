@@ -94,10 +94,9 @@ struct timed_collective {
     int64_t late_ns;                /* ns from the second-to-last post to the last */
 };
 
-/* Return ns: wait = last_posted - posted (0 on last_rank); transfer = completed - last_posted. Both are -1 (N/A) if the
- * collective is impossible, or if the wait is below twice the residual of the clocks and so cannot be told from 0. */
+/* Returns how many ns a rank waited: last_posted - posted (0 on last_rank); -1 (N/A) if the collective is impossible,
+ * or if the wait is below twice the residual of the clocks and so cannot be told from 0. */
 int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
-int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);
 
 /* The delays that one rank caused; times are in seconds. */
 struct straggler {

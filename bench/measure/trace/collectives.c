@@ -38,7 +38,7 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     const struct trace *t = w->trace;
     const struct collectives *all = t->collectives;
     const struct timed_collective *c = &all->item[i];
-    int64_t busy = c->completed_ns - c->posted_ns;
+    int64_t busy = c->completed_ns - c->posted_ns, wait = collective_wait(c, t->rank, all->residual_ns);
     double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
     int bf16 = c->bytes == 2 * c->elements;
     size_t part = c->elements / comm_parts(c->kind, c->ranks); /* elements of the smaller buffer */
@@ -60,8 +60,8 @@ void trace_put_collective(struct trace_writer *w, size_t i)
             in, bf16 ? "c10::BFloat16" : "float", c->ticket, c->index, c->bytes,
             c->index < 0 ? 0 : t->parameters[c->index]);
     put_us_if_known(w, "queued_us", c->posted_ns - c->queued_ns);
-    put_us_if_known(w, "wait_us", collective_wait(c, t->rank, all->residual_ns));
-    put_us_if_known(w, "transfer_us", collective_transfer(c, t->rank, all->residual_ns));
+    put_us_if_known(w, "wait_us", wait);
+    put_us_if_known(w, "transfer_us", wait < 0 ? -1 : c->completed_ns - c->last_posted_ns);
     if (c->last_rank >= 0)
         fprintf(w->out, ", \"last_rank\": %d", c->last_rank);
     fprintf(w->out, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(c->kind, c->ranks));

@@ -129,7 +129,7 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
 {
     const struct trace *t = w->trace;
     char labels[600];
-    snprintf(labels, sizeof labels, "GPU %d %.60s%s%.400s", t->gpu_index, t->gpu->name,
+    snprintf(labels, sizeof labels, "GPU %d %.60s%s%.400s", t->gpu->index, t->gpu->name,
              t->activities ? "" : "; without a tracer, times are of CUDA events: ", t->activities ? "" : t->untraced);
     trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + (int)w->source, labels, "%.80s rank %d GPU",
                    t->implementation, t->rank);

@@ -267,8 +267,8 @@ void trace_write(const struct trace *trace, FILE *out, enum trace_part part)
     int whole = part == TRACE_WHOLE;
     w->source = (long)trace->group * trace->ranks + trace->rank;
     w->pid = whole ? trace->pid : 1 + (long)trace->group * 2 * trace->ranks + trace->rank;
-    w->gpu_pid = whole ? trace->gpu_index : w->pid + trace->ranks;
-    w->gpu_id = whole ? trace->gpu_index : merged_gpu(trace, trace->rank);
+    w->gpu_pid = !whole ? w->pid + trace->ranks : trace->gpu ? trace->gpu->index : 0;
+    w->gpu_id = whole ? w->gpu_pid : merged_gpu(trace, trace->rank);
     w->id = whole ? 0 : w->source << 32;
     w->first = part != TRACE_MERGED_ROWS;
     if (whole || part == TRACE_MERGED_HEAD)

@@ -41,8 +41,7 @@ struct trace {
     size_t compute_bytes;          /* bytes of a number of the device's compute type */
     int without_cpu, without_cuda; /* without_cpu 1: leave out operations of the host; without_cuda 1: the GPU's work */
 
-    const struct gpu_facts *gpu; /* this rank's GPU; NULL: the rank computes on the CPU */
-    int gpu_index;
+    const struct gpu_facts *gpu;  /* this rank's GPU; NULL: the rank computes on the CPU */
     const struct gpu_facts *seen; /* [gpus] all GPUs that this process sees */
     int gpus;
     const struct gpu_facts *of_rank;     /* [ranks] GPU of each rank, for the head of a merged trace */

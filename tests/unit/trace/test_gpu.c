@@ -180,7 +180,6 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     t->rank.trace.gpu = &made_up_gpus[rank];
     t->rank.trace.seen = t->rank.trace.of_rank = made_up_gpus;
     t->rank.trace.gpus = 2;
-    t->rank.trace.gpu_index = rank;
     t->rank.trace.nccl_version = "2.28.9";
     t->rank.trace.activities = a;
 }
@@ -268,7 +267,7 @@ TEST(two_ranks_in_one)
     struct gpu_trace both[2];
     for (int r = 0; r < 2; r++) {
         gpu_trace_two_ranks(&both[r], r);
-        both[r].rank.trace.gpu_index = 0;
+        both[r].rank.trace.gpu = &made_up_gpus[0];
     }
     struct rank_trace ranks[] = {both[0].rank, both[1].rank};
     trace_is(trace_text_merged(ranks, 0, 2), "gpu_all_ranks_trace.json");
