@@ -1,5 +1,5 @@
 /* watch_cpu.c - watches the CPUs through the kernel's counters. */
-#include "machine/watch_cpu.h"
+#include "machine/watch.h"
 
 #include "base/text.h"
 #include "kernels/clock.h"

@@ -1,5 +1,5 @@
 /* watch_gpu.c - watches the GPUs of a host through NVML. */
-#include "machine/watch_gpu.h"
+#include "machine/watch.h"
 
 #include "base/text.h"
 #include "kernels/error.h"

@@ -1,6 +1,6 @@
 /* test_watch_cpu.c - counters read from made-up copies of the kernel's files on several machines; samples computed from
  * two readings; and the findings for values just below and just above each threshold. */
-#include "machine/watch_cpu.h"
+#include "machine/watch.h"
 
 #include "base/files.h"
 #include "tests/support/scratch.h"
