@@ -1,5 +1,5 @@
 /* controls.h - compares a captured implementation, in interleaved rounds, with three controls: itself without tracing,
- * itself with its collectives after backward, and `none`; and judges whether computation hid communication. */
+ * itself with its collectives after backward, and `none`. */
 #ifndef BENCH_MEASURE_PROFILE_CONTROLS_H
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
@@ -100,11 +100,5 @@ static inline const struct estimate *control_estimate(const struct controls *con
 {
     return (const struct estimate *)((const char *)controls + r->offset);
 }
-
-/* Writes in a sentence or two whether communication overlapped, with the efficiency and its interval, or why it did
- * not. exposed_tail: of struct overlap, mean over the captured steps of rank 0. The controls may have no round yet. */
-enum { OVERLAP_VERDICT = 640 };
-void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
-                           const struct controls *controls);
 
 #endif

@@ -57,9 +57,8 @@ static int write_profile(struct profiles *all, struct profile *p)
     p->facts.busy = busy_is(harness_busy(&t->harness));
     p->facts.stops = t->harness.other_processes.stops;
     controls_compute(&p->controls, job, &t->run.measurements);
-    overlap_verdict_write(p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
-    findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
-                    &p->controls);
+    overlap_verdict_write(p);
+    findings_create(p);
     if (job->rank)
         return 0;
     cJSON *summary = create_summary(all, p);

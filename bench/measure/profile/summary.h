@@ -15,10 +15,7 @@ struct findings {
     struct finding finding[9]; /* at most one of each name, sorted by finding_compare */
 };
 
-/* Finds the figures beyond their thresholds. controls->rounds may be 0. links: [facts->hosts]; NULL: not measured. */
-void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
-                     const struct profile_figures *figures, const struct collectives *collectives,
-                     const struct link_rates *links, const struct controls *controls);
+enum { OVERLAP_VERDICT = 640 };
 
 struct profile {
     const struct profile_options *options;
@@ -35,6 +32,14 @@ struct profile {
     struct findings findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs communicate directly) */
 };
+
+/* Writes profile->overlap: in a sentence or two whether communication overlapped, with the efficiency and its interval,
+ * or why it did not. Reads facts, figures and controls, which may have no round yet. */
+void overlap_verdict_write(struct profile *profile);
+
+/* Fills profile->findings: the figures beyond their thresholds. Reads what is above them; the controls may have no
+ * round. */
+void findings_create(struct profile *profile);
 
 /* Adds to the summary which steps were captured, what their traces lack, where the time of a step goes, whether
  * communication overlapped, and the findings; and every figure of the profile to the list. */

@@ -18,8 +18,8 @@ static void busy(double percent) /* utilisation of rank 1; rank 0 has 80 % */
 
 static void data_loading(double percent)
 {
-    h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
-    h.figures.phase[PHASE_DATA_LOADING].mean = percent / 100 * 0.1;
+    h.profile.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
+    h.profile.figures.phase[PHASE_DATA_LOADING].mean = percent / 100 * 0.1;
 }
 
 static void exposed(double percent) /* exposed share of rank 0 (rank 1 has 2 %); backward is made far longer */
@@ -41,19 +41,19 @@ static void exposed_half_of_backward(double percent) /* exposed share of the ste
 
 static void collectives(double percent)
 {
-    h.controls.comm_alone.median = h.controls.backward_none.median * percent / 100;
+    h.profile.controls.comm_alone.median = h.profile.controls.backward_none.median * percent / 100;
 }
 
 static void memory(double percent) /* memory of a machine with two ranks */
 {
-    h.facts.peak_bytes = (size_t)lround(percent * 5000);
+    h.profile.facts.peak_bytes = (size_t)lround(percent * 5000);
 }
 
 static void gpu_memory(double percent) /* memory of a GPU that a single rank uses */
 {
-    h.facts.on_gpu = 1;
-    h.facts.memory_bytes = 2000000;
-    h.facts.peak_bytes = (size_t)lround(percent * 20000);
+    h.profile.facts.on_gpu = 1;
+    h.profile.facts.memory_bytes = 2000000;
+    h.profile.facts.peak_bytes = (size_t)lround(percent * 20000);
 }
 
 static void straggling(double percent) /* cost of rank 1, in per cent of a step of 0.1 s */
@@ -92,18 +92,18 @@ static void without_core(double percent)
 static void without_core_by_quota(double percent)
 {
     without_core(percent);
-    h.facts.stops.periods = 7;
+    h.profile.facts.stops.periods = 7;
 }
 
 static struct link_rates rates[4];
 
 static void sending(double percent) /* send rate of the third of four hosts, whose first ranks are 0, 2, 4, 6 */
 {
-    h.facts.hosts = 4;
+    h.profile.facts.hosts = 4;
     for (int i = 0; i < 4; i++)
         rates[i] = (struct link_rates){2 * i, 50e6, 60e6};
     rates[2].send = percent / 100 * 50e6;
-    h.links = rates;
+    h.profile.links = rates;
 }
 
 static void receiving(double percent)
@@ -115,7 +115,7 @@ static void receiving(double percent)
 static void sending_one_way(double percent) /* send rate of the second of two hosts, and receive rate of the first */
 {
     sending(100);
-    h.facts.hosts = 2;
+    h.profile.facts.hosts = 2;
     rates[1].send = rates[0].receive = percent / 100 * 50e6;
     rates[1].receive = 50e6;
 }
@@ -215,13 +215,14 @@ TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
 TEST(healthy_figures_find_nothing)
 {
     healthy_create(&h);
-    h.facts.peak_bytes = 400000;
+    h.profile.facts.peak_bytes = 400000;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
-    h.controls = (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* before the first round */
+    h.profile.controls =
+        (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* before the first round */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
-    h.facts.memory_bytes = 0; /* unknown memory size */
+    h.profile.facts.memory_bytes = 0; /* unknown memory size */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
 }
@@ -247,7 +248,7 @@ TEST(findings_come_by_their_gain)
     h.rank[1].late_in[PHASE_DATA_LOADING] = 0;
     healthy_find(&h, &findings);
     check_lacks(findings.finding[1].text, "most in");
-    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* a longer wait leaves less work: over 5 % again */
+    h.profile.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* a longer wait leaves less work: over 5 % again */
     healthy_find(&h, &findings);
     check_has(findings.finding[1].text, "most in forward_pass (4.50 ms)");
     straggling(4.9); /* a straggler that costs little */
@@ -290,7 +291,7 @@ TEST(options_move_the_limits)
     for (size_t i = 0; i < LENGTH(moved); i++)
         for (int beyond = 0; beyond < 2; beyond++) {
             healthy_create(&h);
-            h.thresholds = moved[i].limit;
+            h.options.thresholds = moved[i].limit;
             moved[i].figure(beyond ? moved[i].beyond : moved[i].silent);
             healthy_find(&h, &findings);
             ck_assert_msg(findings.n == beyond, "case %zu has %d findings", i, findings.n);
@@ -306,7 +307,7 @@ TEST(options_move_the_limits)
 TEST(all_ranks_beyond_a_limit_are_named)
 {
     healthy_create(&h);
-    h.figures.ranks = 4;
+    h.profile.figures.ranks = 4;
     h.rank[0].mean.utilisation = 0.6;
     h.rank[2].mean.utilisation = 0.55;
     h.rank[3].mean.utilisation = 0.69999;
@@ -315,7 +316,7 @@ TEST(all_ranks_beyond_a_limit_are_named)
     ck_assert_double_eq_tol(findings.finding[0].percent, 55, 1e-9);
     ck_assert_msg(strstr(findings.finding[0].text, "ranks 0, 2, 3)") != NULL, "%s", findings.finding[0].text);
     healthy_create(&h);
-    h.figures.ranks = HEALTHY_RANKS;
+    h.profile.figures.ranks = HEALTHY_RANKS;
     for (int r = 0; r < HEALTHY_RANKS; r++)
         h.rank[r].mean.exposed = r == 4 ? 0.00104 : 0.021 + r * 1e-5;
     healthy_find(&h, &findings);
@@ -331,7 +332,7 @@ TEST(the_costliest_straggler_is_named)
 {
     for (int costliest = 0; costliest < 4; costliest++) {
         healthy_create(&h);
-        h.collectives.ranks = h.figures.ranks = 4;
+        h.profile.capture.collectives.ranks = h.profile.figures.ranks = 4;
         for (int r = 0; r < 4; r++)
             h.straggler[r] =
                 (struct straggler){.last = r == costliest ? 3 : 15, .most = 1e-4, .cost = 0.0053 + 1e-9 * r};
@@ -354,7 +355,7 @@ TEST(exposed_communication_costs_what_the_rounds_measure)
         healthy_create(&h);
         exposed(25);
         collectives(31);
-        h.controls.sync_cost = costs[i];
+        h.profile.controls.sync_cost = costs[i];
         healthy_find(&h, &findings);
         const struct finding *f = findings.finding;
         ck_assert_int_eq(findings.n, 1);
@@ -374,7 +375,7 @@ TEST(a_busy_machine_has_notes_only)
     busy(40);
     exposed(25);
     memory(95);
-    h.facts.busy = 1;
+    h.profile.facts.busy = 1;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 4);
     for (int i = 0; i < 4; i++) {
