@@ -33,11 +33,11 @@ static void make_capture(struct capture *c, struct timeline *timeline)
 {
     int64_t at[MOST], posted[MOST][BUCKETS], waits[MOST][STEPS];
     double scale[MOST] = {0}; /* a rank may be far slower than others */
-    *c = (struct capture){.n = STEPS,
-                          .step = allocate(STEPS, sizeof *c->step),
-                          .times = allocate(STEPS, sizeof *c->times),
-                          .overlap = allocate(STEPS, sizeof *c->overlap),
-                          .parameters = allocate(BUCKETS, sizeof *c->parameters)};
+    *c = (struct capture){.overlap = allocate(STEPS, sizeof *c->overlap),
+                          .trace = {.steps = STEPS,
+                                    .step = allocate(STEPS, sizeof *c->trace.step),
+                                    .times = allocate(STEPS, sizeof *c->trace.times),
+                                    .parameters = allocate(BUCKETS, sizeof *c->trace.parameters)}};
     for (int r = 0; r < job.size; r++) {
         at[r] = 1000;
         scale[r] = exp2(-4 * draw());
@@ -74,10 +74,10 @@ static void make_capture(struct capture *c, struct timeline *timeline)
             at[r] = end;
         }
     }
-    steps_from_timeline(timeline, c->times, STEPS);
+    steps_from_timeline(timeline, c->trace.times, STEPS);
     for (int s = 0; s < STEPS; s++)
-        c->times[s].core_wait_ns[PHASE_BACKWARD] = waits[job.rank][s];
-    overlap_of_steps(timeline, c->times, STEPS, &timeline->lane[LANE_COMPUTE], 0, c->overlap);
+        c->trace.times[s].core_wait_ns[PHASE_BACKWARD] = waits[job.rank][s];
+    overlap_of_steps(timeline, c->trace.times, STEPS, &timeline->lane[LANE_COMPUTE], 0, c->overlap);
     collectives_create(&c->collectives, timeline, &c->alignment, job.size);
     collectives_exchange(&c->collectives, &job, timeline, &c->alignment, 0, STEPS);
 }

@@ -7,20 +7,16 @@
 
 struct capture {
     const struct profile_options *options;
-    int row;                    /* row of the captured implementation */
-    int n, room;                /* n: steps kept so far; room: steps for which memory was allocated */
-    int full;                   /* 1: memory was full before the schedule ended */
-    int interrupted;            /* 1: any rank received a signal that ends a capture */
-    struct captured_step *step; /* [n] */
-    struct step_times *times;   /* [n] */
-    struct overlap *overlap;    /* [n] */
-    size_t *parameters;         /* [buckets] parameters in each bucket of the plan */
+    int row;                 /* row of the captured implementation */
+    int room;                /* steps for which memory was allocated; trace.steps: kept so far */
+    int full;                /* 1: memory was full before the schedule ended */
+    int interrupted;         /* 1: any rank received a signal that ends a capture */
+    struct overlap *overlap; /* [trace.steps] */
     struct alignment alignment;
-    struct collectives collectives;   /* in the kept steps; counted: in active epochs; if there are none, in all */
-    int in_range;                     /* 1: the GPU vendor's profilers record */
-    struct gpu_facts *seen, *of_rank; /* seen: GPUs that this process sees; of_rank[ranks]: the GPU of each rank */
-    char missing[640];                /* which GPU records the traces lack, in words without a full stop; "": none */
-    struct trace trace;
+    struct collectives collectives; /* in the kept steps; counted: in active epochs; if there are none, in all */
+    int in_range;                   /* 1: the GPU vendor's profilers record */
+    char missing[640];              /* which GPU records the traces lack, in words without a full stop; "": none */
+    struct trace trace;             /* owns the trace's step, times, parameters, seen and of_rank */
 };
 
 /* Runs the steps with the implementation of a row, aligns the clocks, and writes the trace of this rank, the trace of

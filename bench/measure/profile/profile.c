@@ -75,7 +75,7 @@ static int write_summaries(void *context)
     struct training *t = &all->training;
     struct figure_list figures = {0};
     int status = 0, captured = 0;
-    for (struct profile *p = all->of; p < all->of + all->n && p->capture.n; p++, captured++)
+    for (struct profile *p = all->of; p < all->of + all->n && p->capture.trace.steps; p++, captured++)
         if (write_profile(all, p))
             status = -1;
     if (t->harness.job->rank || all->n == 1)
@@ -117,7 +117,7 @@ static int merge_trace(struct profiles *all, const struct profile *p)
     struct trace trace = p->capture.trace;
     trace.group = (int)(p - all->of);
     trace.name = "comparison";
-    int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
+    int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.trace.times[0].start_ns) - trace.base_ns;
     int64_t back_ns = (int64_t)job_max(t->harness.job, -(double)start_ns); /* minus the earliest start of any rank */
     trace.base_ns -= back_ns;
     trace.base_unix_ns -= back_ns;
@@ -133,7 +133,7 @@ static int capture_profile(struct profiles *all, struct profile *p)
     (void)other_processes_watch(&t->harness.other_processes, t->harness.job);
     int status = capture_run(&p->capture, t, p->row, p->name, p->options, p->results);
     (void)other_processes_watch(&t->harness.other_processes, t->harness.job);
-    if (!p->capture.n) /* failed before the first captured step */
+    if (!p->capture.trace.steps) /* failed before the first captured step */
         return -1;
     if (all->n > 1)
         status = job_agree_after(job, status, merge_trace(all, p));
@@ -169,8 +169,8 @@ static int measure_profiles(struct profiles *all)
     for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
         status = capture_profile(all, p);
         interrupted = p->capture.interrupted;
-        if (p->capture.n && job->hosts > 1 && p->facts.traits->reduces && !p->facts.comm_on_device && !interrupted &&
-            !all->links) {
+        if (p->capture.trace.steps && job->hosts > 1 && p->facts.traits->reduces && !p->facts.comm_on_device &&
+            !interrupted && !all->links) {
             all->links = allocate((size_t)job->hosts, sizeof *all->links);
             links_measure(job, t->engine.comm, all->links);
         }
@@ -178,7 +178,8 @@ static int measure_profiles(struct profiles *all)
         status = job_agree_after(job, status, write_summaries(all));
         interrupted = capture_stop_noting(job);
         if (job->rank == 0 && interrupted)
-            fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", p->capture.n);
+            fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n",
+                    p->capture.trace.steps);
     }
     if (all->n > 1)
         status = job_agree_after(job, status, merged_trace_end(&all->merged, "comparison"));

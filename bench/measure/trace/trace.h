@@ -23,7 +23,7 @@ struct captured_step {
     size_t resident_bytes; /* resident memory of this process after the step; 0: not recorded */
 };
 
-/* What a rank's trace contains. Owns nothing. */
+/* What a rank's trace contains; the caller owns what it points to. */
 struct trace {
     const char *name, *implementation, *device, *comm, *host; /* name: traceName is <name>_rank_<r>_trace.json */
     int rank, ranks;
@@ -33,18 +33,18 @@ struct trace {
     int64_t base_unix_ns;          /* the Unix time of ts 0 */
     const struct timeline *timeline;
     const struct alignment *alignment;
-    const struct step_times *times;   /* [steps] */
-    const struct captured_step *step; /* [steps] */
+    struct step_times *times;   /* [steps] */
+    struct captured_step *step; /* [steps] */
     int steps;
     const struct collectives *collectives;
-    const size_t *parameters;      /* [buckets] parameters in each bucket of the plan */
+    size_t *parameters;            /* [buckets] parameters in each bucket of the plan */
     size_t compute_bytes;          /* bytes of a number of the device's compute type */
     int without_cpu, without_cuda; /* without_cpu 1: leave out operations of the host; without_cuda 1: the GPU's work */
 
-    const struct gpu_facts *gpu;  /* this rank's GPU; NULL: the rank computes on the CPU */
-    const struct gpu_facts *seen; /* [gpus] all GPUs that this process sees */
+    const struct gpu_facts *gpu; /* this rank's GPU; NULL: the rank computes on the CPU */
+    struct gpu_facts *seen;      /* [gpus] all GPUs that this process sees */
     int gpus;
-    const struct gpu_facts *of_rank;     /* [ranks] GPU of each rank, for the head of a merged trace */
+    struct gpu_facts *of_rank;           /* [ranks] GPU of each rank, for the head of a merged trace */
     const struct activities *activities; /* records of the GPU's tracer, attributed to spans; NULL: only CUDA events */
     const char *untraced;                /* why activities is NULL */
     const char *nccl_version;            /* NULL: collectives do not run on the GPU */

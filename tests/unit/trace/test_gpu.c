@@ -26,7 +26,7 @@
         .max_threads_per_multiprocessor = 2048, .registers_per_block = 65536, .warp_size = 32, .multiprocessors = 132, \
         .shared_memory_per_block = 49152                                                                               \
     }
-static const struct gpu_facts made_up_gpus[] = {MADE_UP_GPU(0), MADE_UP_GPU(1)};
+static struct gpu_facts made_up_gpus[] = {MADE_UP_GPU(0), MADE_UP_GPU(1)};
 
 static const char *const nccl_name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 
