@@ -50,7 +50,7 @@ static const struct {
 #define FIRST(heading) {"out-of-place\n" heading, "in-place\n" heading}
 #define US(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "s", 1e6, 10, -4}
 #define GBS(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "B/s", 1e-9, 7, -3}
-    {NAMES("time"), FIRST("time\n(us)"), SHOW_TIME, BETTER_LOWER, US(time)},
+    {NAMES("time"), FIRST("time\n(us)"), SHOW_TIME, BETTER_LOWER, US(time.median)},
     {NAMES("cpu_time"), FIRST("cputime\n(us)"), SHOW_CPU_TIME, BETTER_LOWER, US(cpu_time)},
     {NAMES("algbw"), SAME("\nalgbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(algbw)},
     {NAMES("busbw"), SAME("\nbusbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(busbw)},
@@ -115,13 +115,14 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
         if (placed_columns[i].better == BETTER_NONE) /* each figure has its n and its interval */
             continue;
         struct figure figure = figure_of(t, &placed_columns[i].column, placed_columns[i].name, t);
-        double rate = strcmp(figure.unit, "B/s") ? 0 : figure.value * t->time; /* algbw and busbw: bytes of a call */
+        double rate =
+            strcmp(figure.unit, "B/s") ? 0 : figure.value * t->time.median; /* algbw and busbw: bytes of a call */
         figure.better = placed_columns[i].better;
         figure.judged = i == 0;
         figure.n = t->n;
         if (i == 0 || rate > 0) {
-            figure.low = i == 0 ? t->interval[0] : rate / t->interval[1];
-            figure.high = i == 0 ? t->interval[1] : rate / t->interval[0];
+            figure.low = i == 0 ? t->time.ci_low : rate / t->time.ci_high;
+            figure.high = i == 0 ? t->time.ci_high : rate / t->time.ci_low;
         }
         if (figure.value > 0 || figure.better == BETTER_LOWER) /* skips the busbw of one rank, which is 0 */
             figures_add(list, &figure);
@@ -222,7 +223,7 @@ size_t links_fit(struct fitted_link link[FITTED_LINKS], const struct collective_
             for (size_t i = placed; i < end; i += placements) {
                 l->largest = &timing[i];
                 l->bus_bytes = bytes[sizes] = (double)timing[i].bytes * factor;
-                seconds[sizes++] = timing[i].time;
+                seconds[sizes++] = timing[i].time.median;
             }
             l->regimes = link_model_fit(l->regime, bytes, seconds, sizes);
             for (int r = 0; r < l->regimes; r++) {
