@@ -280,7 +280,6 @@ static void evaluate_steps(struct capture *capture, struct training *t)
     recorder_stop_tracer(r);
     find_missing(capture, r);
     collect_steps(capture, t);
-    collectives_bound_clocks(&capture->collectives, job, &capture->alignment);
     overlap_of_steps(&r->timeline, capture->trace.times, capture->trace.steps, recorder_computing(r),
                      t->engine.trainer.reducer->traits->shards, capture->overlap);
     while (first < capture->trace.steps && capture->trace.step[first].warmup)
