@@ -29,12 +29,13 @@ static ssize_t write_piece(void *trace_file, const char *text, size_t n)
 
 static void write_part(struct trace_file *file, const struct trace *trace, enum trace_part part)
 {
+    static char buffer[PIECE]; /* setvbuf does not allocate one of this size */
     if (file->failed)
         return;
     FILE *out = fopencookie(file, "w", (cookie_io_functions_t){.write = write_piece});
     if (!out)
         fatal_no_memory(0, 0);
-    setvbuf(out, NULL, _IOFBF, PIECE);
+    setvbuf(out, buffer, _IOFBF, sizeof buffer);
     trace_write(trace, out, part);
     fclose(out);
 }
