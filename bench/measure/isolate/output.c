@@ -145,25 +145,25 @@ static const char *const figure_name[KINDS] = {"send", "receive", "round_trip", 
 
 struct member_row {
     const char *name;
-    char state[64]; /* with the names of the member's own faults */
-    double value[KINDS], ratio[KINDS];
-    double worst; /* the largest ratio */
+    char state[64];              /* with the names of the member's own faults */
+    struct fault typical[KINDS]; /* messages and round trips: with its fastest partner */
+    double value[KINDS];         /* their seconds, or a rate */
+    double worst;                /* the largest ratio */
     int severity;
 };
-#define OF(field)            offsetof(struct member_row, field)
-#define OF_KIND(field, kind) (OF(field) + (kind) * sizeof(double))
+#define OF(field) offsetof(struct member_row, field)
 static const struct column member_columns[] = {
     {"member", "member", COLUMN_NAME, OF(name), NULL, 0, -14, 0},
-    {"send_rate", "sends\nMB/s", COLUMN_REAL, OF_KIND(value, 0), "B/s", 1e-6, 9, -4},
-    {"send_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 0), "1", 1, 6, 2},
-    {"receive_rate", "receives\nMB/s", COLUMN_REAL, OF_KIND(value, 1), "B/s", 1e-6, 9, -4},
-    {"receive_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 1), "1", 1, 6, 2},
-    {"round_trip", "round trip\nus", COLUMN_REAL, OF_KIND(value, 2), "s", 1e6, 11, -4},
-    {"round_trip_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 2), "1", 1, 6, 2},
-    {"product", "product\nms", COLUMN_REAL, OF_KIND(value, 3), "s", 1e3, 9, -4},
-    {"product_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 3), "1", 1, 6, 2},
-    {"copy_rate", "copy\nGB/s", COLUMN_REAL, OF_KIND(value, 4), "B/s", 1e-9, 7, -4},
-    {"copy_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 4), "1", 1, 6, 2},
+    {"send_rate", "sends\nMB/s", COLUMN_REAL, OF(value[0]), "B/s", 1e-6, 9, -4},
+    {"send_ratio", "x", COLUMN_REAL, OF(typical[0].ratio), "1", 1, 6, 2},
+    {"receive_rate", "receives\nMB/s", COLUMN_REAL, OF(value[1]), "B/s", 1e-6, 9, -4},
+    {"receive_ratio", "x", COLUMN_REAL, OF(typical[1].ratio), "1", 1, 6, 2},
+    {"round_trip", "round trip\nus", COLUMN_REAL, OF(value[2]), "s", 1e6, 11, -4},
+    {"round_trip_ratio", "x", COLUMN_REAL, OF(typical[2].ratio), "1", 1, 6, 2},
+    {"product", "product\nms", COLUMN_REAL, OF(value[3]), "s", 1e3, 9, -4},
+    {"product_ratio", "x", COLUMN_REAL, OF(typical[3].ratio), "1", 1, 6, 2},
+    {"copy_rate", "copy\nGB/s", COLUMN_REAL, OF(value[4]), "B/s", 1e-9, 7, -4},
+    {"copy_ratio", "x", COLUMN_REAL, OF(typical[4].ratio), "1", 1, 6, 2},
     {"state", "state", COLUMN_CHARS, OF(state), NULL, 0, -12, 0},
 };
 
@@ -190,47 +190,45 @@ static void keep_best(struct fault *best, const struct fault *measured)
         *best = *measured;
 }
 
-/* Fills measured[members][KINDS] with what is typical of each member. Messages and round trips are those with its
- * fastest partner, because a member that is slow itself is slow with every partner. */
-static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS])
+/* Fills typical[] of row[members]. Messages and round trips are those with the fastest partner, because a member that
+ * is slow itself is slow with every partner. */
+static void find_typical(const struct outcome *o, struct member_row *row)
 {
     for (int m = 0; m < o->members; m++)
         for (int kind = 0; kind < KINDS; kind++)
-            measured[m][kind] = kind > FAULT_ROUND_TRIP
-                                    ? diagnosis_typical(o->diagnosis, (enum fault_kind)kind, m, -1)
-                                    : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
-    for (const struct matrix_row *row = o->row; row < o->row + o->rows; row++) {
-        int from = row->message.member, to = row->message.other;
-        keep_best(&measured[from][FAULT_SENDS], &row->message);
-        keep_best(&measured[to][FAULT_RECEIVES], &row->message);
-        keep_best(&measured[from][FAULT_ROUND_TRIP], &row->round_trip);
+            row[m].typical[kind] = kind > FAULT_ROUND_TRIP
+                                       ? diagnosis_typical(o->diagnosis, (enum fault_kind)kind, m, -1)
+                                       : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
+    for (const struct matrix_row *pair = o->row; pair < o->row + o->rows; pair++) {
+        int from = pair->message.member, to = pair->message.other;
+        keep_best(&row[from].typical[FAULT_SENDS], &pair->message);
+        keep_best(&row[to].typical[FAULT_RECEIVES], &pair->message);
+        keep_best(&row[from].typical[FAULT_ROUND_TRIP], &pair->round_trip);
     }
 }
 
-/* Fills the columns of a kind, and adds its figure, whose subject is the member's name. */
-static void add_kind(const struct outcome *o, const struct fault *measured, int kind, struct member_row *row,
-                     struct figure_list *figures)
+/* Sets the value of a kind, and adds its figure, whose subject is the member's name. */
+static void add_kind(const struct outcome *o, int kind, struct member_row *row, struct figure_list *figures)
 {
+    const struct fault *typical = &row->typical[kind];
     const size_t message = kind <= FAULT_RECEIVES ? o->bytes : 0;
     const size_t amount = kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
-    matrix_add_figure(figures, row->name, figure_name[kind], measured, message, kind != FAULT_ROUND_TRIP);
-    row->value[kind] = amount ? (double)amount / measured->seconds : measured->seconds;
-    row->ratio[kind] = measured->ratio;
-    row->worst = fmax(row->worst, measured->ratio);
+    matrix_add_figure(figures, row->name, figure_name[kind], typical, message, kind != FAULT_ROUND_TRIP);
+    row->value[kind] = amount ? (double)amount / typical->seconds : typical->seconds;
+    row->worst = fmax(row->worst, typical->ratio);
 }
 
 static void add_members(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     enum { SHOWN = 40 };
     struct member_row *row = allocate((size_t)o->members, sizeof *row);
-    struct fault(*measured)[KINDS] = allocate((size_t)o->members, sizeof *measured);
-    find_typical(o, measured);
+    find_typical(o, row);
     for (int m = 0; m < o->members; m++) {
         row[m].name = o->member[m].name;
         row[m].severity = (int)o->state[m];
         write_state(row[m].state, o, m);
         for (int kind = 0; kind < KINDS; kind++)
-            add_kind(o, &measured[m][kind], kind, &row[m], figures);
+            add_kind(o, kind, &row[m], figures);
         figures_add_value(figures, row[m].name, "member_state", "1", row[m].severity, o->progress.rounds, BETTER_LOWER);
     }
     results_add_table(
@@ -241,7 +239,6 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
                      "round trips are those with its fastest partner. slow: known to take longer by more "
                      "than half of --resolve; healthy: by less than --resolve."},
             .order = by_severity});
-    free(measured);
     free(row);
 }
 
