@@ -13,8 +13,6 @@ struct profiles {
     const struct profile_options *options;
     int n;
     struct profile *of;            /* [n] */
-    struct results *results;       /* [n] if there are several profiles; training.harness.results are then those of the
-                                      comparison, otherwise those of the only profile */
     struct attainable *attainable; /* attainable step times of all rows */
     struct link_rates *links;      /* [hosts]; NULL: not measured */
     struct training training;
@@ -254,13 +252,13 @@ static void collect_facts(struct profile *p, const struct training *t)
 static void create_profiles(struct profiles *all, const struct training_options *o)
 {
     all->of = allocate((size_t)o->n, sizeof *all->of);
-    all->results = allocate((size_t)o->n, sizeof *all->results);
     for (int i = 0; i < o->n; i++) {
         struct profile *p = &all->of[all->n];
         if (!o->implementation[i].captured)
             continue;
-        *p = (struct profile){.options = all->options, .row = i, .results = &all->results[all->n++]};
-        p->results->telemetry.file = -1;
+        *p = (struct profile){.options = all->options, .row = i, .results = &p->own_results};
+        p->own_results.telemetry.file = -1;
+        all->n++;
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
             *c = *c == ':' ? '.' : *c; /* labels have no '.', so names stay distinct */
@@ -325,7 +323,6 @@ int profile_run(const struct job *job, const struct run_options *options, const 
     }
     attainable_destroy(all.attainable);
     free(all.links);
-    free(all.results);
     free(all.of);
     return status;
 }

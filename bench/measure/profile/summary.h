@@ -21,7 +21,8 @@ struct profile {
     const struct profile_options *options;
     int row;                         /* index of the profile's implementation among those of the run */
     char name[IMPLEMENTATION_LABEL]; /* start of the names of the profile's files: the label, with . in place of : */
-    struct results *results;
+    struct results *results;         /* own_results; or if the run has no other profile, those of the run */
+    struct results own_results;      /* beside those of the run, which are then of the comparison */
     struct profile_facts facts;
     struct capture capture;
     struct profile_figures figures; /* figures of the captured steps */
