@@ -53,7 +53,6 @@ enum isolate_status outcome_status(const struct outcome *o)
 
 enum { WORDS = 2 * HOST_TEXT + 400 };
 
-/* clang-format off */
 static const struct words {
     const char *before, *between, *verb, *peers;
     int is_rate; /* 1: reported as a share of the peers' rate; 0: as a multiple of their time */
@@ -71,8 +70,8 @@ static const struct words {
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
     [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, AT_DELAY},
     [FAULT_GROUP] = {"all-reduces among the members from ", " to ", "take", "those of other groups of this size", 0,
-                     "look at what its members share under load: a switch, its uplinks, links that are slow if both directions are busy"}};
-/* clang-format on */
+                     "look at what its members share under load: a switch, its uplinks, links that are slow if both "
+                     "directions are busy"}};
 
 static const char *name_of(const struct fault *fault)
 {
