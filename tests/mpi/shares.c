@@ -174,9 +174,9 @@ TEST(random_captures)
         check_figures(&p->figures);
         draw_controls(&p->controls);
         findings_create(p);
-        for (int f = 0; f < p->findings.n; f++)
-            check_finding(&p->findings.finding[f], &p->figures);
-        seen += p->findings.n;
+        for (int f = 0; f < p->findings; f++)
+            check_finding(&p->finding[f], &p->figures);
+        seen += p->findings;
         profile_figures_destroy(&p->figures);
         capture_destroy(&p->capture);
         timeline_destroy(&timeline);

@@ -43,9 +43,8 @@ void healthy_create(struct healthy *h)
     }
 }
 
-void healthy_find(struct healthy *h, struct findings *findings)
+void healthy_find(struct healthy *h)
 {
-    memset(&h->profile.findings, 0x55, sizeof *findings);
+    memset(h->profile.finding, 0x55, sizeof h->profile.finding);
     findings_create(&h->profile);
-    *findings = h->profile.findings;
 }

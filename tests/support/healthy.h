@@ -20,7 +20,7 @@ struct healthy {
  * has 1 MB of memory. ddp_bucketed has 5 buckets; 12 rounds give an overlap efficiency of 50 %, interval 40 to 60 %. */
 void healthy_create(struct healthy *healthy);
 
-/* Computes the findings of a profile into *findings, which is first filled with other bytes. */
-void healthy_find(struct healthy *healthy, struct findings *findings);
+/* Computes the findings of the profile, in whose place are other bytes at first. */
+void healthy_find(struct healthy *healthy);
 
 #endif

@@ -18,7 +18,7 @@ static enum level level_above(double value, double warning, double high)
 static struct finding *add_finding(struct profile *p, const char *name, enum level level, double percent,
                                    double threshold, const char *advice)
 {
-    struct finding *finding = &p->findings.finding[p->findings.n++];
+    struct finding *finding = &p->finding[p->findings++];
     *finding = (struct finding){
         .level = level, .percent = percent, .threshold = threshold, .loss = {NAN, NAN, NAN}, .share = NAN};
     snprintf(finding->name, sizeof finding->name, "%s", name);
@@ -348,8 +348,7 @@ static void check_links(struct profile *p)
 
 void findings_create(struct profile *p)
 {
-    struct findings *f = &p->findings;
-    *f = (struct findings){0};
+    p->findings = 0;
     check_busy(p);
     check_data(p);
     check_communication(p);
@@ -357,10 +356,10 @@ void findings_create(struct profile *p)
     check_cores(p);
     if (p->links)
         check_links(p);
-    for (int i = 0; p->facts.busy && i < f->n; i++) {
-        finding_append(&f->finding[i], "; a note, since the machine was busy");
-        finding_lower(&f->finding[i]);
+    for (struct finding *f = p->finding; p->facts.busy && f < p->finding + p->findings; f++) {
+        finding_append(f, "; a note, since the machine was busy");
+        finding_lower(f);
     }
     check_memory(p); /* other processes' use of the CPUs does not change it */
-    qsort(f->finding, (size_t)f->n, sizeof *f->finding, finding_compare);
+    qsort(p->finding, (size_t)p->findings, sizeof *p->finding, finding_compare);
 }

@@ -66,14 +66,13 @@ static void add_capture(const struct profile *p, cJSON *summary)
 
 static void add_findings(const struct profile *p, cJSON *summary)
 {
-    const struct findings *f = &p->findings;
     const struct captured_step *step = p->capture.trace.step;
     results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s",
                          step[p->figures.first].number + 1, step[p->capture.trace.steps - 1].number + 1,
-                         f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
-                              : ": none; no figure is beyond its threshold.");
+                         p->findings ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
+                                     : ": none; no figure is beyond its threshold.");
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    for (const struct finding *finding = f->finding; finding < f->finding + f->n; finding++) {
+    for (const struct finding *finding = p->finding; finding < p->finding + p->findings; finding++) {
         const struct measured *loss = &finding->loss;
         char ms[CELL], of_step[CELL + 24] = "";
         finding_write(list, finding);
@@ -82,7 +81,7 @@ static void add_findings(const struct profile *p, cJSON *summary)
                      text_milliseconds(ms, loss->value, loss->low, loss->high));
         results_add_sentence(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], of_step,
                              finding->text);
-        if (finding + 1 == f->finding + f->n || strcmp(finding->advice, finding[1].advice) != 0)
+        if (finding + 1 == p->finding + p->findings || strcmp(finding->advice, finding[1].advice) != 0)
             results_add_sentence(summary, "answers", "Try: %s.", finding->advice);
     }
 }

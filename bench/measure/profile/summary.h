@@ -9,12 +9,6 @@
 
 enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose */
 
-/* Where the captured steps lose time: figures that are beyond a threshold. */
-struct findings {
-    int n;
-    struct finding finding[9]; /* at most one of each name, sorted by finding_compare */
-};
-
 enum { OVERLAP_VERDICT = 640 };
 
 struct profile {
@@ -30,7 +24,8 @@ struct profile {
     struct controls controls;
     struct estimate step_to_shortest; /* step / the shortest step of any profile; set by profiles_add_comparison */
     char overlap[OVERLAP_VERDICT];
-    struct findings findings;
+    struct finding finding[9]; /* [findings] where the captured steps lose time, at most one of each name, sorted */
+    int findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs communicate directly) */
 };
 
@@ -38,7 +33,7 @@ struct profile {
  * or why it did not. Reads facts, figures and controls, which may have no round yet. */
 void overlap_verdict_write(struct profile *profile);
 
-/* Fills profile->findings: the figures beyond their thresholds. Reads what is above them; the controls may have no
+/* Fills profile->finding[]: the figures beyond their thresholds. Reads what is above them; the controls may have no
  * round. */
 void findings_create(struct profile *profile);
 
