@@ -39,11 +39,8 @@ const struct control_result control_results[CONTROL_RESULTS] = {
 };
 /* clang-format on */
 
-void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
-                     const struct attainable *attainable, size_t others_bytes, size_t room)
+void controls_create(struct controls *controls, size_t room)
 {
-    *controls = (struct controls){
-        .rows = *rows, .communicates = communicates, .attainable_of = attainable, .others_bytes = others_bytes};
     double **series[] = {&controls->compute, &controls->compute_none, &controls->exposed, &controls->overlap,
                          &controls->alone,   &controls->slowdown,     &controls->peak};
     controls->all_series = allocate(sizeof series / sizeof *series * room + 1, sizeof **series[0]);

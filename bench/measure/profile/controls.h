@@ -67,9 +67,9 @@ struct controls {
     struct estimate profiling_overhead, tracer_residue, step_to_none, compute_slowdown, step_to_attainable;
 };
 
-/* Makes room for `room` rounds. `attainable` must outlive the controls. Release with controls_destroy. */
-void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
-                     const struct attainable *attainable, size_t others_bytes, size_t room);
+/* Makes room for `room` rounds in controls whose first four members are set and whose others are 0. What attainable_of
+ * points to must outlive the controls. Release with controls_destroy. */
+void controls_create(struct controls *controls, size_t room);
 void controls_destroy(struct controls *controls); /* zeroed controls are fine */
 
 /* Returns whether a row is the captured row or one of its controls. */

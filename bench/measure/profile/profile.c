@@ -270,14 +270,17 @@ static void create_profiles(struct profiles *all, const struct training_options 
 static void create_controls(struct profile *p, const struct training *t, const struct attainable *attainable)
 {
     const struct training_options *o = t->run.options;
-    const struct profile_rows rows = profile_rows_find(o->implementation, o->n, p->row);
     size_t others_bytes = 0;
     for (int i = 0; i < o->n; i++)
         others_bytes += i == p->row ? 0 : t->engine.reducer[i].bytes;
     others_bytes +=
         2 * sizeof(float) * (t->engine.trainer.optimizer.moments - reducer_owned(&t->engine.reducer[p->row]));
-    controls_create(&p->controls, &rows, t->harness.job->size > 1 && p->facts.traits->reduces, attainable,
-                    others_bytes * (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1), o->rounds);
+    p->controls = (struct controls){.rows = profile_rows_find(o->implementation, o->n, p->row),
+                                    .communicates = t->harness.job->size > 1 && p->facts.traits->reduces,
+                                    .attainable_of = attainable,
+                                    .others_bytes = others_bytes *
+                                                    (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1)};
+    controls_create(&p->controls, o->rounds);
 }
 
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *o,
