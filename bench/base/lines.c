@@ -4,7 +4,6 @@
 #include "kernels/error.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,35 +45,4 @@ int lines_close(struct lines *lines)
         lines->error = errno;
     lines->file = -1;
     return lines_report(lines);
-}
-
-static void add_char(struct csv_line *line, char c)
-{
-    if (line->length < sizeof line->text - 1) /* the last byte is for the line feed */
-        line->text[line->length++] = c;
-}
-
-void csv_add_text(struct csv_line *line, const char *text)
-{
-    if (line->fields++)
-        add_char(line, ',');
-    for (; *text; text++)
-        add_char(line, (unsigned char)*text < ' ' || *text == ',' || *text == '"' ? ' ' : *text);
-}
-
-void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value)
-{
-    for (size_t i = 0; i < n; i++) {
-        char text[64] = "";
-        if (isfinite(value[i]))
-            snprintf(text, sizeof text, "%.*f", decimals, value[i]);
-        csv_add_text(line, text);
-    }
-}
-
-void csv_end_line(struct csv_line *line, struct lines *lines)
-{
-    line->text[line->length++] = '\n';
-    (void)lines_append(lines, line->text, line->length); /* lines_close reports a failure */
-    line->length = line->fields = 0;
 }

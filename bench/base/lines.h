@@ -1,4 +1,4 @@
-/* lines.h - a file that grows by whole lines, so it is valid whenever the run ends; and comma-separated values. */
+/* lines.h - a file that grows by whole lines, so it is valid whenever the run ends. */
 #ifndef BENCH_BASE_LINES_H
 #define BENCH_BASE_LINES_H
 
@@ -25,19 +25,5 @@ int lines_report(const struct lines *lines);
 
 /* Closes the file, unless it is closed. Returns 0; or -1, reported, if a write has failed. */
 int lines_close(struct lines *lines);
-
-/* A line of comma-separated values under construction; all members are 0 at first. */
-struct csv_line {
-    size_t length, fields;
-    char text[1024]; /* a longer line is cut off */
-};
-
-/* csv_add_numbers adds n fields; a number that is not finite becomes an empty field. csv_add_text adds one field, with
- * spaces in place of commas, quotes and control characters. */
-void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value);
-void csv_add_text(struct csv_line *line, const char *text);
-
-/* Appends the line to the file (lines_append), then empties the line for the next one. */
-void csv_end_line(struct csv_line *line, struct lines *lines);
 
 #endif

@@ -232,3 +232,9 @@ void text_print_csv(FILE *out, const char *text)
     }
     fputs(quote, out);
 }
+
+void text_print_csv_numbers(FILE *out, int decimals, size_t n, const double *value)
+{
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, isfinite(value[i]) ? ",%.*f" : ",", decimals, value[i]);
+}

@@ -62,6 +62,9 @@ void text_print_markup(FILE *out, const char *text);
 /* Prints a CSV field, quoted if necessary (RFC 4180): control characters as spaces, others by text_print_character. */
 void text_print_csv(FILE *out, const char *text);
 
+/* Prints n fields of a CSV line, each after a comma; a number that is not finite becomes an empty field. */
+void text_print_csv_numbers(FILE *out, int decimals, size_t n, const double *value);
+
 /* Returns the ending of a noun after the number n: "" for 1, otherwise "s". */
 static inline const char *text_plural(size_t n)
 {

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* clang-format off */
 static const struct option rows[] = {
-    {.name = "quick", .kind = &option_flag, .offset = offsetof(struct program, quick),
+    {.name = "quick",
+     .kind = &option_flag,
+     .offset = offsetof(struct program, quick),
      .help = "small sizes and few repeats, to see that it runs"},
 };
-/* clang-format on */
 
 int program_error(const struct program *program, int status)
 {

@@ -121,7 +121,7 @@ slow 2
 is "a slow sender: exit status" "$status" 3
 succeeds "a slow sender is named, with its rate" grep -qE '^Rank 2 on [^ ]+ sends at [0-9.e+-]+ % of its peers. rate \[[0-9.e+-]+, [0-9.e+-]+\] \(n = [0-9]+\)[.]$' \
     <(texts out/summary.json)
-is "a slow sender is the only fault of sending or receiving" "$(grep -cE '^(sends|receives|pair) ' printed)" 1
+is "a slow sender is the only fault of sending or receiving" "$(grep -cE '"fault":[[:blank:]]*"(sends|receives|pair)"' out/summary.json)" 1
 is "the host of a slow sender is in bad.txt, and not in good.txt" "$(cat out/bad.txt) $(wc -l <out/good.txt)" "$host 0"
 succeeds "JUnit's file has a slow sender as a failure" grep -qE 'name="rank 2 on [^"]*"[^<]*<failure type="slow" ' <(tr -d '\n' <junit.xml)
 succeeds "the matrix has a slow sender's messages" awk -F, '$1 ~ /^rank 2 / { n++; good += $3 > 0.03 && $5 > 1.25 } END { exit n < 2 || good < n }' out/matrix.csv

@@ -40,7 +40,7 @@ static void record_step(int step, int64_t start)
 static struct profile_figures find_figures(const struct lane *computing, int host_is_ahead)
 {
     struct step_times times[STEPS];
-    const struct capture capture = {.n = STEPS, .times = times, .parameters = parameters};
+    const struct capture capture = {.trace = {.steps = STEPS, .times = times, .parameters = parameters}};
     struct profile_figures f = {.first = FIRST, .steps = STEPS - FIRST, .ranks = job.size};
     made_up_create(&timeline, 20);
     for (int step = 0; step < STEPS; step++) {

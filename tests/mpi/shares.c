@@ -33,11 +33,11 @@ static void make_capture(struct capture *c, struct timeline *timeline)
 {
     int64_t at[MOST], posted[MOST][BUCKETS], waits[MOST][STEPS];
     double scale[MOST] = {0}; /* a rank may be far slower than others */
-    *c = (struct capture){.n = STEPS,
-                          .step = allocate(STEPS, sizeof *c->step),
-                          .times = allocate(STEPS, sizeof *c->times),
-                          .overlap = allocate(STEPS, sizeof *c->overlap),
-                          .parameters = allocate(BUCKETS, sizeof *c->parameters)};
+    *c = (struct capture){.overlap = allocate(STEPS, sizeof *c->overlap),
+                          .trace = {.steps = STEPS,
+                                    .step = allocate(STEPS, sizeof *c->trace.step),
+                                    .times = allocate(STEPS, sizeof *c->trace.times),
+                                    .parameters = allocate(BUCKETS, sizeof *c->trace.parameters)}};
     for (int r = 0; r < job.size; r++) {
         at[r] = 1000;
         scale[r] = exp2(-4 * draw());
@@ -74,10 +74,10 @@ static void make_capture(struct capture *c, struct timeline *timeline)
             at[r] = end;
         }
     }
-    steps_from_timeline(timeline, c->times, STEPS);
+    steps_from_timeline(timeline, c->trace.times, STEPS);
     for (int s = 0; s < STEPS; s++)
-        c->times[s].core_wait_ns[PHASE_BACKWARD] = waits[job.rank][s];
-    overlap_of_steps(timeline, c->times, STEPS, &timeline->lane[LANE_COMPUTE], 0, c->overlap);
+        c->trace.times[s].core_wait_ns[PHASE_BACKWARD] = waits[job.rank][s];
+    overlap_of_steps(timeline, c->trace.times, STEPS, &timeline->lane[LANE_COMPUTE], 0, c->overlap);
     collectives_create(&c->collectives, timeline, &c->alignment, job.size);
     collectives_exchange(&c->collectives, &job, timeline, &c->alignment, 0, STEPS);
 }
@@ -157,32 +157,28 @@ static void draw_controls(struct controls *c)
 
 TEST(random_captures)
 {
-    static const struct thresholds thresholds = {.busy = 70, .data_loading = 30, .exposed = 20, .memory = 90};
-    const struct profile_facts facts = {
-        .label = "ddp", .ranks = job.size, .threads = 1, .cores_per_rank = 1, .tune = "tune"};
+    static const struct profile_options options = {
+        .thresholds = {.busy = 70, .data_loading = 30, .exposed = 20, .memory = 90}};
+    static struct profile profile;
+    struct profile *p = &profile;
     int seen = 0;
     for (int i = 0; i < CAPTURES; i++) {
         struct timeline timeline;
-        struct capture c;
-        struct profile_figures figures;
-        struct controls controls;
-        struct findings findings;
+        *p = (struct profile){
+            .options = &options,
+            .facts = {.label = "ddp", .ranks = job.size, .threads = 1, .cores_per_rank = 1, .tune = "tune"}};
         state = random_bits((uint64_t)i + 1);
         made_up_create(&timeline, 60);
-        make_capture(&c, &timeline);
-        profile_figures_create(&figures, &job, &c);
-        check_figures(&figures);
-        draw_controls(&controls);
-        findings_create(&findings, &facts, &thresholds, &figures, &c.collectives, NULL, &controls);
-        for (int f = 0; f < findings.n; f++)
-            check_finding(&findings.finding[f], &figures);
-        seen += findings.n;
-        profile_figures_destroy(&figures);
-        collectives_destroy(&c.collectives);
-        free(c.step);
-        free(c.times);
-        free(c.overlap);
-        free(c.parameters);
+        make_capture(&p->capture, &timeline);
+        profile_figures_create(&p->figures, &job, &p->capture);
+        check_figures(&p->figures);
+        draw_controls(&p->controls);
+        findings_create(p);
+        for (int f = 0; f < p->findings; f++)
+            check_finding(&p->finding[f], &p->figures);
+        seen += p->findings;
+        profile_figures_destroy(&p->figures);
+        capture_destroy(&p->capture);
         timeline_destroy(&timeline);
     }
     ck_assert_int_gt(seen, CAPTURES); /* random times have findings */

@@ -8,15 +8,11 @@ enum { HEALTHY_RANKS = 12 }; /* the most ranks that a test may give the profile 
 
 /* A profile and its parts. Must not be copied: members point to each other. */
 struct healthy {
-    struct profile_facts facts;
-    struct thresholds thresholds;
+    struct profile_options options;
+    struct profile profile;
     struct straggler straggler[HEALTHY_RANKS];
     double stall[HEALTHY_RANKS * HEALTHY_RANKS];
-    struct collectives collectives;
     struct rank_figure rank[HEALTHY_RANKS];
-    struct profile_figures figures;
-    struct link_rates *links; /* NULL, unless a test sets it */
-    struct controls controls;
 };
 
 /* Fills a profile. Thresholds in %: busy 70, data loading 30, exposed 20, memory 90. The step takes 100 ms, backward
@@ -24,7 +20,7 @@ struct healthy {
  * has 1 MB of memory. ddp_bucketed has 5 buckets; 12 rounds give an overlap efficiency of 50 %, interval 40 to 60 %. */
 void healthy_create(struct healthy *healthy);
 
-/* Computes the findings of a profile into *findings, which is first filled with other bytes. */
-void healthy_find(const struct healthy *healthy, struct findings *findings);
+/* Computes the findings of the profile, in whose place are other bytes at first. */
+void healthy_find(struct healthy *healthy);
 
 #endif

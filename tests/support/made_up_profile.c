@@ -30,9 +30,10 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     measurements_create(&p->measurements, training.n, PROFILE_ROOM);
     p->measurements.rounds = PROFILE_ROUNDS;
     p->attainable = attainable_create(p->reducer, training.n, PROFILE_TENSORS, PROFILE_TIMED, PROFILE_ROOM);
-    const struct profile_rows rows = profile_rows_find(p->row, training.n, 0);
-    controls_create(&p->controls, &rows, ranks > 1 && strategy->traits[VARIANT_PLAIN]->reduces, p->attainable, 0,
-                    PROFILE_ROOM);
+    p->controls = (struct controls){.rows = profile_rows_find(p->row, training.n, 0),
+                                    .communicates = ranks > 1 && strategy->traits[VARIANT_PLAIN]->reduces,
+                                    .attainable_of = p->attainable};
+    controls_create(&p->controls, PROFILE_ROOM);
 }
 
 void made_up_profile_destroy(struct made_up_profile *p)

@@ -50,7 +50,7 @@ static const struct {
 #define FIRST(heading) {"out-of-place\n" heading, "in-place\n" heading}
 #define US(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "s", 1e6, 10, -4}
 #define GBS(field) {NULL, NULL, COLUMN_REAL, TIMING(field), "B/s", 1e-9, 7, -3}
-    {NAMES("time"), FIRST("time\n(us)"), SHOW_TIME, BETTER_LOWER, US(time)},
+    {NAMES("time"), FIRST("time\n(us)"), SHOW_TIME, BETTER_LOWER, US(time.median)},
     {NAMES("cpu_time"), FIRST("cputime\n(us)"), SHOW_CPU_TIME, BETTER_LOWER, US(cpu_time)},
     {NAMES("algbw"), SAME("\nalgbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(algbw)},
     {NAMES("busbw"), SAME("\nbusbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(busbw)},
@@ -115,13 +115,14 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
         if (placed_columns[i].better == BETTER_NONE) /* each figure has its n and its interval */
             continue;
         struct figure figure = figure_of(t, &placed_columns[i].column, placed_columns[i].name, t);
-        double rate = strcmp(figure.unit, "B/s") ? 0 : figure.value * t->time; /* algbw and busbw: bytes of a call */
+        double rate =
+            strcmp(figure.unit, "B/s") ? 0 : figure.value * t->time.median; /* algbw and busbw: bytes of a call */
         figure.better = placed_columns[i].better;
         figure.judged = i == 0;
         figure.n = t->n;
         if (i == 0 || rate > 0) {
-            figure.low = i == 0 ? t->interval[0] : rate / t->interval[1];
-            figure.high = i == 0 ? t->interval[1] : rate / t->interval[0];
+            figure.low = i == 0 ? t->time.ci_low : rate / t->time.ci_high;
+            figure.high = i == 0 ? t->time.ci_high : rate / t->time.ci_low;
         }
         if (figure.value > 0 || figure.better == BETTER_LOWER) /* skips the busbw of one rank, which is 0 */
             figures_add(list, &figure);
@@ -130,24 +131,23 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
 
 /* ---- overlaps ---- */
 
-#define OVERLAP(field) offsetof(struct overlap_timing, field)
-/* clang-format off */
+#define OVERLAP(field)   offsetof(struct overlap_timing, field)
+#define INTERVAL(figure) COLUMN_ENDS(struct overlap_timing, figure.ci_low, figure.ci_high)
 static const struct column overlap_columns[] = {
     {"bytes", "#       size\n#        (B)", COLUMN_COUNT, OVERLAP(of.bytes), "B", 1, 12, 0},
     {"count", "count\n(elements)", COLUMN_COUNT, OVERLAP(of.collective.count), NULL, 1, 12, 0},
     {"dtype", "type", COLUMN_NAME, OVERLAP(of.dtype), NULL, 1, 6, 0},
     {"op", "redop", COLUMN_NAME, OVERLAP(of.op), NULL, 1, 5, 0},
     {"compute", "compute\n(us)", COLUMN_REAL, OVERLAP(compute.median), "s", 1e6, 10, 1},
-    {"compute", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, compute.ci_low, compute.ci_high), "s", 1e6, -20, 1},
+    {"compute", NULL, COLUMN_INTERVAL, INTERVAL(compute), "s", 1e6, -20, 1},
     {"comm", "comm\n(us)", COLUMN_REAL, OVERLAP(comm.median), "s", 1e6, 10, 1},
-    {"comm", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, comm.ci_low, comm.ci_high), "s", 1e6, -20, 1},
+    {"comm", NULL, COLUMN_INTERVAL, INTERVAL(comm), "s", 1e6, -20, 1},
     {"both", "both\n(us)", COLUMN_REAL, OVERLAP(both.median), "s", 1e6, 10, 1},
-    {"both", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, both.ci_low, both.ci_high), "s", 1e6, -20, 1},
+    {"both", NULL, COLUMN_INTERVAL, INTERVAL(both), "s", 1e6, -20, 1},
     {"overlap", "overlap\n(%)", COLUMN_REAL, OVERLAP(overlap.median), "1", 100, 8, 1},
-    {"overlap", "[95 % interval]", COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, overlap.ci_low, overlap.ci_high), "1", 100, -20, 1},
+    {"overlap", "[95 % interval]", COLUMN_INTERVAL, INTERVAL(overlap), "1", 100, -20, 1},
     {"rounds", "rounds", COLUMN_COUNT, OVERLAP(overlap.n), NULL, 1, 6, 0},
 };
-/* clang-format on */
 
 void overlap_table_create(struct growing_table *table, const struct device *device, const struct comm *comm)
 {
@@ -191,7 +191,6 @@ struct link_row {
 
 #define LINK(field) offsetof(struct link_row, field)
 
-/* clang-format off */
 static const struct column link_columns[] = {
     {"dtype", "type", COLUMN_NAME, LINK(dtype), NULL, 1, 5, 0},
     {"op", "redop", COLUMN_NAME, LINK(op), NULL, 1, 5, 0},
@@ -205,7 +204,6 @@ static const struct column link_columns[] = {
     {"bandwidth", "[95 % interval]", COLUMN_INTERVAL, LINK(regime.bandwidth_interval), "B/s", 1e-9, -18, -3},
     {"residual", "residual\n(%)", COLUMN_REAL, LINK(regime.residual), "1", 100, 8, 1},
 };
-/* clang-format on */
 
 size_t links_fit(struct fitted_link link[FITTED_LINKS], const struct collective_timing *timing, size_t n, int ranks)
 {
@@ -222,7 +220,7 @@ size_t links_fit(struct fitted_link link[FITTED_LINKS], const struct collective_
             for (size_t i = placed; i < end; i += placements) {
                 l->largest = &timing[i];
                 l->bus_bytes = bytes[sizes] = (double)timing[i].bytes * factor;
-                seconds[sizes++] = timing[i].time;
+                seconds[sizes++] = timing[i].time.median;
             }
             l->regimes = link_model_fit(l->regime, bytes, seconds, sizes);
             for (int r = 0; r < l->regimes; r++) {

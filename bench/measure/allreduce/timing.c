@@ -303,12 +303,9 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
     t->iterations.max = stats_quantile(series, t->n, 1);
     t->cpu_time = sum[0] / ranks / (double)t->n;
     t->wrong = sum[1];
-    struct estimate time_of_stretches = median_of_means(series, t->n, t->parts);
-    t->time = time_of_stretches.median;
-    t->interval[0] = time_of_stretches.ci_low;
-    t->interval[1] = time_of_stretches.ci_high;
-    t->half_width = fmax(t->interval[1] / t->time - 1, 1 - t->interval[0] / t->time);
-    t->algbw = (double)t->bytes / t->time;
+    t->time = median_of_means(series, t->n, t->parts);
+    t->half_width = fmax(t->time.ci_high / t->time.median - 1, 1 - t->time.ci_low / t->time.median);
+    t->algbw = (double)t->bytes / t->time.median;
     t->busbw = t->algbw * comm_bus_factor(t->collective.kind, ranks);
     free(all);
     free(series);

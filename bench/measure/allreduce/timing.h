@@ -70,9 +70,10 @@ struct collective_timing {
     int64_t start_ns;   /* start of the last cycle, on this rank's clock */
 
     /* the fields below: set by timing_finish to the same values on every rank */
-    double interval[2], half_width; /* 95 % interval of `time`, and its larger half / time; NAN below 6 stretches */
-    double time; /* seconds of an iteration: the median of the means of up to ten stretches. A plain mean follows every
-                    hiccup; a plain median shows only the faster half if a link alternates between bursts and pauses */
+    struct estimate time; /* seconds of an iteration: the median of the means of up to ten stretches, with an interval
+                             from 6 stretches on. A plain mean follows every hiccup; a plain median shows only the
+                             faster half if a link alternates between bursts and pauses */
+    double half_width;    /* the larger half of the interval / time */
     struct {
         double min, mean, median, p95, p99, max;
     } iterations;         /* seconds; statistics over iterations of the time that enum rank_time selects */

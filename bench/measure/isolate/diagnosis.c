@@ -1,6 +1,5 @@
 /* diagnosis.c - the course of the search: who is paired with whom, and what is known by then. */
 #include "ddp/links.h"
-#include "isolate/pairing.h"
 #include "isolate/search.h"
 #include "kernels/error.h"
 

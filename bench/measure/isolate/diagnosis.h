@@ -1,4 +1,6 @@
 /* diagnosis.h - which members of a job are slow, and in what, from the times of pairs. Pure functions, for rank 0.
+ * Members are the hosts of a job, or its ranks, numbered from 0. In an array partner[members], partner[partner[m]] ==
+ * m; -1: m rests.
  *
  * The search is a loop: diagnosis_next says who is paired with whom in the next round, the members measure, and
  * diagnosis_add takes what they measured. In a round all pairs send a message in one direction, then in the other, each
@@ -61,8 +63,11 @@ enum member_state { MEMBER_HEALTHY, MEMBER_UNDECIDED, MEMBER_SLOW }; /* values o
 
 struct diagnosis;
 
-/* Creates a diagnosis of members >= PAIRING_LEAST at a resolution of `resolve`, such as 0.05. Round trips are judged at
- * ROUND_TRIP_RESOLVE if that is more, since the place in the network makes healthy members differ. */
+/* The fewest members that can be told apart: with fewer, a slow member has no partner that others vouch for. */
+enum { DIAGNOSIS_LEAST = 3 };
+
+/* Creates a diagnosis of members >= DIAGNOSIS_LEAST at a resolution of `resolve`, such as 0.05. Round trips are judged
+ * at ROUND_TRIP_RESOLVE if that is more, since the place in the network makes healthy members differ. */
 #define ROUND_TRIP_RESOLVE 0.5
 struct diagnosis *diagnosis_create(int members, double resolve);
 void diagnosis_destroy(struct diagnosis *diagnosis); /* NULL is fine */

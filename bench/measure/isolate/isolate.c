@@ -9,7 +9,6 @@
 #include "ddp/watchdog.h"
 #include "isolate/measure.h"
 #include "isolate/output.h"
-#include "isolate/pairing.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -61,15 +60,15 @@ static int check(void *line, const struct option_table *table, int ranks, int on
     int on_device = on_gpus && o->harness.comm.library != COMM_MPI;
     const char *unused = o->nominal.rate > 0 ? nominal_unused(&o->nominal, hosts, on_device) : NULL;
     (void)table;
-    if (o->per == PER_RANK && ranks < PAIRING_LEAST)
+    if (o->per == PER_RANK && ranks < DIAGNOSIS_LEAST)
         return error_report("isolate compares %d members or more with each other, and --per rank has %d: start %d "
                             "ranks or more",
-                            PAIRING_LEAST, ranks, PAIRING_LEAST);
-    if (o->per == PER_HOST && hosts < PAIRING_LEAST)
+                            DIAGNOSIS_LEAST, ranks, DIAGNOSIS_LEAST);
+    if (o->per == PER_HOST && hosts < DIAGNOSIS_LEAST)
         return error_report(
             "isolate compares %d members or more with each other, and this job has %d host%s: use --per "
             "rank, which compares ranks, or ddpbench allreduce, which measures the link between two hosts",
-            PAIRING_LEAST, hosts, text_plural((size_t)hosts));
+            DIAGNOSIS_LEAST, hosts, text_plural((size_t)hosts));
     return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
 }
 

@@ -53,7 +53,6 @@ enum isolate_status outcome_status(const struct outcome *o)
 
 enum { WORDS = 2 * HOST_TEXT + 400 };
 
-/* clang-format off */
 static const struct words {
     const char *before, *between, *verb, *peers;
     int is_rate; /* 1: reported as a share of the peers' rate; 0: as a multiple of their time */
@@ -71,8 +70,8 @@ static const struct words {
     [FAULT_PAIR] = {"messages from ", " to ", "move", "other pairs'", 1, ON_PATH},
     [FAULT_PAIR_ROUND_TRIP] = {"round trips between ", " and ", "take", "those of other pairs", 0, AT_DELAY},
     [FAULT_GROUP] = {"all-reduces among the members from ", " to ", "take", "those of other groups of this size", 0,
-                     "look at what its members share under load: a switch, its uplinks, links that are slow if both directions are busy"}};
-/* clang-format on */
+                     "look at what its members share under load: a switch, its uplinks, links that are slow if both "
+                     "directions are busy"}};
 
 static const char *name_of(const struct fault *fault)
 {
@@ -145,25 +144,25 @@ static const char *const figure_name[KINDS] = {"send", "receive", "round_trip", 
 
 struct member_row {
     const char *name;
-    char state[64]; /* with the names of the member's own faults */
-    double value[KINDS], ratio[KINDS];
-    double worst; /* the largest ratio */
+    char state[64];              /* with the names of the member's own faults */
+    struct fault typical[KINDS]; /* messages and round trips: with its fastest partner */
+    double value[KINDS];         /* their seconds, or a rate */
+    double worst;                /* the largest ratio */
     int severity;
 };
-#define OF(field)            offsetof(struct member_row, field)
-#define OF_KIND(field, kind) (OF(field) + (kind) * sizeof(double))
+#define OF(field) offsetof(struct member_row, field)
 static const struct column member_columns[] = {
     {"member", "member", COLUMN_NAME, OF(name), NULL, 0, -14, 0},
-    {"send_rate", "sends\nMB/s", COLUMN_REAL, OF_KIND(value, 0), "B/s", 1e-6, 9, -4},
-    {"send_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 0), "1", 1, 6, 2},
-    {"receive_rate", "receives\nMB/s", COLUMN_REAL, OF_KIND(value, 1), "B/s", 1e-6, 9, -4},
-    {"receive_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 1), "1", 1, 6, 2},
-    {"round_trip", "round trip\nus", COLUMN_REAL, OF_KIND(value, 2), "s", 1e6, 11, -4},
-    {"round_trip_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 2), "1", 1, 6, 2},
-    {"product", "product\nms", COLUMN_REAL, OF_KIND(value, 3), "s", 1e3, 9, -4},
-    {"product_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 3), "1", 1, 6, 2},
-    {"copy_rate", "copy\nGB/s", COLUMN_REAL, OF_KIND(value, 4), "B/s", 1e-9, 7, -4},
-    {"copy_ratio", "x", COLUMN_REAL, OF_KIND(ratio, 4), "1", 1, 6, 2},
+    {"send_rate", "sends\nMB/s", COLUMN_REAL, OF(value[0]), "B/s", 1e-6, 9, -4},
+    {"send_ratio", "x", COLUMN_REAL, OF(typical[0].ratio), "1", 1, 6, 2},
+    {"receive_rate", "receives\nMB/s", COLUMN_REAL, OF(value[1]), "B/s", 1e-6, 9, -4},
+    {"receive_ratio", "x", COLUMN_REAL, OF(typical[1].ratio), "1", 1, 6, 2},
+    {"round_trip", "round trip\nus", COLUMN_REAL, OF(value[2]), "s", 1e6, 11, -4},
+    {"round_trip_ratio", "x", COLUMN_REAL, OF(typical[2].ratio), "1", 1, 6, 2},
+    {"product", "product\nms", COLUMN_REAL, OF(value[3]), "s", 1e3, 9, -4},
+    {"product_ratio", "x", COLUMN_REAL, OF(typical[3].ratio), "1", 1, 6, 2},
+    {"copy_rate", "copy\nGB/s", COLUMN_REAL, OF(value[4]), "B/s", 1e-9, 7, -4},
+    {"copy_ratio", "x", COLUMN_REAL, OF(typical[4].ratio), "1", 1, 6, 2},
     {"state", "state", COLUMN_CHARS, OF(state), NULL, 0, -12, 0},
 };
 
@@ -190,47 +189,45 @@ static void keep_best(struct fault *best, const struct fault *measured)
         *best = *measured;
 }
 
-/* Fills measured[members][KINDS] with what is typical of each member. Messages and round trips are those with its
- * fastest partner, because a member that is slow itself is slow with every partner. */
-static void find_typical(const struct outcome *o, struct fault (*measured)[KINDS])
+/* Fills typical[] of row[members]. Messages and round trips are those with the fastest partner, because a member that
+ * is slow itself is slow with every partner. */
+static void find_typical(const struct outcome *o, struct member_row *row)
 {
     for (int m = 0; m < o->members; m++)
         for (int kind = 0; kind < KINDS; kind++)
-            measured[m][kind] = kind > FAULT_ROUND_TRIP
-                                    ? diagnosis_typical(o->diagnosis, (enum fault_kind)kind, m, -1)
-                                    : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
-    for (const struct matrix_row *row = o->row; row < o->row + o->rows; row++) {
-        int from = row->message.member, to = row->message.other;
-        keep_best(&measured[from][FAULT_SENDS], &row->message);
-        keep_best(&measured[to][FAULT_RECEIVES], &row->message);
-        keep_best(&measured[from][FAULT_ROUND_TRIP], &row->round_trip);
+            row[m].typical[kind] = kind > FAULT_ROUND_TRIP
+                                       ? diagnosis_typical(o->diagnosis, (enum fault_kind)kind, m, -1)
+                                       : (struct fault){.ratio = NAN, .low = NAN, .high = NAN, .seconds = NAN};
+    for (const struct matrix_row *pair = o->row; pair < o->row + o->rows; pair++) {
+        int from = pair->message.member, to = pair->message.other;
+        keep_best(&row[from].typical[FAULT_SENDS], &pair->message);
+        keep_best(&row[to].typical[FAULT_RECEIVES], &pair->message);
+        keep_best(&row[from].typical[FAULT_ROUND_TRIP], &pair->round_trip);
     }
 }
 
-/* Fills the columns of a kind, and adds its figure, whose subject is the member's name. */
-static void add_kind(const struct outcome *o, const struct fault *measured, int kind, struct member_row *row,
-                     struct figure_list *figures)
+/* Sets the value of a kind, and adds its figure, whose subject is the member's name. */
+static void add_kind(const struct outcome *o, int kind, struct member_row *row, struct figure_list *figures)
 {
+    const struct fault *typical = &row->typical[kind];
     const size_t message = kind <= FAULT_RECEIVES ? o->bytes : 0;
     const size_t amount = kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
-    matrix_add_figure(figures, row->name, figure_name[kind], measured, message, kind != FAULT_ROUND_TRIP);
-    row->value[kind] = amount ? (double)amount / measured->seconds : measured->seconds;
-    row->ratio[kind] = measured->ratio;
-    row->worst = fmax(row->worst, measured->ratio);
+    matrix_add_figure(figures, row->name, figure_name[kind], typical, message, kind != FAULT_ROUND_TRIP);
+    row->value[kind] = amount ? (double)amount / typical->seconds : typical->seconds;
+    row->worst = fmax(row->worst, typical->ratio);
 }
 
 static void add_members(const struct outcome *o, cJSON *summary, struct figure_list *figures)
 {
     enum { SHOWN = 40 };
     struct member_row *row = allocate((size_t)o->members, sizeof *row);
-    struct fault(*measured)[KINDS] = allocate((size_t)o->members, sizeof *measured);
-    find_typical(o, measured);
+    find_typical(o, row);
     for (int m = 0; m < o->members; m++) {
         row[m].name = o->member[m].name;
         row[m].severity = (int)o->state[m];
         write_state(row[m].state, o, m);
         for (int kind = 0; kind < KINDS; kind++)
-            add_kind(o, &measured[m][kind], kind, &row[m], figures);
+            add_kind(o, kind, &row[m], figures);
         figures_add_value(figures, row[m].name, "member_state", "1", row[m].severity, o->progress.rounds, BETTER_LOWER);
     }
     results_add_table(
@@ -241,7 +238,6 @@ static void add_members(const struct outcome *o, cJSON *summary, struct figure_l
                      "round trips are those with its fastest partner. slow: known to take longer by more "
                      "than half of --resolve; healthy: by less than --resolve."},
             .order = by_severity});
-    free(measured);
     free(row);
 }
 
@@ -253,12 +249,13 @@ struct fault_row {
 };
 #define OF_FAULT(field) offsetof(struct fault_row, field)
 static const struct column fault_columns[] = {
-    {"fault", "fault", COLUMN_NAME, OF_FAULT(kind), NULL, 0, -14, 0},
-    {"member", "member", COLUMN_NAME, OF_FAULT(member), NULL, 0, -16, 0},
-    {"other", "and", COLUMN_NAME, OF_FAULT(other), NULL, 0, -16, 0},
-    {"ratio", "x", COLUMN_REAL, OF_FAULT(fault.ratio), "1", 1, 8, 3},
-    {"ratio", "95 % interval", COLUMN_INTERVAL, COLUMN_ENDS(struct fault_row, fault.low, fault.high), "1", 1, 16, 3},
-    {"n", "n", COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 6, 0},
+    /* none is printed, since the answers have them */
+    {"fault", NULL, COLUMN_NAME, OF_FAULT(kind), NULL, 0, 0, 0},
+    {"member", NULL, COLUMN_NAME, OF_FAULT(member), NULL, 0, 0, 0},
+    {"other", NULL, COLUMN_NAME, OF_FAULT(other), NULL, 0, 0, 0},
+    {"ratio", NULL, COLUMN_REAL, OF_FAULT(fault.ratio), "1", 1, 0, 0},
+    {"ratio", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct fault_row, fault.low, fault.high), "1", 1, 0, 0},
+    {"n", NULL, COLUMN_COUNT, OF_FAULT(fault.n), "1", 1, 0, 0},
 };
 
 /* Writes a fault as a finding, which `report` lists with the findings of profiles. */
@@ -277,7 +274,7 @@ static void write_finding(const struct outcome *o, const struct fault *f, const 
     finding_write(list, &finding);
 }
 
-/* Adds each fault as a finding and as a row of a table, and the first 8 also as answers. */
+/* Adds each fault as a finding and as a row of a table, which is not printed, and the first 8 also as answers. */
 static void add_faults(const struct outcome *o, cJSON *summary)
 {
     enum { MOST = 8 };
@@ -293,10 +290,10 @@ static void add_faults(const struct outcome *o, cJSON *summary)
             results_add_sentence(summary, "answers", "%s", words);
     }
     if (o->all > MOST)
-        results_add_sentence(summary, "answers", "%zu more faults are in the table of faults.", o->all - MOST);
+        results_add_sentence(summary, "answers", "%zu more faults are in summary.json.", o->all - MOST);
     if (o->all)
         results_add_table(summary,
-                          &(struct table){"faults", "Faults", TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
+                          &(struct table){"faults", NULL, TABLE_COLUMNS(fault_columns), TABLE_ROWS(row, o->all)});
     free(row);
 }
 
@@ -341,7 +338,13 @@ int outcome_write_files(const struct outcome *o, const char *directory)
     return failed ? -1 : 0;
 }
 
-static void add_case(struct junit *junit, const struct outcome *o, int member)
+static void add_case(struct junit *junit, const char *name, enum junit_outcome outcome, const char *type,
+                     const char *message)
+{
+    junit_add(junit, &(struct junit_case){"ddpbench.isolate", name, NAN, outcome, type, message});
+}
+
+static void add_case_of_member(struct junit *junit, const struct outcome *o, int member)
 {
     static const enum junit_outcome outcome[] = {
         [MEMBER_HEALTHY] = JUNIT_PASSED, [MEMBER_SLOW] = JUNIT_FAILED, [MEMBER_UNDECIDED] = JUNIT_SKIPPED};
@@ -352,39 +355,26 @@ static void add_case(struct junit *junit, const struct outcome *o, int member)
             at += (size_t)snprintf(message + at, sizeof message - at, "%s%s", at ? " " : "", fault_words(words, o, f));
     if (!at)
         strcpy(message, "neither known to be slow nor to be healthy");
-    junit_add(junit, &(struct junit_case){"ddpbench.isolate", o->member[member].name, NAN, outcome[o->state[member]],
-                                          state_name[o->state[member]], message});
-}
-
-static void add_case_of_run(struct junit *junit, const struct outcome *o)
-{
-    junit_add(junit, &(struct junit_case){"ddpbench.isolate", "the run finished", NAN,
-                                          o->complete ? JUNIT_PASSED : JUNIT_ERROR, "unfinished",
-                                          "the run was interrupted, failed, or is still going on"});
-}
-
-static void add_group_case(struct junit *junit, const struct outcome *o, const struct fault *f)
-{
-    char words[WORDS], name[2 * sizeof o->member->name + 8];
-    snprintf(name, sizeof name, "%s to %s", o->member[f->member].name, o->member[f->other].name);
-    junit_add(junit,
-              &(struct junit_case){"ddpbench.isolate", name, NAN, JUNIT_FAILED, "slow", fault_words(words, o, f)});
+    add_case(junit, o->member[member].name, outcome[o->state[member]], state_name[o->state[member]], message);
 }
 
 int outcome_write_junit(const struct outcome *o, const char *path)
 {
     struct junit junit;
-    char *text;
+    char words[WORDS], name[2 * sizeof o->member->name + 8], *text;
     size_t length;
     if (!*path)
         return 0;
     FILE *out = text_begin(&text, &length);
     junit_begin(&junit);
-    add_case_of_run(&junit, o);
+    add_case(&junit, "the run finished", o->complete ? JUNIT_PASSED : JUNIT_ERROR, "unfinished",
+             "the run was interrupted, failed, or is still going on");
     for (int m = 0; m < o->members; m++)
-        add_case(&junit, o, m);
-    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->all; f++)
-        add_group_case(&junit, o, f);
+        add_case_of_member(&junit, o, m);
+    for (const struct fault *f = o->fault + o->faults; f < o->fault + o->all; f++) { /* of groups */
+        snprintf(name, sizeof name, "%s to %s", o->member[f->member].name, o->member[f->other].name);
+        add_case(&junit, name, JUNIT_FAILED, "slow", fault_words(words, o, f));
+    }
     junit_end(&junit, out, "ddpbench isolate", "");
     text_end(out);
     int status = files_replace_named((struct named_path){"junit", path, OUTCOME_JUNIT_MARK}, text);

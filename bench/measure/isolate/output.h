@@ -53,7 +53,7 @@ void outcome_destroy(struct outcome *outcome);
 /* Returns the verdict: slow if there is a fault, else undecided if a member is, else healthy. */
 enum isolate_status outcome_status(const struct outcome *outcome);
 
-/* Adds to a summary the answer and the tables of members, faults and, unprinted, the matrix; and figures to a list. */
+/* Adds to a summary the answer, the table of members and, unprinted, faults and the matrix; and figures to a list. */
 void outcome_add(const struct outcome *outcome, cJSON *summary, struct figure_list *figures);
 
 /* Writes good.txt, bad.txt and matrix.csv to a directory. Returns 0; or -1, reported. */

@@ -1,5 +1,5 @@
-/* pairing.c - partners for suspects, and across the network. */
-#include "isolate/pairing.h"
+/* pairing.c - new partners for suspects. */
+#include "isolate/search.h"
 
 #include "kernels/error.h"
 
@@ -11,13 +11,6 @@ int pairing_met(int *const *partner, int rounds, int member, int other)
         if (partner[rounds][member] == other)
             return 1;
     return 0;
-}
-
-void pairing_across(int members, int *partner)
-{
-    int half = members / 2;
-    for (int m = 0; m < members; m++)
-        partner[m] = m < half ? m + half : m < 2 * half ? m - half : -1;
 }
 
 struct choice {

@@ -1,4 +1,4 @@
-/* search.h - the state of a search, for diagnosis.c, which leads it, and faults.c, which explains it. */
+/* search.h - the state of a search, for diagnosis.c, which leads it, pairing.c and faults.c, which explains it. */
 #ifndef BENCH_MEASURE_ISOLATE_SEARCH_H
 #define BENCH_MEASURE_ISOLATE_SEARCH_H
 
@@ -57,5 +57,15 @@ static inline const int *search_partners(const struct diagnosis *d, const struct
 {
     return d->partner[stage->first + round];
 }
+
+/* ---- pairing.c ---- */
+
+/* Returns whether two members are paired in partner[rounds][members]. */
+int pairing_met(int *const *partner, int rounds, int member, int other);
+
+/* Pairs each suspect (suspect[m] 1) with a member that is not suspected, as far away as possible in the ring and not
+ * its partner in earlier[rounds][members]; if there is none, with another suspect that was not its partner. Pairs the
+ * members left, so that the network carries as much as before. Returns how many suspects have a new partner. */
+int pairing_suspects(int members, const char *suspect, int *const *earlier, int rounds, int *partner);
 
 #endif

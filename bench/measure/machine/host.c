@@ -1,6 +1,7 @@
 /* host.c - facts about this machine, from hwloc and the kernel. */
 #include "machine/machine.h"
 
+#include "base/files.h"
 #include "kernels/clock.h"
 #include "kernels/control_group.h"
 #include "kernels/error.h"
@@ -15,12 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Scans the first line of a file that matches the format. Returns the number of values read; 0 if no line matches. */
-__attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, const char *format, ...)
+int host_scan_line(const char *root, const char *path, const char *format, ...)
 {
-    char line[512];
+    char whole[FILES_PATH], line[HOST_LINE];
     int found = 0;
-    FILE *file = fopen(path, "r");
+    snprintf(whole, sizeof whole, "%s%s", root, path);
+    FILE *file = fopen(whole, "re");
     while (file && found < 1 && fgets(line, sizeof line, file)) {
         va_list values;
         va_start(values, format);
@@ -40,7 +41,7 @@ void host_facts(struct host_facts *facts)
     if (!uname(&kernel))
         snprintf(facts->kernel, sizeof facts->kernel, "%.40s %.80s", kernel.sysname, kernel.release);
     size_t kib;
-    facts->memory_bytes = scan_line("/proc/meminfo", "MemTotal: %zu kB", &kib) ? kib * 1024 : 0;
+    facts->memory_bytes = host_scan_line("", "/proc/meminfo", "MemTotal: %zu kB", &kib) ? kib * 1024 : 0;
 
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology))
@@ -77,20 +78,20 @@ int host_threads(size_t requested, double cores_per_rank)
 size_t host_memory_available(void)
 {
     size_t kib, group = control_group_memory_left("");
-    size_t available = scan_line("/proc/meminfo", "MemAvailable: %zu kB", &kib) ? kib * 1024 : SIZE_MAX;
+    size_t available = host_scan_line("", "/proc/meminfo", "MemAvailable: %zu kB", &kib) ? kib * 1024 : SIZE_MAX;
     return available < group ? available : group;
 }
 
 size_t host_resident_memory(void)
 {
     size_t pages;
-    return scan_line("/proc/self/statm", "%*u %zu", &pages) ? pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    return host_scan_line("", "/proc/self/statm", "%*u %zu", &pages) ? pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 size_t host_peak_memory(void)
 {
     size_t kib;
-    return scan_line("/proc/self/status", "VmHWM: %zu kB", &kib) ? kib * 1024 : 0;
+    return host_scan_line("", "/proc/self/status", "VmHWM: %zu kB", &kib) ? kib * 1024 : 0;
 }
 
 int host_reset_peak_memory(void)
@@ -115,8 +116,8 @@ struct host_cpu_time host_cpu_time(void)
     double tick = 1 / (double)sysconf(_SC_CLK_TCK);
     struct host_cpu_time now = {clock_now_ns(), host_process_cpu_seconds(), NAN, NAN,
                                 (double)sysconf(_SC_NPROCESSORS_ONLN)};
-    if (scan_line("/proc/stat", "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_, &system, &idle, &wait,
-                  &irq, &soft, &steal) == 8) {
+    if (host_scan_line("", "/proc/stat", "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_, &system, &idle,
+                       &wait, &irq, &soft, &steal) == 8) {
         now.used = tick * (double)(user + nice_ + system + steal);
         now.all = now.used + tick * (double)(idle + wait + irq + soft);
     }

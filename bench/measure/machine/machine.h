@@ -30,6 +30,11 @@ struct host_facts {
 /* Fills the facts from hwloc and the kernel; unknown facts are empty or 0. */
 void host_facts(struct host_facts *facts);
 
+/* Scans the first line of the file root/path that matches the format, a line in pieces of HOST_LINE - 1 bytes. root: ""
+ * or a directory in tests. Returns the number of values read; 0: no line matches, or the file cannot be read. */
+enum { HOST_LINE = 512 };
+int host_scan_line(const char *root, const char *path, const char *format, ...) __attribute__((format(scanf, 3, 4)));
+
 /* Returns the number of threads of a rank: `requested`; if that is 0, OMP_NUM_THREADS; if that is not set, one per
  * logical CPU of the rank. Returns -1, reported, if omp_threads_of_list (kernels) refuses the variable. */
 int host_threads(size_t requested, double cores_per_rank);

@@ -1,17 +1,17 @@
-/* watch.c - the thread that watches a host. */
+/* watch.c - the thread that watches a host, and the findings of all hosts. */
 #include "machine/machine.h"
 
-#include "base/lines.h"
+#include "base/json.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/threads.h"
-#include "machine/watch_cpu.h"
-#include "machine/watch_gpu.h"
+#include "machine/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,6 +37,42 @@ struct monitor {
 const cJSON *monitor_findings(const struct monitor *m)
 {
     return m ? m->joined : NULL;
+}
+
+/* ---- findings ---- */
+
+void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
+{
+    struct monitor_finding *finding = &findings->finding[findings->n++];
+    va_list arguments;
+    snprintf(finding->name, sizeof finding->name, "%s", name);
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+}
+
+cJSON *monitor_findings_join(const struct monitor_findings *all, int n)
+{
+    double samples = 0, cpu_seconds = 0;
+    cJSON *json = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    for (const struct monitor_findings *host = all; host < all + n; host++) {
+        samples += host->samples;
+        cpu_seconds += host->cpu_seconds;
+        for (int i = 0; i < host->n; i++) {
+            char text[MONITOR_HOST + MONITOR_TEXT + 2];
+            cJSON *finding = json_add_row(list);
+            snprintf(text, sizeof text, "%s%s%s", host->host, *host->host ? ": " : "", host->finding[i].text);
+            json_add_text(finding, "name", host->finding[i].name);
+            json_add_text(finding, "text", text);
+        }
+    }
+    json_add_number(json, "samples", samples);
+    json_add_number(json, "cpu_seconds_per_sample", cpu_seconds / samples);
+    cJSON_AddItemToObject(json, "findings", list);
+    if (samples > 0)
+        return json;
+    cJSON_Delete(json);
+    return NULL;
 }
 
 /* ---- the thread ---- */
@@ -201,7 +237,6 @@ void monitor_destroy(struct monitor *m)
     stop_watching(m);
     (void)lines_close(&m->cpu.csv);
     (void)lines_close(&m->gpu.csv);
-    free(m->cpu.text);
     cJSON_Delete(m->joined);
     monitor_gpu_destroy(&m->gpu);
     free(m->pid);

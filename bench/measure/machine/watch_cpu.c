@@ -1,6 +1,7 @@
 /* watch_cpu.c - watches the CPUs through the kernel's counters. */
-#include "machine/watch_cpu.h"
+#include "machine/watch.h"
 
+#include "base/text.h"
 #include "kernels/clock.h"
 #include "kernels/control_group.h"
 #include "machine/machine.h"
@@ -15,41 +16,6 @@
 
 /* ---- reading the kernel's files ---- */
 
-/* Returns the text that follows `key` at the start of a line; NULL if no line begins with it. */
-static const char *after_key(const char *text, const char *key)
-{
-    size_t length = strlen(key);
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (!strncmp(line, key, length))
-            return line + length;
-    }
-    return NULL;
-}
-
-/* Returns the number that follows a key, times `scale`; NAN if there is none. */
-static double number_after(const char *text, const char *key, double scale)
-{
-    const char *rest = after_key(text, key);
-    char *end = NULL;
-    double value = rest ? strtod(rest, &end) : 0;
-    return end != rest ? scale * value : NAN;
-}
-
-/* Returns the content of the file at cpu->root and `path`, valid until the next call; "" if it cannot be read. */
-static const char *read_kernel_file(struct monitor_cpu *cpu, const char *path)
-{
-    char whole[FILES_PATH];
-    snprintf(whole, sizeof whole, "%s%s", cpu->root, path);
-    FILE *file = fopen(whole, "re");
-    if (file) /* a buffer of 64 KiB reads most files at once; the kernel suggests one of 1 KiB */
-        setvbuf(file, NULL, _IOFBF, 1 << 16);
-    ssize_t n = file ? getdelim(&cpu->text, &cpu->room, 0, file) : -1; /* to the end: the file has no 0 byte */
-    if (file)
-        fclose(file);
-    return n > 0 ? cpu->text : "";
-}
-
 /* Returns the sum of a file's number over the CPUs that the job may use; *n: how many have the file; NAN if none. */
 static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
 {
@@ -59,9 +25,9 @@ static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
     *n = 0;
     for (size_t i = 0; i < CPU_SETSIZE && !cpu->missing[file]; i++) {
         char path[128];
+        double number;
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", i, name[file]);
-        double number = CPU_ISSET(i, &cpu->cpus) ? number_after(read_kernel_file(cpu, path), "", 1) : NAN;
-        if (isfinite(number)) {
+        if (CPU_ISSET(i, &cpu->cpus) && host_scan_line(cpu->root, path, "%lf", &number)) {
             sum += number;
             ++*n;
         }
@@ -71,16 +37,17 @@ static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
 }
 
 /* Sets job_seconds and job_resident from /proc/<pid>/stat of the job's processes; neither if a file is unreadable. */
-static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_counters *c)
+static void read_processes(const struct monitor_cpu *cpu, double tick, struct cpu_counters *c)
 {
     double seconds = 0, pages = 0;
     if (!cpu->pids)
         return;
     for (int i = 0; i < cpu->pids; i++) {
-        char path[64];
+        char path[64], line[HOST_LINE] = "";
         double user, system, resident;
         snprintf(path, sizeof path, "/proc/%d/stat", cpu->pid[i]);
-        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the last ): a process name may contain ) too */
+        (void)host_scan_line(cpu->root, path, "%511[^\n]", line);
+        const char *rest = strrchr(line, ')'); /* the last ): a process name may contain ) too */
         if (!rest ||
             sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf",
                    &user, &system, &resident) != 3)
@@ -95,12 +62,12 @@ static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_coun
 struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
 {
     double user, nice_, system, idle, iowait, irq, soft, steal, tick = 1 / (double)sysconf(_SC_CLK_TCK);
+    double total, available;
     struct cpu_counters c = {NAN, NAN, NAN, NAN, NAN, NAN,
                              NAN, NAN, NAN, NAN, NAN, (double)sysconf(_SC_NPROCESSORS_ONLN)};
     int n;
-    const char *text = after_key(read_kernel_file(cpu, "/proc/stat"), "cpu ");
-    if (text && sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice_, &system, &idle, &iowait, &irq, &soft,
-                       &steal) == 8) {
+    if (host_scan_line(cpu->root, "/proc/stat", "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice_, &system, &idle,
+                       &iowait, &irq, &soft, &steal) == 8) {
         c.user = tick * (user + nice_);
         c.system = tick * (system + irq + soft);
         c.idle = tick * idle;
@@ -108,8 +75,9 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
         c.steal = tick * steal;
     }
     read_processes(cpu, tick, &c); /* right after /proc/stat: the job's time is subtracted from the machine's */
-    text = read_kernel_file(cpu, "/proc/meminfo");
-    c.memory_used = number_after(text, "MemTotal:", 1 / 1024.0) - number_after(text, "MemAvailable:", 1 / 1024.0);
+    if (host_scan_line(cpu->root, "/proc/meminfo", "MemTotal: %lf", &total) &&
+        host_scan_line(cpu->root, "/proc/meminfo", "MemAvailable: %lf", &available))
+        c.memory_used = (total - available) / 1024;
     double khz = sum_over_cpus(cpu, CPU_CLOCK, &n);
     c.mhz = 1e-3 * khz / n;
     c.thermal_throttles = sum_over_cpus(cpu, CPU_CORE_THROTTLES, &n);
@@ -202,18 +170,23 @@ const char cpu_column_names[] =
 
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
 {
-    struct csv_line line = {0};
+    char *text;
+    size_t length;
     int64_t now_ns = clock_now_ns();
     struct cpu_counters counters = cpu_counters_read(cpu);
     struct cpu_sample s = cpu_sample_between(&cpu->last, &counters, 1e-9 * (double)(now_ns - cpu->last_ns));
     cpu->last = counters;
     cpu->last_ns = now_ns;
     cpu_tally_add(&cpu->tally, &s);
-    csv_add_numbers(&line, 3, 1, &seconds);
-    csv_add_numbers(&line, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});
-    csv_add_numbers(&line, 2, 2, (double[]){s.job_cores, s.other_processes_cores});
-    csv_add_numbers(&line, 0, 2, (double[]){s.now.mhz, s.thermal_throttles});
-    csv_add_numbers(&line, 1, 1, &s.quota_ms);
-    csv_add_numbers(&line, 0, 2, (double[]){s.now.memory_used, s.now.job_resident});
-    csv_end_line(&line, &cpu->csv);
+    FILE *out = text_begin(&text, &length);
+    fprintf(out, "%.3f", seconds);
+    text_print_csv_numbers(out, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});
+    text_print_csv_numbers(out, 2, 2, (double[]){s.job_cores, s.other_processes_cores});
+    text_print_csv_numbers(out, 0, 2, (double[]){s.now.mhz, s.thermal_throttles});
+    text_print_csv_numbers(out, 1, 1, &s.quota_ms);
+    text_print_csv_numbers(out, 0, 2, (double[]){s.now.memory_used, s.now.job_resident});
+    fputc('\n', out);
+    text_end(out);
+    (void)lines_append(&cpu->csv, text, length); /* lines_close reports a failure */
+    free(text);
 }

@@ -1,5 +1,5 @@
 /* watch_gpu.c - watches the GPUs of a host through NVML. */
-#include "machine/watch_gpu.h"
+#include "machine/watch.h"
 
 #include "base/text.h"
 #include "kernels/error.h"
@@ -175,21 +175,22 @@ static void read_gpu(nvml_device device, struct gpu_sample *sample)
 
 void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
 {
-    char words[GPU_REASONS_TEXT];
-    struct csv_line line = {0};
+    char words[GPU_REASONS_TEXT], *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
     for (struct gpu *gpu = monitor->gpu; gpu < monitor->gpu + monitor->n; gpu++) {
         struct gpu_sample s;
         read_gpu(gpu->device, &s);
         gpu_tally_add(gpu, &s);
-        csv_add_numbers(&line, 3, 1, &seconds);
-        csv_add_numbers(&line, 0, 1, (double[]){gpu->index});
-        csv_add_text(&line, gpu->uuid);
-        csv_add_numbers(&line, 0, 3, (double[]){s.utilization, s.memory_used, s.memory_total});
-        csv_add_numbers(&line, 1, 1, &s.power);
-        csv_add_numbers(&line, 0, 2, (double[]){s.temperature, s.sm_clock});
-        csv_add_text(&line, s.has_reasons ? gpu_reasons_words(s.reasons, words) : "");
-        csv_end_line(&line, &monitor->csv);
+        fprintf(out, "%.3f,%u,%s", seconds, gpu->index, gpu->uuid);
+        text_print_csv_numbers(out, 0, 3, (double[]){s.utilization, s.memory_used, s.memory_total});
+        text_print_csv_numbers(out, 1, 1, &s.power);
+        text_print_csv_numbers(out, 0, 2, (double[]){s.temperature, s.sm_clock});
+        fprintf(out, ",%s\n", s.has_reasons ? gpu_reasons_words(s.reasons, words) : "");
     }
+    text_end(out);
+    (void)lines_append(&monitor->csv, text, length); /* lines_close reports a failure */
+    free(text);
 }
 
 /* ---- start ---- */

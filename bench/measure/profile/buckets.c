@@ -21,9 +21,9 @@ static void add_collectives(const struct profile_figures *f, const struct captur
     const struct span *span = communication->span, *end = span + communication->n;
     struct interval *busy = allocate(compute->n + 1, sizeof *busy);
     size_t at = 0;
-    for (int step = 0; step < capture->n; step++) {
+    for (int step = 0; step < capture->trace.steps; step++) {
         size_t n = intervals_of_lane(compute, step, &at, busy);
-        int64_t start = capture->times[step].start_ns;
+        int64_t start = capture->trace.times[step].start_ns;
         const struct span *last = NULL;
         for (; span < end && span->step == step; span++) {
             const struct interval whole = {span->start_ns, span->end_ns};
@@ -60,12 +60,12 @@ void profile_figures_add_buckets(struct profile_figures *f, const struct job *jo
         for (int b = 0; b < plan->n && s->name == ready_name && s->step >= f->first; b++)
             if (plan->bucket[b].last_tensor == s->index)
                 time_of(seconds, b, BUCKET_READY, f->steps)[s->step - f->first] =
-                    1e-9 * (double)(s->start_ns - capture->times[s->step].start_ns);
+                    1e-9 * (double)(s->start_ns - capture->trace.times[s->step].start_ns);
     add_collectives(f, capture, timeline, computing, host_is_ahead, shards, seconds);
     f->bucket = allocate((size_t)plan->n + 1, sizeof *f->bucket);
     f->buckets = plan->n;
     for (int b = 0; b < plan->n; b++) {
-        f->bucket[b] = (struct bucket_figure){b, plan->bucket[b].tensors, capture->parameters[b], {0}};
+        f->bucket[b] = (struct bucket_figure){b, plan->bucket[b].tensors, capture->trace.parameters[b], {0}};
         for (int time = 0; time < BUCKET_TIMES; time++) {
             struct pooled of = pool_steps(job, time_of(seconds, b, (enum bucket_time)time, f->steps), steps);
             f->bucket[b].time[time] = time == BUCKET_LAST ? of.mean : of.median;

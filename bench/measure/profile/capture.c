@@ -93,21 +93,12 @@ static void create_capture(struct capture *capture, struct training *t, int row,
     struct open_device *opened = &t->harness.opened;
     const struct recorder *r = &t->engine.recorder;
     size_t room = memory_captured_steps(t->run.options, &t->engine.model, &t->run.recording);
-    *capture = (struct capture){.options = o,
-                                .row = row,
-                                .room = (int)room,
-                                .step = allocate(room, sizeof *capture->step),
-                                .times = allocate(room, sizeof *capture->times),
-                                .overlap = allocate(room, sizeof *capture->overlap),
-                                .parameters = allocate((size_t)plan->n, sizeof *capture->parameters),
-                                .of_rank = allocate((size_t)job->size, sizeof *capture->of_rank)};
-    for (int i = 0; i < plan->n; i++)
-        capture->parameters[i] = bucket_parameters(t->engine.model.tensor, &plan->bucket[i]);
+    *capture = (struct capture){
+        .options = o, .row = row, .room = (int)room, .overlap = allocate(room, sizeof *capture->overlap)};
     recorder_start_tracer(&t->engine.recorder);
     find_missing(capture, r);
     if (*capture->missing && job->rank == 0)
         fprintf(stderr, "%s.\n", capture->missing);
-    job_gather(job, &opened->gpu, sizeof opened->gpu, capture->of_rank);
     capture->trace = (struct trace){
         .name = name,
         .implementation = t->run.options->implementation[row].label,
@@ -123,20 +114,22 @@ static void create_capture(struct capture *capture, struct training *t, int row,
         .comm_thread = t->engine.comm->thread_id(t->engine.comm),
         .timeline = &t->engine.recorder.timeline,
         .alignment = &capture->alignment,
-        .times = capture->times,
-        .step = capture->step,
+        .times = allocate(room, sizeof *capture->trace.times),
+        .step = allocate(room, sizeof *capture->trace.step),
         .collectives = &capture->collectives,
-        .parameters = capture->parameters,
+        .parameters = allocate((size_t)plan->n, sizeof *capture->trace.parameters),
         .tensor = t->engine.model.tensor,
         .without_cpu = o->activities == TRACE_CUDA,
         .without_cuda = o->activities == TRACE_CPU,
-        .of_rank = capture->of_rank,
+        .of_rank = allocate((size_t)job->size, sizeof *capture->trace.of_rank),
         .gpu = opened->on_gpu ? &opened->gpu : NULL,
-        .gpu_index = opened->gpu.index,
         .activities = r->tracer.on ? &r->tracer.activities : NULL,
         .untraced = r->tracer.untraced,
     };
-    capture->trace.seen = capture->seen = open_device_seen(opened, &capture->trace.gpus);
+    for (int i = 0; i < plan->n; i++)
+        capture->trace.parameters[i] = bucket_parameters(t->engine.model.tensor, &plan->bucket[i]);
+    job_gather(job, &opened->gpu, sizeof opened->gpu, capture->trace.of_rank);
+    capture->trace.seen = open_device_seen(opened, &capture->trace.gpus);
     agree_on_base(&capture->trace, job, t->harness.origin_ns);
 }
 
@@ -163,25 +156,24 @@ static int64_t warm_up(const struct capture *capture, struct training *t, size_t
 static void collect_steps(struct capture *capture, struct training *t)
 {
     struct recorder *r = &t->engine.recorder;
-    float *record = allocate((size_t)capture->n * RECORDS + 1, sizeof *record);
+    float *record = allocate((size_t)capture->trace.steps * RECORDS + 1, sizeof *record);
     for (int i = 0; i < TIMELINE_LANES; i++)
         if (r->timeline.lane[i].dropped)
             FATAL("%zu spans were lost, because lane %d of the timeline was full", r->timeline.lane[i].dropped, i);
     r->device->stamps_end();
     timeline_settle(&r->timeline, r->device->stamp_ns);
-    r->device->download(record, t->engine.trainer.record, (size_t)capture->n * RECORDS * sizeof *record);
-    for (int i = 0; i < capture->n; i++) {
-        struct captured_step *s = &capture->step[i];
+    r->device->download(record, t->engine.trainer.record, (size_t)capture->trace.steps * RECORDS * sizeof *record);
+    for (int i = 0; i < capture->trace.steps; i++) {
+        struct captured_step *s = &capture->trace.step[i];
         s->loss = record[i * RECORDS + RECORD_LOSS];
         s->max_norm = t->run.options->max_norm;
         int clips = s->warmup && !t->run.options->forward_only;
         s->grad_norm = clips ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
     }
     free(record);
-    steps_from_timeline(&r->timeline, capture->times, capture->n);
+    steps_from_timeline(&r->timeline, capture->trace.times, capture->trace.steps);
     collectives_destroy(&capture->collectives);
     collectives_create(&capture->collectives, &r->timeline, &capture->alignment, t->harness.job->size);
-    capture->trace.steps = capture->n;
 }
 
 /* On a GPU, starts (on = 1) or stops (on = 0) the recording of its vendor's profilers, around the kept steps. */
@@ -207,10 +199,10 @@ static void run_step(struct capture *capture, struct training *t, size_t step, e
     trainer_use(&t->engine.trainer, state == CAPTURE_WAIT ? r->device : r->traced, &t->engine.reducer[capture->row]);
     watchdog_mark(t->harness.job->watchdog, (long)step + 1);
     r->device->annotation_begin("ProfilerStep#%zu", step + 1);
-    step_run(&t->engine.trainer, capture->n);
+    step_run(&t->engine.trainer, capture->trace.steps);
     r->device->annotation_end();
     if (state == CAPTURE_ACTIVE)
-        capture->step[capture->n++] =
+        capture->trace.step[capture->trace.steps++] =
             (struct captured_step){.number = (long)step,
                                    .global_step = t->run.steps_run,
                                    .epoch = (long)(step / t->run.options->steps_per_epoch),
@@ -248,7 +240,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
     watchdog_doing(job->watchdog, "step # of the capture of %s", capture->trace.implementation);
     for (size_t step = 0; step < steps && !status && !capture->interrupted; step++) {
         enum capture_state state = capture_state(capture->options, step);
-        if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
+        if (state == CAPTURE_ACTIVE && capture->trace.steps == capture->room) {
             capture->full = 1;
             break;
         }
@@ -289,13 +281,13 @@ static void evaluate_steps(struct capture *capture, struct training *t)
     recorder_stop_tracer(r);
     find_missing(capture, r);
     collect_steps(capture, t);
-    collectives_bound_clocks(&capture->collectives, job, &capture->alignment);
-    overlap_of_steps(&r->timeline, capture->times, capture->n, recorder_computing(r),
+    overlap_of_steps(&r->timeline, capture->trace.times, capture->trace.steps, recorder_computing(r),
                      t->engine.trainer.reducer->traits->shards, capture->overlap);
-    while (first < capture->n && capture->step[first].warmup)
+    while (first < capture->trace.steps && capture->trace.step[first].warmup)
         first++;
-    first = first < capture->n ? first : 0;
-    collectives_exchange(&capture->collectives, job, &r->timeline, &capture->alignment, first, capture->n - first);
+    first = first < capture->trace.steps ? first : 0;
+    collectives_exchange(&capture->collectives, job, &r->timeline, &capture->alignment, first,
+                         capture->trace.steps - first);
 }
 
 int capture_run(struct capture *capture, struct training *t, int row, const char *name,
@@ -321,7 +313,7 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
     if (job->rank == 0 && capture->full)
         fprintf(stderr,
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
-                capture->n, options->buffer_mb);
+                capture->trace.steps, options->buffer_mb);
     struct trace_file merged = {0};
     int failed = trace_file_write(options, results, &capture->trace);
     failed |= merged_trace_add(&merged, options, results->directory, job, &capture->trace);
@@ -335,12 +327,12 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
 
 void capture_destroy(struct capture *capture)
 {
-    free(capture->step);
-    free(capture->times);
+    free(capture->trace.step);
+    free(capture->trace.times);
     free(capture->overlap);
-    free(capture->parameters);
-    free(capture->seen);
-    free(capture->of_rank);
+    free(capture->trace.parameters);
+    free(capture->trace.seen);
+    free(capture->trace.of_rank);
     collectives_destroy(&capture->collectives);
     memset(capture, 0, sizeof *capture);
 }

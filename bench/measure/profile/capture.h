@@ -7,20 +7,16 @@
 
 struct capture {
     const struct profile_options *options;
-    int row;                    /* row of the captured implementation */
-    int n, room;                /* n: steps kept so far; room: steps for which memory was allocated */
-    int full;                   /* 1: memory was full before the schedule ended */
-    int interrupted;            /* 1: any rank received a signal that ends a capture */
-    struct captured_step *step; /* [n] */
-    struct step_times *times;   /* [n] */
-    struct overlap *overlap;    /* [n] */
-    size_t *parameters;         /* [buckets] parameters in each bucket of the plan */
+    int row;                 /* row of the captured implementation */
+    int room;                /* steps for which memory was allocated; trace.steps: kept so far */
+    int full;                /* 1: memory was full before the schedule ended */
+    int interrupted;         /* 1: any rank received a signal that ends a capture */
+    struct overlap *overlap; /* [trace.steps] */
     struct alignment alignment;
-    struct collectives collectives;   /* in the kept steps; counted: in active epochs; if there are none, in all */
-    int in_range;                     /* 1: the GPU vendor's profilers record */
-    struct gpu_facts *seen, *of_rank; /* seen: GPUs that this process sees; of_rank[ranks]: the GPU of each rank */
-    char missing[640];                /* which GPU records the traces lack, in words without a full stop; "": none */
-    struct trace trace;
+    struct collectives collectives; /* in the kept steps; counted: in active epochs; if there are none, in all */
+    int in_range;                   /* 1: the GPU vendor's profilers record */
+    char missing[640];              /* which GPU records the traces lack, in words without a full stop; "": none */
+    struct trace trace;             /* owns the trace's step, times, parameters, seen and of_rank */
 };
 
 /* Runs the steps with the implementation of a row, aligns the clocks, and writes the trace of this rank, the trace of
@@ -40,8 +36,9 @@ int trace_file_write(const struct profile_options *options, const struct results
 /* A trace that is being written: of this rank; or of all ranks, whose rows rank 0 receives and concatenates. */
 struct trace_file {
     struct new_file file;
-    struct watchdog *watchdog; /* notices if a write hangs */
-    int begun, failed;         /* begun: rank 0 has created the file */
+    struct watchdog *watchdog;  /* notices if a write hangs */
+    const struct job *sends_to; /* the job to whose rank 0 this rank sends its rows; NULL: it writes the file itself */
+    int begun, failed;          /* begun: rank 0 has created the file */
 };
 
 /* Adds the trace of every rank to all_ranks/<name>_all_ranks_trace.json; the first call creates the file, and

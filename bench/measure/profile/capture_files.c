@@ -10,73 +10,87 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- the trace of a rank ---- */
+enum { PIECE = 1 << 16 }; /* bytes of a trace that are written, or sent to rank 0, at a time */
 
-/* Writes a piece of a trace; the watchdog notices if the write hangs. */
-static int write_to_file(void *context, const char *text, size_t n)
+/* Writes a piece of a trace, or sends it to rank 0; the watchdog notices if a write hangs. After a failure nothing more
+ * is written. Returns n; or 0, reported (fopencookie(3)). */
+static ssize_t write_piece(void *trace_file, const char *text, size_t n)
 {
-    struct trace_file *out = context;
-    watchdog_wait(out->watchdog, "writing a trace", 0, 0);
-    int status = new_file_write(&out->file, text, n);
-    watchdog_arrived(out->watchdog);
-    return status;
+    struct trace_file *out = trace_file;
+    if (out->sends_to)
+        job_send(out->sends_to, text, n);
+    else if (!out->failed) {
+        watchdog_wait(out->watchdog, "writing a trace", 0, 0);
+        out->failed = new_file_write(&out->file, text, n) != 0;
+        watchdog_arrived(out->watchdog);
+    }
+    return out->failed ? 0 : (ssize_t)n;
 }
+
+static void write_part(struct trace_file *file, const struct trace *trace, enum trace_part part)
+{
+    static char buffer[PIECE]; /* setvbuf does not allocate one of this size */
+    if (file->failed)
+        return;
+    FILE *out = fopencookie(file, "w", (cookie_io_functions_t){.write = write_piece});
+    if (!out)
+        fatal_no_memory(0, 0);
+    setvbuf(out, buffer, _IOFBF, sizeof buffer);
+    trace_write(trace, out, part);
+    fclose(out);
+}
+
+/* ---- the trace of a rank ---- */
 
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
 {
     char path[FILES_PATH];
     struct trace_file out = {.watchdog = results->watchdog};
-    struct trace_sink sink = {write_to_file, &out};
     if (!rank_list_has(&options->ranks, trace->rank))
         return 0;
     snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", results->top, trace->name, trace->rank,
              options->trace_gzip ? ".gz" : "");
-    return new_file_end(&out.file,
-                        new_file_open(&out.file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
+    out.failed = new_file_open(&out.file, path, options->trace_gzip) != 0;
+    write_part(&out, trace, TRACE_WHOLE);
+    return new_file_end(&out.file, out.failed);
 }
 
 /* ---- all ranks in one trace ---- */
-
-static int send_rows(void *job, const char *text, size_t n)
-{
-    job_send(job, text, n);
-    return 0;
-}
 
 /* Creates the file of the merged trace and writes its head, on rank 0. */
 static void begin_merged(struct trace_file *m, const struct profile_options *options, const char *directory,
                          const struct trace *trace)
 {
     char folder[FILES_PATH], path[FILES_PATH];
-    struct trace_sink sink = {write_to_file, m};
     m->begun = 1;
     snprintf(folder, sizeof folder, "%.576s/all_ranks", directory);
     snprintf(path, sizeof path, "%.600s/%.80s_all_ranks_trace.json%s", folder, trace->name,
              options->trace_gzip ? ".gz" : "");
-    m->failed = files_make_directories("profile-output-dir", folder) ||
-                new_file_open(&m->file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD);
+    m->failed =
+        files_make_directories("profile-output-dir", folder) || new_file_open(&m->file, path, options->trace_gzip);
+    write_part(m, trace, TRACE_MERGED_HEAD);
 }
 
 int merged_trace_add(struct trace_file *m, const struct profile_options *options, const char *directory,
                      const struct job *job, const struct trace *trace)
 {
-    static char text[1 << 16];                                         /* rows of another rank */
+    static char text[PIECE];                                           /* rows of another rank */
     int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: lowest rank that writes rows */
     while (!rank_list_has(&options->ranks, first))
         first++;
     int begins = !trace->group && job->rank == first;
-    struct trace_sink sink = {job->rank ? send_rows : write_to_file, job->rank ? (void *)job : m};
     m->watchdog = job->watchdog;
+    m->sends_to = job->rank ? job : NULL;
     if (job->rank == 0 && !m->begun)
         begin_merged(m, options, directory, trace);
     for (int r = 0; r < job->size; r++) {
-        if (r == job->rank && writes && !m->failed)
-            m->failed = trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS) != 0;
+        if (r == job->rank && writes)
+            write_part(m, trace, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS);
         if (r == job->rank && r > 0)
             job_send(job, NULL, 0);
         if (r > 0 && job->rank == 0)
             for (size_t n; (n = job_receive(job, r, text, sizeof text)) > 0;) /* until an empty message */
-                m->failed = m->failed || write_to_file(m, text, n);
+                (void)write_piece(m, text, n);
         job_barrier(job); /* so that no wait, which --timeout limits, spans the rows of several ranks */
     }
     return m->failed ? -1 : 0;
@@ -84,9 +98,10 @@ int merged_trace_add(struct trace_file *m, const struct profile_options *options
 
 int merged_trace_end(struct trace_file *m, const char *name)
 {
-    const struct trace trace = {.name = name};
-    struct trace_sink sink = {write_to_file, m};
-    return m->begun ? new_file_end(&m->file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL)) : 0;
+    if (!m->begun)
+        return 0;
+    write_part(m, &(struct trace){.name = name}, TRACE_MERGED_TAIL);
+    return new_file_end(&m->file, m->failed);
 }
 
 /* ---- telemetry ---- */

@@ -117,7 +117,7 @@ void profiles_add_comparison(struct profile *profile, int n, const struct measur
     const char *shortest = compare_steps(profile, n, m, round_seconds, summary);
     for (const struct profile *p = profile; p < profile + n; p++) {
         results_add_sentence(summary, "answers", "%s: %s", p->facts.label, p->overlap);
-        for (const struct finding *f = p->findings.finding; f < p->findings.finding + p->findings.n; f++)
+        for (const struct finding *f = p->finding; f < p->finding + p->findings; f++)
             if (f->level != LEVEL_NOTE)
                 results_add_sentence(summary, "answers", "%s (%s): %s.", f->name, level_name[f->level], f->text);
         for (int e = 0; e < ESTIMATES && m->rounds; e++)

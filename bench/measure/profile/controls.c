@@ -1,6 +1,5 @@
 /* controls.c - compares a captured implementation with its controls, and judges whether communication overlapped. */
-#include "profile/controls.h"
-#include "profile/figures.h"
+#include "profile/summary.h"
 
 #include "base/text.h"
 #include "kernels/error.h"
@@ -40,11 +39,8 @@ const struct control_result control_results[CONTROL_RESULTS] = {
 };
 /* clang-format on */
 
-void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
-                     const struct attainable *attainable, size_t others_bytes, size_t room)
+void controls_create(struct controls *controls, size_t room)
 {
-    *controls = (struct controls){
-        .rows = *rows, .communicates = communicates, .attainable_of = attainable, .others_bytes = others_bytes};
     double **series[] = {&controls->compute, &controls->compute_none, &controls->exposed, &controls->overlap,
                          &controls->alone,   &controls->slowdown,     &controls->peak};
     controls->all_series = allocate(sizeof series / sizeof *series * room + 1, sizeof **series[0]);
@@ -150,10 +146,11 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
 /* ---- the verdict on overlap ---- */
 
 /* Returns the reason why nothing overlaps (the first that applies); may use `text` for it. */
-static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
-                                  char text[192])
+static const char *why_no_overlap(const struct profile *p, char text[192])
 {
-    double alone = c->comm_alone.median, backward = c->backward_none.median;
+    const struct profile_facts *facts = &p->facts;
+    double alone = p->controls.comm_alone.median, backward = p->controls.backward_none.median;
+    double tail = p->figures.rank->mean.exposed_tail; /* of rank 0 */
     if (facts->buckets == 1)
         return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
     if (!facts->on_gpu && facts->cores_per_rank < facts->threads)
@@ -177,15 +174,15 @@ static const char *why_no_overlap(const struct profile_facts *facts, double tail
     return text;
 }
 
-static void judge_efficiency(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double tail,
-                             const struct controls *c)
+static void judge_efficiency(struct profile *p)
 {
+    char *text = p->overlap;
+    const struct controls *c = &p->controls;
     const struct estimate *e = &c->overlap_efficiency, *saved = &c->saved;
     double alone = c->comm_alone.median, backward = c->backward_none.median;
-    int is_shared_memory = facts->hosts == 1 && !facts->on_gpu, n;
+    int is_shared_memory = p->facts.hosts == 1 && !p->facts.on_gpu, n;
     char reason[192], interval[CELL], share[CELL] = "all";
-    const char *how = e->ci_low > 0 ? "hardly happened" : "did not happen",
-               *why = why_no_overlap(facts, tail, c, reason);
+    const char *how = e->ci_low > 0 ? "hardly happened" : "did not happen", *why = why_no_overlap(p, reason);
     text_milliseconds(interval, saved->median, saved->ci_low, saved->ci_high);
     if (e->ci_low > 0 && e->median >= 0.1) {
         if (e->median < 1)
@@ -199,7 +196,7 @@ static void judge_efficiency(char text[OVERLAP_VERDICT], const struct profile_fa
                      1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
         return;
     }
-    if (!(e->ci_low > 0) && e->ci_high > 0.1 && facts->buckets > 1) {
+    if (!(e->ci_low > 0) && e->ci_high > 0.1 && p->facts.buckets > 1) {
         how = "is not significantly different from none";
         why = is_shared_memory ? "run-to-run variation exceeds the effect; use more --rounds, but ranks that share one "
                                  "machine's memory usually have nothing to hide"
@@ -208,23 +205,24 @@ static void judge_efficiency(char text[OVERLAP_VERDICT], const struct profile_fa
     snprintf(text, OVERLAP_VERDICT, "Overlap %s (saved: %s a step, n = %zu rounds): %s.", how, interval, e->n, why);
 }
 
-void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
-                           const struct controls *c)
+void overlap_verdict_write(struct profile *p)
 {
+    char *text = p->overlap;
+    const struct profile_facts *facts = &p->facts;
     const char *name = facts->row->strategy->name;
-    const struct estimate *e = &c->overlap_efficiency;
+    size_t rounds = p->controls.rounds;
     if (facts->ranks == 1)
         snprintf(text, OVERLAP_VERDICT, "Overlap: N/A, one rank does not communicate.");
     else if (!facts->traits->reduces)
         snprintf(text, OVERLAP_VERDICT, "Overlap: N/A, %s does not communicate.", name);
     else if (!facts->traits->overlaps)
         snprintf(text, OVERLAP_VERDICT, "Overlap: none; by design, %s starts to communicate after backward.", name);
-    else if (!c->rounds)
+    else if (!rounds)
         snprintf(text, OVERLAP_VERDICT, "Overlap: not measured; use --rounds 6 or more.");
-    else if (isfinite(e->ci_low))
-        judge_efficiency(text, facts, exposed_tail, c);
+    else if (isfinite(p->controls.overlap_efficiency.ci_low))
+        judge_efficiency(p);
     else
         snprintf(text, OVERLAP_VERDICT,
-                 "Overlap: not known; %zu round%s too few for an interval; use --rounds 6 or more.", c->rounds,
-                 c->rounds == 1 ? " is" : "s are");
+                 "Overlap: not known; %zu round%s too few for an interval; use --rounds 6 or more.", rounds,
+                 rounds == 1 ? " is" : "s are");
 }

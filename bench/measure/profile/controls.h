@@ -1,5 +1,5 @@
 /* controls.h - compares a captured implementation, in interleaved rounds, with three controls: itself without tracing,
- * itself with its collectives after backward, and `none`; and judges whether computation hid communication. */
+ * itself with its collectives after backward, and `none`. */
 #ifndef BENCH_MEASURE_PROFILE_CONTROLS_H
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
@@ -67,9 +67,9 @@ struct controls {
     struct estimate profiling_overhead, tracer_residue, step_to_none, compute_slowdown, step_to_attainable;
 };
 
-/* Makes room for `room` rounds. `attainable` must outlive the controls. Release with controls_destroy. */
-void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
-                     const struct attainable *attainable, size_t others_bytes, size_t room);
+/* Makes room for `room` rounds in controls whose first four members are set and whose others are 0. What attainable_of
+ * points to must outlive the controls. Release with controls_destroy. */
+void controls_create(struct controls *controls, size_t room);
 void controls_destroy(struct controls *controls); /* zeroed controls are fine */
 
 /* Returns whether a row is the captured row or one of its controls. */
@@ -100,11 +100,5 @@ static inline const struct estimate *control_estimate(const struct controls *con
 {
     return (const struct estimate *)((const char *)controls + r->offset);
 }
-
-/* Writes in a sentence or two whether communication overlapped, with the efficiency and its interval, or why it did
- * not. exposed_tail: of struct overlap, mean over the captured steps of rank 0. The controls may have no round yet. */
-enum { OVERLAP_VERDICT = 640 };
-void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
-                           const struct controls *controls);
 
 #endif

@@ -113,7 +113,7 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
     double *mine = room + 4 * n, *my_waits = mine + steps, *of_rank = my_waits + steps;
     for (int p = PHASES; p >= 0; p--) { /* the step comes first, since the shares divide by its time */
         for (int i = 0; i < f->steps; i++) {
-            const struct step_times *t = &capture->times[f->first + i];
+            const struct step_times *t = &capture->trace.times[f->first + i];
             mine[i] = 1e-9 * (double)(p == PHASES ? t->end_ns - t->start_ns : t->phase_ns[p]);
             my_waits[i] = p == PHASES ? 0 : 1e-9 * (double)t->core_wait_ns[p]; /* the part without a core */
         }
@@ -175,8 +175,8 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
         }
         list[c].calls++;
         most = list[c].calls > most ? list[c].calls : most;
-        if (one->index >= 0 && capture->parameters[one->index] > list[c].parameters)
-            list[c].parameters = capture->parameters[one->index];
+        if (one->index >= 0 && capture->trace.parameters[one->index] > list[c].parameters)
+            list[c].parameters = capture->trace.parameters[one->index];
     }
     return most;
 }
@@ -226,7 +226,7 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
     int first = capture->collectives.first;
     *figures = (struct profile_figures){.first = first,
                                         .steps = capture->collectives.steps,
-                                        .epochs = capture->step[first].warmup ? "warm-up" : "active",
+                                        .epochs = capture->trace.step[first].warmup ? "warm-up" : "active",
                                         .ranks = job->size};
     const struct alignment *a = &capture->alignment;
     const struct rank_figure mine = {.rank = job->rank,

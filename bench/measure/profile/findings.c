@@ -15,10 +15,10 @@ static enum level level_above(double value, double warning, double high)
 }
 
 /* Adds a finding without text or loss. percent: value of its figure; threshold: the limit that the value is beyond. */
-static struct finding *add_finding(struct findings *f, const char *name, enum level level, double percent,
+static struct finding *add_finding(struct profile *p, const char *name, enum level level, double percent,
                                    double threshold, const char *advice)
 {
-    struct finding *finding = &f->finding[f->n++];
+    struct finding *finding = &p->finding[p->findings++];
     *finding = (struct finding){
         .level = level, .percent = percent, .threshold = threshold, .loss = {NAN, NAN, NAN}, .share = NAN};
     snprintf(finding->name, sizeof finding->name, "%s", name);
@@ -56,68 +56,71 @@ static double exposed_share(const struct rank_figure *rank)
     return 100 * rank->mean.exposed / rank->mean.step;
 }
 
-static double most_of(const struct profile_figures *figures, share_of_rank *share)
+static double most_of(const struct profile *p, share_of_rank *share)
 {
     double most = NAN;
-    for (int r = 0; r < figures->ranks; r++)
-        most = fmax(most, share(&figures->rank[r]));
+    for (int r = 0; r < p->figures.ranks; r++)
+        most = fmax(most, share(&p->figures.rank[r]));
     return most;
 }
 
 /* Appends a list such as "ranks 0, 2, 3)": the first 8 ranks whose share is above a limit, and a closing bracket. */
-static void append_ranks(struct finding *finding, const struct profile_figures *figures, share_of_rank *share,
-                         double limit)
+static void append_ranks(struct finding *finding, const struct profile *p, share_of_rank *share, double limit)
 {
     int n = 0, all = 0;
-    for (int r = 0; r < figures->ranks; r++)
-        all += share(&figures->rank[r]) > limit;
-    for (int r = 0; r < figures->ranks; r++)
-        if (share(&figures->rank[r]) > limit && n++ < 8)
+    for (int r = 0; r < p->figures.ranks; r++)
+        all += share(&p->figures.rank[r]) > limit;
+    for (int r = 0; r < p->figures.ranks; r++)
+        if (share(&p->figures.rank[r]) > limit && n++ < 8)
             finding_append(finding, "%s%d", n > 1 ? ", " : all > 1 ? "ranks " : "rank ", r);
     if (n > 8)
         finding_append(finding, " and %d more", n - 8);
     finding_append(finding, ")");
 }
 
-static void check_busy(struct findings *f, double threshold, const struct profile_figures *figures)
+static void check_busy(struct profile *p)
 {
-    double least = -most_of(figures, minus_busy);
+    double threshold = p->options->thresholds.busy, least = -most_of(p, minus_busy);
     if (!(least < threshold))
         return;
     struct finding *finding =
-        add_finding(f, "idle device", least < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, least, threshold,
+        add_finding(p, "idle device", least < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, least, threshold,
                     "see in the table of phases what takes the rest; a larger --batch-size raises the share of "
                     "computation, overlap and a faster link lower the share of communication");
     finding_append(finding,
                    "operations ran in only %.1f %% of the step on the least busy rank (threshold %g %%; below it: ",
                    least, threshold);
-    append_ranks(finding, figures, minus_busy, -threshold);
+    append_ranks(finding, p, minus_busy, -threshold);
 }
 
-static void check_data(struct findings *f, double threshold, int is_synthetic, const struct profile_figures *figures)
+static void check_data(struct profile *p)
 {
-    const struct phase_figure *loading = &figures->phase[PHASE_DATA_LOADING];
-    double value = 100 * loading->share, limit = value > threshold ? threshold : threshold / 3;
+    const struct phase_figure *loading = &p->figures.phase[PHASE_DATA_LOADING];
+    double threshold = p->options->thresholds.data_loading, value = 100 * loading->share;
+    double limit = value > threshold ? threshold : threshold / 3;
     if (!(value > limit))
         return;
     struct finding *finding =
-        add_finding(f, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
-                    is_synthetic ? "the --data-workers, which make the synthetic batches, need cores of their own: use "
-                                   "fewer --threads or ranks"
-                                 : "put --data on a faster disk, use more --data-workers, or train longer on "
-                                   "each batch");
-    set_loss(finding, (struct measured){loading->mean, NAN, NAN}, figures->phase[PHASES].mean);
+        add_finding(p, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
+                    p->facts.has_synthetic_data
+                        ? "the --data-workers, which make the synthetic batches, need cores of their own: use "
+                          "fewer --threads or ranks"
+                        : "put --data on a faster disk, use more --data-workers, or train longer on "
+                          "each batch");
+    set_loss(finding, (struct measured){loading->mean, NAN, NAN}, p->figures.phase[PHASES].mean);
     finding_append(finding, "data loading takes %.1f %% of the step (threshold %g %%; mean over all ranks)", value,
                    limit);
 }
 
-static void check_memory(struct findings *f, double threshold, const struct profile_facts *facts)
+static void check_memory(struct profile *p)
 {
+    const struct profile_facts *facts = &p->facts;
     int sharing = facts->on_gpu ? 1 : facts->machine_ranks;
+    double threshold = p->options->thresholds.memory;
     double value = 100 * (double)facts->peak_bytes * sharing / (double)facts->memory_bytes;
     if (!facts->memory_bytes || !(value > threshold))
         return;
-    struct finding *finding = add_finding(f, "little memory left", LEVEL_WARNING, value, threshold,
+    struct finding *finding = add_finding(p, "little memory left", LEVEL_WARNING, value, threshold,
                                           "use a smaller --batch-size or --context-length, or --grad-accumulation");
     if (facts->on_gpu)
         finding_append(finding, "all processes together use %.1f %% of the memory of the fullest GPU", value);
@@ -139,14 +142,13 @@ static double exposed_alone(const struct rank_figure *rank, const struct collect
 }
 
 /* Adds "exposed communication", or returns NULL. Its loss is the sync cost if above 0, else the most exposed_alone. */
-static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
-                                     const struct profile_figures *figures, const struct collectives *collectives,
-                                     const struct controls *c)
+static struct finding *check_exposed(struct profile *p)
 {
-    const struct rank_figure *ranks = figures->rank, *most = ranks, *alone = ranks;
-    const struct estimate *cost = &c->sync_cost;
-    double exposed = most_of(figures, exposed_share), note = threshold * 3 / 4;
-    for (const struct rank_figure *r = ranks; r < ranks + figures->ranks; r++) {
+    const struct collectives *collectives = &p->capture.collectives;
+    const struct rank_figure *ranks = p->figures.rank, *most = ranks, *alone = ranks;
+    const struct estimate *cost = &p->controls.sync_cost;
+    double threshold = p->options->thresholds.exposed, exposed = most_of(p, exposed_share), note = threshold * 3 / 4;
+    for (const struct rank_figure *r = ranks; r < ranks + p->figures.ranks; r++) {
         most = r->mean.exposed / r->backward > most->mean.exposed / most->backward ? r : most;
         alone = exposed_alone(r, collectives) > exposed_alone(alone, collectives) ? r : alone;
     }
@@ -158,15 +160,15 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
     snprintf(advice, sizeof advice,
              "run `%s` to find the strategy and bucket size that cost least; use a faster link, a larger batch, or "
              "--grad-accumulation",
-             facts->tune);
+             p->facts.tune);
     struct finding *finding =
-        add_finding(f, "exposed communication", is_above ? LEVEL_WARNING : LEVEL_NOTE, is_above ? exposed : to_backward,
-                    is_above ? threshold : note, advise_on_cores(facts, advice));
+        add_finding(p, "exposed communication", is_above ? LEVEL_WARNING : LEVEL_NOTE, is_above ? exposed : to_backward,
+                    is_above ? threshold : note, advise_on_cores(&p->facts, advice));
     set_loss(finding, (struct measured){loss, NAN, NAN}, alone->mean.step);
     int has_cost = cost->median > 0 && isfinite(cost->ci_low);
     if (has_cost) {
         char ms[CELL];
-        set_loss(finding, (struct measured){cost->median, cost->ci_low, cost->ci_high}, c->step.median);
+        set_loss(finding, (struct measured){cost->median, cost->ci_low, cost->ci_high}, p->controls.step.median);
         finding_append(finding, "a step is %s slower than without communication%s; ",
                        text_milliseconds(ms, cost->median, cost->ci_low, cost->ci_high),
                        finding_is_significant(finding) ? "" : ", which is not significant");
@@ -175,7 +177,7 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
     if (is_above) {
         finding_append(finding, "%.1f %% of the step on the rank with the most (threshold %g %%; above it: ", exposed,
                        threshold);
-        append_ranks(finding, figures, exposed_share, threshold);
+        append_ranks(finding, p, exposed_share, threshold);
     } else
         finding_append(finding,
                        "%.2f ms on rank %d, and its backward pass %.2f ms: a ratio of %.1f %% (threshold %g %%)",
@@ -186,16 +188,15 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
 }
 
 /* Adds at most one finding: "exposed communication", whose text includes slow collectives; or "slow collectives". */
-static void check_communication(struct findings *f, double threshold, const struct profile_facts *facts,
-                                const struct profile_figures *figures, const struct collectives *collectives,
-                                const struct controls *c)
+static void check_communication(struct profile *p)
 {
+    const struct controls *c = &p->controls;
     double value = 100 * c->comm_alone.median / c->backward_none.median, limit = 15; /* value: NAN without controls */
-    struct finding *exposed = check_exposed(f, threshold, facts, figures, collectives, c);
+    struct finding *exposed = check_exposed(p);
     struct finding *finding = exposed;
     if (value > limit) {
         if (!exposed)
-            finding = add_finding(f, "slow collectives", LEVEL_NOTE, value, limit,
+            finding = add_finding(p, "slow collectives", LEVEL_NOTE, value, limit,
                                   "use a faster link, fewer bytes (--wire-dtype bf16), or more "
                                   "computation for each reduction");
         finding_append(finding,
@@ -225,9 +226,10 @@ static double step_of_others(const struct profile_figures *figures, const struct
 
 /* Names the rank that costs other ranks most. If no cost exceeds the threshold, because communication takes longer than
  * the delays, notes the rank that is latest in any phase, if that is at least 10 % of the work. */
-static void check_stragglers(struct findings *f, const struct profile_facts *facts,
-                             const struct profile_figures *figures, const struct collectives *c)
+static void check_stragglers(struct profile *p)
 {
+    const struct profile_figures *figures = &p->figures;
+    const struct collectives *c = &p->capture.collectives;
     const struct rank_figure *rank = figures->rank, *straggler = rank, *latest = rank, *in_phase = rank;
     double threshold = 5, least_wait = rank->core_wait;
     double work = figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median -
@@ -249,7 +251,7 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
     /* its work takes no longer, and it is not later than the others step by step (a test for each rank) */
     int is_chance = is_costly && !(late > s->cost / 2) && !(s->p * c->ranks <= 0.05);
     struct finding *finding = add_finding(
-        f, "straggler", is_chance || is_by_cores ? LEVEL_NOTE : level_above(value, threshold, 4 * threshold), value,
+        p, "straggler", is_chance || is_by_cores ? LEVEL_NOTE : level_above(value, threshold, 4 * threshold), value,
         threshold,
         is_by_cores ? "free its cores: bind ranks to cores, use fewer threads, or stop what else runs there"
                     : "look at what that rank does in its trace: other work on its cores, a slower clock, or more data "
@@ -274,22 +276,23 @@ static void check_stragglers(struct findings *f, const struct profile_facts *fac
     if (is_explained)
         finding_append(finding, "; if it were as fast as the next rank, a step would be %.2f ms shorter",
                        1e3 * straggler->saves);
-    for (const struct delay *d = facts->delays.item; d < facts->delays.item + facts->delays.n; d++)
+    for (const struct delay *d = p->facts.delays.item; d < p->facts.delays.item + p->facts.delays.n; d++)
         if (d->rank == straggler->rank)
             finding_append(finding, "; --inject-delay adds %g ms to its %s", d->ms, phase_name[d->phase]);
 }
 
-static void check_cores(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures)
+static void check_cores(struct profile *p)
 {
     double threshold = 10;
-    const struct rank_figure *worst = figures->rank;
-    for (const struct rank_figure *r = figures->rank; r < figures->rank + figures->ranks; r++)
+    const struct profile_facts *facts = &p->facts;
+    const struct rank_figure *rank = p->figures.rank, *worst = rank;
+    for (const struct rank_figure *r = rank; r < rank + p->figures.ranks; r++)
         worst = r->core_wait / r->step > worst->core_wait / worst->step ? r : worst;
     double value = 100 * worst->core_wait / worst->step;
     if (!(value > threshold))
         return;
     struct finding *finding = add_finding(
-        f, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold,
+        p, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold,
         advise_on_cores(facts, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there"));
     set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, worst->step);
     finding_append(
@@ -307,8 +310,10 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
 
 /* Adds a finding on the host whose send or receive rate is lowest compared with the median of the other hosts, if below
  * 50 %. With two hosts only sending is compared, since one host receives what the other sends. */
-static void check_links(struct findings *f, const struct link_rates *link, int hosts)
+static void check_links(struct profile *p)
 {
+    const struct link_rates *link = p->links;
+    int hosts = p->facts.hosts;
     double threshold = 50, value = threshold, rate = 0, reached = NAN, others = NAN;
     double *other = allocate((size_t)hosts, sizeof *other);
     int slowest = -1, receives = 0;
@@ -330,7 +335,7 @@ static void check_links(struct findings *f, const struct link_rates *link, int h
     if (slowest < 0)
         return;
     struct finding *finding =
-        add_finding(f, "slow link", LEVEL_WARNING, value, threshold,
+        add_finding(p, "slow link", LEVEL_WARNING, value, threshold,
                     "look at that host's interface and port: negotiated speed, errors, what else it carries");
     finding_append(finding, "the %s side of rank %d's host", receives ? "receiving" : "sending", link[slowest].rank);
     if (hosts == 2)
@@ -341,22 +346,20 @@ static void check_links(struct findings *f, const struct link_rates *link, int h
                    1e-6 * reached, value, 1e-6 * others, threshold);
 }
 
-void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
-                     const struct profile_figures *figures, const struct collectives *collectives,
-                     const struct link_rates *links, const struct controls *controls)
+void findings_create(struct profile *p)
 {
-    *findings = (struct findings){0};
-    check_busy(findings, thresholds->busy, figures);
-    check_data(findings, thresholds->data_loading, facts->has_synthetic_data, figures);
-    check_communication(findings, thresholds->exposed, facts, figures, collectives, controls);
-    check_stragglers(findings, facts, figures, collectives);
-    check_cores(findings, facts, figures);
-    if (links)
-        check_links(findings, links, facts->hosts);
-    for (int i = 0; facts->busy && i < findings->n; i++) {
-        finding_append(&findings->finding[i], "; a note, since the machine was busy");
-        finding_lower(&findings->finding[i]);
+    p->findings = 0;
+    check_busy(p);
+    check_data(p);
+    check_communication(p);
+    check_stragglers(p);
+    check_cores(p);
+    if (p->links)
+        check_links(p);
+    for (struct finding *f = p->finding; p->facts.busy && f < p->finding + p->findings; f++) {
+        finding_append(f, "; a note, since the machine was busy");
+        finding_lower(f);
     }
-    check_memory(findings, thresholds->memory, facts); /* other processes' use of the CPUs does not change it */
-    qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, finding_compare);
+    check_memory(p); /* other processes' use of the CPUs does not change it */
+    qsort(p->finding, (size_t)p->findings, sizeof *p->finding, finding_compare);
 }

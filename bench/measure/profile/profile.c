@@ -13,8 +13,6 @@ struct profiles {
     const struct profile_options *options;
     int n;
     struct profile *of;            /* [n] */
-    struct results *results;       /* [n] if there are several profiles; training.harness.results are then those of the
-                                      comparison, otherwise those of the only profile */
     struct attainable *attainable; /* attainable step times of all rows */
     struct link_rates *links;      /* [hosts]; NULL: not measured */
     struct training training;
@@ -57,9 +55,8 @@ static int write_profile(struct profiles *all, struct profile *p)
     p->facts.busy = busy_is(harness_busy(&t->harness));
     p->facts.stops = t->harness.other_processes.stops;
     controls_compute(&p->controls, job, &t->run.measurements);
-    overlap_verdict_write(p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
-    findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
-                    &p->controls);
+    overlap_verdict_write(p);
+    findings_create(p);
     if (job->rank)
         return 0;
     cJSON *summary = create_summary(all, p);
@@ -76,7 +73,7 @@ static int write_summaries(void *context)
     struct training *t = &all->training;
     struct figure_list figures = {0};
     int status = 0, captured = 0;
-    for (struct profile *p = all->of; p < all->of + all->n && p->capture.n; p++, captured++)
+    for (struct profile *p = all->of; p < all->of + all->n && p->capture.trace.steps; p++, captured++)
         if (write_profile(all, p))
             status = -1;
     if (t->harness.job->rank || all->n == 1)
@@ -118,7 +115,7 @@ static int merge_trace(struct profiles *all, const struct profile *p)
     struct trace trace = p->capture.trace;
     trace.group = (int)(p - all->of);
     trace.name = "comparison";
-    int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
+    int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.trace.times[0].start_ns) - trace.base_ns;
     int64_t back_ns = (int64_t)job_max(t->harness.job, -(double)start_ns); /* minus the earliest start of any rank */
     trace.base_ns -= back_ns;
     trace.base_unix_ns -= back_ns;
@@ -134,7 +131,7 @@ static int capture_profile(struct profiles *all, struct profile *p)
     (void)other_processes_watch(&t->harness.other_processes, t->harness.job);
     int status = capture_run(&p->capture, t, p->row, p->name, p->options, p->results);
     (void)other_processes_watch(&t->harness.other_processes, t->harness.job);
-    if (!p->capture.n) /* failed before the first captured step */
+    if (!p->capture.trace.steps) /* failed before the first captured step */
         return -1;
     if (all->n > 1)
         status = job_agree_after(job, status, merge_trace(all, p));
@@ -170,8 +167,8 @@ static int measure_profiles(struct profiles *all)
     for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
         status = capture_profile(all, p);
         interrupted = p->capture.interrupted;
-        if (p->capture.n && job->hosts > 1 && p->facts.traits->reduces && !p->facts.comm_on_device && !interrupted &&
-            !all->links) {
+        if (p->capture.trace.steps && job->hosts > 1 && p->facts.traits->reduces && !p->facts.comm_on_device &&
+            !interrupted && !all->links) {
             all->links = allocate((size_t)job->hosts, sizeof *all->links);
             links_measure(job, t->engine.comm, all->links);
         }
@@ -179,7 +176,8 @@ static int measure_profiles(struct profiles *all)
         status = job_agree_after(job, status, write_summaries(all));
         interrupted = capture_stop_noting(job);
         if (job->rank == 0 && interrupted)
-            fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", p->capture.n);
+            fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n",
+                    p->capture.trace.steps);
     }
     if (all->n > 1)
         status = job_agree_after(job, status, merged_trace_end(&all->merged, "comparison"));
@@ -254,13 +252,13 @@ static void collect_facts(struct profile *p, const struct training *t)
 static void create_profiles(struct profiles *all, const struct training_options *o)
 {
     all->of = allocate((size_t)o->n, sizeof *all->of);
-    all->results = allocate((size_t)o->n, sizeof *all->results);
     for (int i = 0; i < o->n; i++) {
         struct profile *p = &all->of[all->n];
         if (!o->implementation[i].captured)
             continue;
-        *p = (struct profile){.options = all->options, .row = i, .results = &all->results[all->n++]};
-        p->results->telemetry.file = -1;
+        *p = (struct profile){.options = all->options, .row = i, .results = &p->own_results};
+        p->own_results.telemetry.file = -1;
+        all->n++;
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
             *c = *c == ':' ? '.' : *c; /* labels have no '.', so names stay distinct */
@@ -272,14 +270,17 @@ static void create_profiles(struct profiles *all, const struct training_options 
 static void create_controls(struct profile *p, const struct training *t, const struct attainable *attainable)
 {
     const struct training_options *o = t->run.options;
-    const struct profile_rows rows = profile_rows_find(o->implementation, o->n, p->row);
     size_t others_bytes = 0;
     for (int i = 0; i < o->n; i++)
         others_bytes += i == p->row ? 0 : t->engine.reducer[i].bytes;
     others_bytes +=
         2 * sizeof(float) * (t->engine.trainer.optimizer.moments - reducer_owned(&t->engine.reducer[p->row]));
-    controls_create(&p->controls, &rows, t->harness.job->size > 1 && p->facts.traits->reduces, attainable,
-                    others_bytes * (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1), o->rounds);
+    p->controls = (struct controls){.rows = profile_rows_find(o->implementation, o->n, p->row),
+                                    .communicates = t->harness.job->size > 1 && p->facts.traits->reduces,
+                                    .attainable_of = attainable,
+                                    .others_bytes = others_bytes *
+                                                    (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1)};
+    controls_create(&p->controls, o->rounds);
 }
 
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *o,
@@ -325,7 +326,6 @@ int profile_run(const struct job *job, const struct run_options *options, const 
     }
     attainable_destroy(all.attainable);
     free(all.links);
-    free(all.results);
     free(all.of);
     return status;
 }

@@ -29,23 +29,24 @@ static void add_step(const struct profile *p, cJSON *summary)
 static void add_capture(const struct profile *p, cJSON *summary)
 {
     const struct capture *c = &p->capture;
-    const struct captured_step *first = c->step, *last = &c->step[c->n - 1];
+    const struct captured_step *first = c->trace.step, *last = &first[c->trace.steps - 1];
     int warmup = 0;
     cJSON *capture = cJSON_AddObjectToObject(summary, "capture");
     cJSON *steps = cJSON_AddArrayToObject(capture, "steps");
-    for (int i = 0; i < c->n; i++) {
-        cJSON_AddItemToArray(steps, cJSON_CreateNumber((double)c->step[i].number + 1));
-        warmup += c->step[i].warmup;
+    for (int i = 0; i < c->trace.steps; i++) {
+        cJSON_AddItemToArray(steps, cJSON_CreateNumber((double)first[i].number + 1));
+        warmup += first[i].warmup;
     }
-    json_add_number(capture, "first_counted_step", (double)c->step[p->figures.first].number + 1);
+    json_add_number(capture, "first_counted_step", (double)first[p->figures.first].number + 1);
     json_add_number(capture, "counted_steps", p->figures.steps);
     json_add_number(capture, "clock_residual", 1e-9 * (double)c->collectives.residual_ns);
     json_add_number(capture, "impossible_collectives", (double)c->collectives.impossible);
     json_add_number(capture, "impossible_by", 1e-9 * (double)c->collectives.impossible_ns);
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
     cJSON_AddBoolToObject(capture, "interrupted", c->interrupted);
-    results_add_sentence(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.", c->n,
-                         text_plural((size_t)c->n), first->number + 1, last->number + 1, warmup);
+    results_add_sentence(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.",
+                         c->trace.steps, text_plural((size_t)c->trace.steps), first->number + 1, last->number + 1,
+                         warmup);
     results_add_sentence(summary, "notes", "Loss of rank 0: %.4f in ProfilerStep#%ld, %.4f in #%ld.",
                          (double)first->loss, first->number + 1, (double)last->loss, last->number + 1);
     if (c->full)
@@ -65,14 +66,13 @@ static void add_capture(const struct profile *p, cJSON *summary)
 
 static void add_findings(const struct profile *p, cJSON *summary)
 {
-    const struct findings *f = &p->findings;
-    const struct captured_step *step = p->capture.step;
+    const struct captured_step *step = p->capture.trace.step;
     results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s",
-                         step[p->figures.first].number + 1, step[p->capture.n - 1].number + 1,
-                         f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
-                              : ": none; no figure is beyond its threshold.");
+                         step[p->figures.first].number + 1, step[p->capture.trace.steps - 1].number + 1,
+                         p->findings ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
+                                     : ": none; no figure is beyond its threshold.");
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    for (const struct finding *finding = f->finding; finding < f->finding + f->n; finding++) {
+    for (const struct finding *finding = p->finding; finding < p->finding + p->findings; finding++) {
         const struct measured *loss = &finding->loss;
         char ms[CELL], of_step[CELL + 24] = "";
         finding_write(list, finding);
@@ -81,7 +81,7 @@ static void add_findings(const struct profile *p, cJSON *summary)
                      text_milliseconds(ms, loss->value, loss->low, loss->high));
         results_add_sentence(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], of_step,
                              finding->text);
-        if (finding + 1 == f->finding + f->n || strcmp(finding->advice, finding[1].advice) != 0)
+        if (finding + 1 == p->finding + p->findings || strcmp(finding->advice, finding[1].advice) != 0)
             results_add_sentence(summary, "answers", "Try: %s.", finding->advice);
     }
 }

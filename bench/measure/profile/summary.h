@@ -9,22 +9,14 @@
 
 enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose */
 
-/* Where the captured steps lose time: figures that are beyond a threshold. */
-struct findings {
-    int n;
-    struct finding finding[9]; /* at most one of each name, sorted by finding_compare */
-};
-
-/* Finds the figures beyond their thresholds. controls->rounds may be 0. links: [facts->hosts]; NULL: not measured. */
-void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
-                     const struct profile_figures *figures, const struct collectives *collectives,
-                     const struct link_rates *links, const struct controls *controls);
+enum { OVERLAP_VERDICT = 640 };
 
 struct profile {
     const struct profile_options *options;
     int row;                         /* index of the profile's implementation among those of the run */
     char name[IMPLEMENTATION_LABEL]; /* start of the names of the profile's files: the label, with . in place of : */
-    struct results *results;
+    struct results *results;         /* own_results; or if the run has no other profile, those of the run */
+    struct results own_results;      /* beside those of the run, which are then of the comparison */
     struct profile_facts facts;
     struct capture capture;
     struct profile_figures figures; /* figures of the captured steps */
@@ -32,9 +24,18 @@ struct profile {
     struct controls controls;
     struct estimate step_to_shortest; /* step / the shortest step of any profile; set by profiles_add_comparison */
     char overlap[OVERLAP_VERDICT];
-    struct findings findings;
+    struct finding finding[9]; /* [findings] where the captured steps lose time, at most one of each name, sorted */
+    int findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs communicate directly) */
 };
+
+/* Writes profile->overlap: in a sentence or two whether communication overlapped, with the efficiency and its interval,
+ * or why it did not. Reads facts, figures and controls, which may have no round yet. */
+void overlap_verdict_write(struct profile *profile);
+
+/* Fills profile->finding[]: the figures beyond their thresholds. Reads what is above them; the controls may have no
+ * round. */
+void findings_create(struct profile *profile);
 
 /* Adds to the summary which steps were captured, what their traces lack, where the time of a step goes, whether
  * communication overlapped, and the findings; and every figure of the profile to the list. */

@@ -62,11 +62,6 @@ int64_t collective_wait(const struct timed_collective *c, int rank, int64_t resi
     return wait >= 2 * residual_ns && wait > 0 ? wait : -1;
 }
 
-int64_t collective_transfer(const struct timed_collective *c, int rank, int64_t residual_ns)
-{
-    return collective_wait(c, rank, residual_ns) < 0 ? -1 : c->completed_ns - c->last_posted_ns;
-}
-
 void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const struct moments *moments)
 {
     for (size_t i = 0; i < count; i++) {
@@ -181,7 +176,11 @@ static size_t gather_moments(const struct collectives *collectives, const struct
     return count;
 }
 
-void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment)
+/* Corrects the clock alignment of ranks that do not read rank 0's clock, and the times of their collectives. No rank
+ * can complete a collective before every rank has posted it; so rank 0's times bound the offset of each other clock,
+ * over the collectives of all ranks that read that clock. mine[chunk_size], all[ranks, chunk_size]: work space. */
+static void bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment,
+                         struct moments *mine, struct moments *all)
 {
     struct bounds {
         int64_t least, most; /* the correction of this rank's clock is between them, in ns */
@@ -190,8 +189,6 @@ void collectives_bound_clocks(struct collectives *collectives, const struct job 
     if (job_max(job, job->clock) == 0) /* all ranks share rank 0's clock */
         return;
     each = allocate((size_t)job->size, sizeof *each);
-    struct moments *mine = allocate(chunk_size(job), sizeof *mine);
-    struct moments *all = allocate(chunk_size(job) * (size_t)job->size, sizeof *all);
     for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
         for (size_t i = 0; i < n; i++) { /* all[0] to all[n - 1] are the moments of rank 0 */
             int64_t least = all[i].posted_ns - mine[i].completed_ns, most = all[i].completed_ns - mine[i].posted_ns;
@@ -218,15 +215,14 @@ void collectives_bound_clocks(struct collectives *collectives, const struct job 
         collectives->residual_ns = alignment->residual_ns;
     }
     free(each);
-    free(mine);
-    free(all);
 }
 
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
-                          const struct alignment *alignment, int first, int steps)
+                          struct alignment *alignment, int first, int steps)
 {
     struct moments *mine = allocate(chunk_size(job), sizeof *mine);
     struct moments *all = allocate(chunk_size(job) * (size_t)job->size, sizeof *all);
+    bound_clocks(collectives, job, alignment, mine, all);
     collectives->first = first;
     collectives->steps = steps;
     collectives->residual_ns = (int64_t)job_max(job, (double)collectives->residual_ns);

@@ -94,10 +94,9 @@ struct timed_collective {
     int64_t late_ns;                /* ns from the second-to-last post to the last */
 };
 
-/* Return ns: wait = last_posted - posted (0 on last_rank); transfer = completed - last_posted. Both are -1 (N/A) if the
- * collective is impossible, or if the wait is below twice the residual of the clocks and so cannot be told from 0. */
+/* Returns how many ns a rank waited: last_posted - posted (0 on last_rank); -1 (N/A) if the collective is impossible,
+ * or if the wait is below twice the residual of the clocks and so cannot be told from 0. */
 int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
-int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);
 
 /* The delays that one rank caused; times are in seconds. */
 struct straggler {
@@ -127,15 +126,11 @@ void collectives_create(struct collectives *collectives, const struct timeline *
                         const struct alignment *alignment, int ranks);
 void collectives_destroy(struct collectives *collectives);
 
-/* Corrects the clock alignment of ranks that do not read rank 0's clock, and the times of their collectives. No rank
- * can complete a collective before every rank has posted it; so rank 0's times bound the offset of each other clock,
- * over the collectives of all ranks that read that clock. All ranks call it, with the same number of collectives. */
-void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment);
-
-/* Finds the rank that posted each collective last, and the stragglers in `steps` slots from `first` on. All ranks call
- * it, with the same number of collectives. */
+/* Bounds the clocks of ranks that do not read rank 0's by these collectives, and corrects *alignment and the times;
+ * then finds the rank that posted each collective last, and the stragglers in `steps` slots from `first` on. All ranks
+ * call it, with the same number of collectives. */
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
-                          const struct alignment *alignment, int first, int steps);
+                          struct alignment *alignment, int first, int steps);
 
 /* When one rank posted and completed a collective, on rank 0's clock. */
 struct moments {

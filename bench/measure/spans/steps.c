@@ -151,19 +151,10 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
 struct overlap overlap_mean(const struct overlap *overlap, int first, int count)
 {
     struct overlap mean = {0};
-    for (const struct overlap *o = overlap + first; o < overlap + first + count; o++) {
-        mean.step += o->step / count;
-        mean.communication += o->communication / count;
-        mean.compute += o->compute / count;
-        mean.overlap += o->overlap / count;
-        mean.exposed += o->exposed / count;
-        mean.exposed_tail += o->exposed_tail / count;
-        mean.collectives += o->collectives / count;
-        for (int kind = 0; kind < COMM_KINDS; kind++) {
-            mean.kind[kind].communication += o->kind[kind].communication / count;
-            mean.kind[kind].overlap += o->kind[kind].overlap / count;
-        }
-    }
+    double *sum = (double *)&mean; /* all members are doubles */
+    for (const struct overlap *o = overlap + first; o < overlap + first + count; o++)
+        for (size_t i = 0; i < sizeof mean / sizeof *sum; i++)
+            sum[i] += ((const double *)o)[i] / count;
     return with_ratios(mean);
 }
 

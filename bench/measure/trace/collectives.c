@@ -14,10 +14,10 @@ void trace_put_group(struct trace_writer *w, int abbreviated)
     int ranks = w->trace->ranks;
     for (int r = 0; r < ranks; r++)
         if (abbreviated && ranks > SHOWN + 1 && r == SHOWN) {
-            trace_put(w, ", ...");
+            fputs(", ...", w->out);
             r = ranks - 2;
         } else
-            trace_print(w, "%s%d", r ? ", " : "", r);
+            fprintf(w->out, "%s%d", r ? ", " : "", r);
 }
 
 /* The names that PyTorch gives collectives on one tensor, by enum comm_kind. */
@@ -29,7 +29,7 @@ static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns
 {
     if (ns < 0)
         return;
-    trace_print(w, ", \"%s\": ", name);
+    fprintf(w->out, ", \"%s\": ", name);
     trace_put_us(w, ns);
 }
 
@@ -38,33 +38,33 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     const struct trace *t = w->trace;
     const struct collectives *all = t->collectives;
     const struct timed_collective *c = &all->item[i];
-    int64_t busy = c->completed_ns - c->posted_ns;
+    int64_t busy = c->completed_ns - c->posted_ns, wait = collective_wait(c, t->rank, all->residual_ns);
     double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
     int bf16 = c->bytes == 2 * c->elements;
     size_t part = c->elements / comm_parts(c->kind, c->ranks); /* elements of the smaller buffer */
     size_t in = c->kind == COMM_ALL_GATHER ? part : c->elements,
            out = c->kind == COMM_REDUCE_SCATTER ? part : c->elements;
-    trace_print(w,
-                ", \"Collective name\": \"%s\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": %d, "
-                "\"dtype\": \"%s\", \"Process Group Name\": \"%d\", \"Process Group Description\": \"%s\"",
-                collective_name[c->kind], in, out, c->ranks, bf16 ? "BFloat16" : "Float", (int)c->group,
-                comm_group_name[c->group]);
+    fprintf(w->out,
+            ", \"Collective name\": \"%s\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": %d, "
+            "\"dtype\": \"%s\", \"Process Group Name\": \"%d\", \"Process Group Description\": \"%s\"",
+            collective_name[c->kind], in, out, c->ranks, bf16 ? "BFloat16" : "Float", (int)c->group,
+            comm_group_name[c->group]);
     if (c->group == COMM_ALL) {
-        trace_put(w, ", \"Process Group Ranks\": \"[");
+        fputs(", \"Process Group Ranks\": \"[", w->out);
         trace_put_group(w, 1);
-        trace_put(w, "]\"");
+        fputs("]\"", w->out);
     }
-    trace_print(w,
-                ", \"Input Dims\": [[%zu]], \"Input type\": [\"%s\"], \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, "
-                "\"parameters\": %zu",
-                in, bf16 ? "c10::BFloat16" : "float", c->ticket, c->index, c->bytes,
-                c->index < 0 ? 0 : t->parameters[c->index]);
+    fprintf(w->out,
+            ", \"Input Dims\": [[%zu]], \"Input type\": [\"%s\"], \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, "
+            "\"parameters\": %zu",
+            in, bf16 ? "c10::BFloat16" : "float", c->ticket, c->index, c->bytes,
+            c->index < 0 ? 0 : t->parameters[c->index]);
     put_us_if_known(w, "queued_us", c->posted_ns - c->queued_ns);
-    put_us_if_known(w, "wait_us", collective_wait(c, t->rank, all->residual_ns));
-    put_us_if_known(w, "transfer_us", collective_transfer(c, t->rank, all->residual_ns));
+    put_us_if_known(w, "wait_us", wait);
+    put_us_if_known(w, "transfer_us", wait < 0 ? -1 : c->completed_ns - c->last_posted_ns);
     if (c->last_rank >= 0)
-        trace_print(w, ", \"last_rank\": %d", c->last_rank);
-    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(c->kind, c->ranks));
+        fprintf(w->out, ", \"last_rank\": %d", c->last_rank);
+    fprintf(w->out, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(c->kind, c->ranks));
 }
 
 /* ---- lanes and rows ---- */
@@ -111,7 +111,7 @@ static void put_call(struct trace_writer *w, size_t i)
     trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, c->queued_ns - t->base_ns, c->returned_ns - t->base_ns,
                         w->collective_id + (long)i);
     trace_put_stamped(w, w->collective_id + (long)i);
-    trace_print(w, ", \"bucket\": %d}, \"name\": \"%s:%s\"}", c->index, t->comm, comm_kind_name[c->kind]);
+    fprintf(w->out, ", \"bucket\": %d}, \"name\": \"%s:%s\"}", c->index, t->comm, comm_kind_name[c->kind]);
 }
 
 void trace_put_collectives(struct trace_writer *w)
@@ -125,12 +125,12 @@ void trace_put_collectives(struct trace_writer *w)
             continue;
         }
         trace_ts_span_begin(w, "cpu_op", w->pid, slot_thread(t, w->slot[i]), start, end, w->collective_id + (long)i);
-        trace_print(w, ", \"stream\": %d", STREAM_HOST);
+        fprintf(w->out, ", \"stream\": %d", STREAM_HOST);
         trace_put_collective(w, i);
-        trace_print(w, "}, \"name\": \"%s:%s\"}", t->comm, comm_kind_name[c->kind]);
+        fprintf(w->out, "}, \"name\": \"%s:%s\"}", t->comm, comm_kind_name[c->kind]);
         if (c->index < 0)
             continue;
         trace_ts_span_begin(w, "user_annotation", w->pid, slot_thread(t, w->slot[i]), start, end, ++w->id);
-        trace_print(w, "}, \"name\": \"bucket %d\"}", c->index);
+        fprintf(w->out, "}, \"name\": \"bucket %d\"}", c->index);
     }
 }

@@ -129,7 +129,7 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
 {
     const struct trace *t = w->trace;
     char labels[600];
-    snprintf(labels, sizeof labels, "GPU %d %.60s%s%.400s", t->gpu_index, t->gpu->name,
+    snprintf(labels, sizeof labels, "GPU %d %.60s%s%.400s", t->gpu->index, t->gpu->name,
              t->activities ? "" : "; without a tracer, times are of CUDA events: ", t->activities ? "" : t->untraced);
     trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + (int)w->source, labels, "%.80s rank %d GPU",
                    t->implementation, t->rank);
@@ -149,7 +149,7 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
 /* Writes a member with a number; -1 for ACTIVITY_NONE (unknown). */
 static void put_number(struct trace_writer *w, const char *name, uint32_t value)
 {
-    trace_print(w, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
+    fprintf(w->out, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
 }
 
 /* Writes an arrow from a call to its work on the GPU, with an id unique over ranks: w->source, then correlation. */
@@ -161,10 +161,8 @@ static void put_flow(struct trace_writer *w, const struct gpu_row *row)
     for (int i = 0; i < 2; i++) {
         trace_row_begin(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? lane_thread(row->lane) : (long)call->thread,
                         trace_row_time(t, i ? row->activity->start_ns : call->start_ns));
-        trace_put(w, ", \"id\": ");
-        trace_put_count(w, id);
-        trace_put(w, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
-        trace_put(w, i ? ", \"bp\": \"e\"}" : "}");
+        fprintf(w->out, ", \"id\": %" PRIu64 ", \"cat\": \"ac2g\", \"name\": \"ac2g\"%s}", id,
+                i ? ", \"bp\": \"e\"" : "");
     }
 }
 
@@ -177,24 +175,24 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row)
     const struct trace *t = w->trace;
     const struct activity *a = row->activity;
     trace_span_begin(w, category[a->kind], w->gpu_pid, lane_thread(row->lane), a->start_ns, a->end_ns, row->call->id);
-    trace_print(w, ", \"device\": %ld, \"context\": %" PRIu32, w->gpu_id, a->context);
+    fprintf(w->out, ", \"device\": %ld, \"context\": %" PRIu32, w->gpu_id, a->context);
     put_number(w, "stream", a->stream);
-    trace_print(w, ", \"correlation\": %" PRIu32, a->correlation);
+    fprintf(w->out, ", \"correlation\": %" PRIu32, a->correlation);
     if (a->kind == ACTIVITY_KERNEL) {
         const uint32_t *grid = a->kernel.grid, *block = a->kernel.block;
         double blocks =
             (double)grid[0] * grid[1] * grid[2] / (t->gpu->multiprocessors > 0 ? t->gpu->multiprocessors : 1);
         double warps = blocks * block[0] * block[1] * block[2] / 32;
-        trace_print(w, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32, a->kernel.registers,
-                    a->kernel.shared_bytes);
-        trace_print(w, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, warps);
-        trace_print(w, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
-        trace_print(w, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
+        fprintf(w->out, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32, a->kernel.registers,
+                a->kernel.shared_bytes);
+        fprintf(w->out, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, warps);
+        fprintf(w->out, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
+        fprintf(w->out, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
     } else if (a->kind != ACTIVITY_WAIT)
-        trace_print(w, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
-                    a->end_ns > a->start_ns ? (double)a->bytes / (double)(a->end_ns - a->start_ns) : 0);
+        fprintf(w->out, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
+                a->end_ns > a->start_ns ? (double)a->bytes / (double)(a->end_ns - a->start_ns) : 0);
     else {
-        trace_print(w, ", \"cuda_sync_kind\": \"%s\"", a->name);
+        fprintf(w->out, ", \"cuda_sync_kind\": \"%s\"", a->name);
         if (a->wait.event != ACTIVITY_NONE) {
             put_number(w, "wait_on_stream", a->wait.stream);
             put_number(w, "wait_on_cuda_event_record_corr_id", a->wait.correlation);
@@ -222,7 +220,7 @@ static void put_activities(struct trace_writer *w)
             continue; /* the call records an event for timing only, not for a wait */
         trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
                          a->end_ns, call[i].id);
-        trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
+        fprintf(w->out, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
         trace_span_end(w, a->name);
     }
     for (size_t i = 0; i < n; i++)
@@ -247,7 +245,7 @@ static void put_stamped(struct trace_writer *w)
         const struct span *s = &compute->span[i];
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), s->start_ns, s->end_ns,
                          w->operation_id + (long)i);
-        trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
+        fprintf(w->out, ", \"stream\": %d", STREAM_COMPUTE);
         trace_put_stamped(w, w->operation_id + (long)i);
         trace_span_end(w, s->name);
     }
@@ -255,7 +253,7 @@ static void put_stamped(struct trace_writer *w)
         const struct timed_collective *c = &t->collectives->item[i];
         trace_ts_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
                             c->completed_ns - t->base_ns, w->collective_id + (long)i);
-        trace_print(w, ", \"stream\": %d", STREAM_COMMUNICATION);
+        fprintf(w->out, ", \"stream\": %d", STREAM_COMMUNICATION);
         trace_put_stamped(w, w->collective_id + (long)i);
         trace_put_collective(w, i);
         char name[40];

@@ -1,4 +1,4 @@
-/* rows.h - writes the text of a trace to a sink, and the rows that make up the trace. */
+/* rows.h - writes the rows that make up a trace. */
 #ifndef BENCH_MEASURE_TRACE_ROWS_H
 #define BENCH_MEASURE_TRACE_ROWS_H
 
@@ -15,7 +15,7 @@ enum { MADE_UP_THREAD = 5000000 };
  * operation i, collective_id + i for collective i. All other rows take the next free id. */
 struct trace_writer {
     const struct trace *trace;
-    const struct trace_sink *sink;
+    FILE *out;
     long pid, gpu_pid; /* process numbers of this rank's rows, and of its GPU's rows */
     long gpu_id;       /* number of the rank's GPU in the trace */
     long source;       /* group * ranks + rank: differs for each trace in a merged file */
@@ -26,23 +26,13 @@ struct trace_writer {
     int slots;
     struct interval *step; /* [steps] when the training thread ran each step; 0: not recorded */
     int64_t end;           /* latest end of all spans written so far, in ns since trace->base_ns */
-    size_t n;              /* bytes in text that are not yet in the sink */
-    int failed;            /* 1: the sink failed; nothing more is written */
-    char text[1 << 16];
 };
 
 /* ---- text ---- */
 
-/* The five functions write: a string (at most 64 KiB); text as printf (less than 1 KiB); a whole number; nanoseconds
- * as microseconds with three decimals (0 if negative); a JSON string. */
-void trace_put(struct trace_writer *w, const char *text);
-void trace_print(struct trace_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void trace_put_count(struct trace_writer *w, uint64_t value);
+/* Write nanoseconds as microseconds with three decimals (0 if negative); a JSON string. */
 void trace_put_us(struct trace_writer *w, int64_t ns);
 void trace_put_string(struct trace_writer *w, const char *text);
-
-/* Writes the remaining text to the sink. Returns 0; or -1 if the sink failed. */
-int trace_flush(struct trace_writer *w);
 
 /* ---- rows ---- */
 

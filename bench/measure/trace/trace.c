@@ -43,7 +43,7 @@ static void put_annotation(struct trace_writer *w, const char *name, int64_t sta
 {
     trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start_ns, end_ns, id);
     if (core_wait_ns)
-        trace_print(w, ", \"core_wait_us\": %zu.%03zu", core_wait_ns / 1000, core_wait_ns % 1000);
+        fprintf(w->out, ", \"core_wait_us\": %zu.%03zu", core_wait_ns / 1000, core_wait_ns % 1000);
     trace_span_end(w, name);
 }
 
@@ -53,8 +53,8 @@ static void put_epoch(struct trace_writer *w, int i, int last)
     const struct captured_step *s = &w->trace->step[i];
     char name[96];
     trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, w->step[i].start, w->step[last].end, ++w->id);
-    trace_print(w, ", \"first_lr\": %.6g, \"last_lr\": %.6g", (double)s->learning_rate,
-                (double)w->trace->step[last].learning_rate);
+    fprintf(w->out, ", \"first_lr\": %.6g, \"last_lr\": %.6g", (double)s->learning_rate,
+            (double)w->trace->step[last].learning_rate);
     snprintf(name, sizeof name, "%s_epoch_%ld (lr=%.6g)", s->warmup ? "warmup" : "active", s->epoch + 1,
              (double)s->learning_rate);
     trace_span_end(w, name);
@@ -92,22 +92,23 @@ static void put_sentinel(struct trace_writer *w)
 static void put_shapes(struct trace_writer *w, const struct operation_facts *facts, const size_t *sizes)
 {
     const char *before = "[";
-    trace_put(w, ", \"Input Dims\": [");
+    fputs(", \"Input Dims\": [", w->out);
     for (const char *c = facts->inputs; *c; c++)
         if (*c == ',')
             before = "], [";
         else {
-            trace_put(w, before);
-            trace_put_count(w, operation_size(facts->sizes, sizes, *c));
+            fprintf(w->out, "%s%zu", before, operation_size(facts->sizes, sizes, *c));
             before = ", ";
         }
-    trace_put(w, *facts->inputs ? "]], \"Input type\": [" : "], \"Input type\": [");
+    fputs(*facts->inputs ? "]], \"Input type\": [" : "], \"Input type\": [", w->out);
     for (const char *c = facts->types; *c; c++) {
-        trace_put(w, c == facts->types ? "\"" : ", \"");
         int bf16 = *c == 'h' || (*c == 'c' && w->trace->compute_bytes == 2);
-        trace_put(w, bf16 ? "c10::BFloat16\"" : *c == 'i' ? "int\"" : "float\"");
+        fprintf(w->out, "%s\"%s\"", c == facts->types ? "" : ", ",
+                bf16        ? "c10::BFloat16"
+                : *c == 'i' ? "int"
+                            : "float");
     }
-    trace_put(w, "]");
+    fputs("]", w->out);
 }
 
 /* ---- counters and memory ---- */
@@ -127,8 +128,8 @@ static void put_counters(struct trace_writer *w, int i)
         if (!isfinite(counter[c].value))
             continue;
         trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, counter[c].at_ns));
-        trace_print(w, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", counter[c].name, counter[c].series,
-                    counter[c].value);
+        fprintf(w->out, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", counter[c].name, counter[c].series,
+                counter[c].value);
     }
 }
 
@@ -146,11 +147,10 @@ static void put_memory(struct trace_writer *w)
         int64_t own = trace_row_time(t, s->start_ns);
         ts = own > ts + 1000 ? own : ts + 1000;
         trace_row_begin(w, "i", w->pid, t->thread, ts);
-        trace_print(
-            w,
-            ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"args\": {\"Bytes\": %zu, "
-            "\"Addr\": %zu, \"Total Allocated\": %zu, \"Device Type\": %d, \"Device Id\": %ld}}",
-            s->size[SIZE_BYTES], s->size[1], total, t->gpu != NULL, t->gpu ? w->gpu_id : -1L);
+        fprintf(w->out,
+                ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"args\": {\"Bytes\": %zu, "
+                "\"Addr\": %zu, \"Total Allocated\": %zu, \"Device Type\": %d, \"Device Id\": %ld}}",
+                s->size[SIZE_BYTES], s->size[1], total, t->gpu != NULL, t->gpu ? w->gpu_id : -1L);
     }
 }
 
@@ -166,10 +166,10 @@ static void put_ready(struct trace_writer *w)
         if (s->name != ready_name)
             continue;
         trace_row_begin(w, "i", w->pid, t->thread, trace_row_time(t, s->start_ns));
-        trace_print(w,
-                    ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"gradient ready\", \"args\": "
-                    "{\"tensor\": \"%s\", \"Input Dims\": [[%zu, %zu]], \"Input type\": [\"float\"]}}",
-                    tensor->name, tensor->rows, tensor->columns);
+        fprintf(w->out,
+                ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"gradient ready\", \"args\": "
+                "{\"tensor\": \"%s\", \"Input Dims\": [[%zu, %zu]], \"Input type\": [\"float\"]}}",
+                tensor->name, tensor->rows, tensor->columns);
     }
 }
 
@@ -197,20 +197,19 @@ static void put_host(struct trace_writer *w)
         if (s->index < 0)
             trace_span_end(w, s->name);
         else
-            trace_print(w, "}, \"name\": \"layers.%d.%s\"}", s->index, s->name);
+            fprintf(w->out, "}, \"name\": \"layers.%d.%s\"}", s->index, s->name);
     }
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
         const struct operation_facts *facts = &operation_facts[s->index];
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
         if (!t->gpu) /* the CPU's operations ran on the calling thread */
-            trace_print(w, ", \"stream\": %d", STREAM_HOST);
+            fprintf(w->out, ", \"stream\": %d", STREAM_HOST);
         trace_put_stamped(w, w->operation_id + (long)i);
         put_shapes(w, facts, s->size);
-        if (*facts->flops) {
-            trace_put(w, ", \"flops\": ");
-            trace_put_count(w, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
-        }
+        if (*facts->flops)
+            fprintf(w->out, ", \"flops\": %.0f",
+                    operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
         trace_span_end(w, s->name);
     }
 }
@@ -240,15 +239,15 @@ static void put_rows(struct trace_writer *w)
 
 static void put_gpu(struct trace_writer *w, const char *before, long id, const struct gpu_facts *g)
 {
-    trace_print(w, "%s{\"id\": %ld, \"name\": ", before, id);
+    fprintf(w->out, "%s{\"id\": %ld, \"name\": ", before, id);
     trace_put_string(w, g->name);
-    trace_print(w,
-                ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, "
-                "\"maxThreadsPerBlock\": %d, \"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, "
-                "\"warpSize\": %d, \"sharedMemPerBlock\": %zu, \"numSms\": %d}",
-                g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
-                g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
-                g->multiprocessors);
+    fprintf(w->out,
+            ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, "
+            "\"maxThreadsPerBlock\": %d, \"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, "
+            "\"warpSize\": %d, \"sharedMemPerBlock\": %zu, \"numSms\": %d}",
+            g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
+            g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
+            g->multiprocessors);
 }
 
 /* Returns the number of a rank's GPU in a merged trace, unique over all hosts: its gpu_pid where trace->group is 0. */
@@ -261,35 +260,33 @@ static long merged_gpu(const struct trace *t, int rank)
 static void put_head(struct trace_writer *w, int whole)
 {
     const struct trace *t = w->trace;
-    trace_put(w, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
+    fputs("{\n\"schemaVersion\": 1,\n\"deviceProperties\": [", w->out);
     for (int i = 0; whole && i < t->gpus; i++)
         put_gpu(w, i ? ", " : "", t->seen[i].index, &t->seen[i]);
     for (int r = 0; !whole && t->gpu && r < t->ranks; r++)
         put_gpu(w, r ? ", " : "", merged_gpu(t, r), &t->of_rank[r]);
     /* Holistic Trace Analysis needs the space in `"rank": ` */
-    trace_print(w,
-                "],\n\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, "
-                "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", "
-                "\"pg_size\": %d, \"ranks\": [",
-                t->comm, t->rank, t->ranks, t->device, t->comm, t->ranks);
+    fprintf(w->out,
+            "],\n\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, "
+            "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", "
+            "\"pg_size\": %d, \"ranks\": [",
+            t->comm, t->rank, t->ranks, t->device, t->comm, t->ranks);
     trace_put_group(w, 0);
-    trace_put(w, "]}]");
+    fputs("]}]", w->out);
     if (t->nccl_version)
-        trace_print(w, ", \"nccl_version\": \"%.40s\"", t->nccl_version);
-    trace_print(w, "},\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %lld,\n\"traceEvents\": [",
-                (long long)t->base_unix_ns);
+        fprintf(w->out, ", \"nccl_version\": \"%.40s\"", t->nccl_version);
+    fprintf(w->out, "},\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %lld,\n\"traceEvents\": [",
+            (long long)t->base_unix_ns);
 }
 
-int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part)
+void trace_write(const struct trace *trace, FILE *out, enum trace_part part)
 {
-    struct trace_writer *w = allocate(1, sizeof *w);
+    struct trace_writer writer = {.trace = trace, .out = out}, *w = &writer;
     int whole = part == TRACE_WHOLE;
-    w->trace = trace;
-    w->sink = sink;
     w->source = (long)trace->group * trace->ranks + trace->rank;
     w->pid = whole ? trace->pid : 1 + (long)trace->group * 2 * trace->ranks + trace->rank;
-    w->gpu_pid = whole ? trace->gpu_index : w->pid + trace->ranks;
-    w->gpu_id = whole ? trace->gpu_index : merged_gpu(trace, trace->rank);
+    w->gpu_pid = !whole ? w->pid + trace->ranks : trace->gpu ? trace->gpu->index : 0;
+    w->gpu_id = whole ? w->gpu_pid : merged_gpu(trace, trace->rank);
     w->id = whole ? 0 : w->source << 32;
     w->first = part != TRACE_MERGED_ROWS;
     if (whole || part == TRACE_MERGED_HEAD)
@@ -300,11 +297,8 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
         char name[128];
         snprintf(name, sizeof name, whole ? "%.64s_rank_%d_trace.json" : "%.64s_all_ranks_trace.json", trace->name,
                  trace->rank);
-        trace_put(w, "\n],\n\"traceName\": ");
+        fputs("\n],\n\"traceName\": ", w->out);
         trace_put_string(w, name);
-        trace_put(w, "\n}\n");
+        fputs("\n}\n", w->out);
     }
-    int status = trace_flush(w);
-    free(w);
-    return status;
 }

@@ -10,6 +10,8 @@
 #include "kernels/activity.h"
 #include "spans/spans.h"
 
+#include <stdio.h>
+
 /* A captured step, without its spans. */
 struct captured_step {
     long number;      /* number in the schedule, from 0; the trace calls it ProfilerStep#(number + 1) */
@@ -22,7 +24,7 @@ struct captured_step {
     size_t resident_bytes; /* resident memory of this process after the step; 0: not recorded */
 };
 
-/* What a rank's trace contains. Owns nothing. */
+/* What a rank's trace contains; the caller owns what it points to. */
 struct trace {
     const char *name, *implementation, *device, *comm, *host; /* name: traceName is <name>_rank_<r>_trace.json */
     int rank, ranks;
@@ -32,36 +34,29 @@ struct trace {
     int64_t base_unix_ns;          /* the Unix time of ts 0 */
     const struct timeline *timeline;
     const struct alignment *alignment;
-    const struct step_times *times;   /* [steps] */
-    const struct captured_step *step; /* [steps] */
+    struct step_times *times;   /* [steps] */
+    struct captured_step *step; /* [steps] */
     int steps;
     const struct collectives *collectives;
-    const size_t *parameters;      /* [buckets] parameters in each bucket of the plan */
+    size_t *parameters;            /* [buckets] parameters in each bucket of the plan */
     const struct tensor *tensor;   /* [tensors] whose gradients become final; NULL: not written */
     size_t compute_bytes;          /* bytes of a number of the device's compute type */
     int without_cpu, without_cuda; /* without_cpu 1: leave out operations of the host; without_cuda 1: the GPU's work */
 
     const struct gpu_facts *gpu; /* this rank's GPU; NULL: the rank computes on the CPU */
-    int gpu_index;
-    const struct gpu_facts *seen; /* [gpus] all GPUs that this process sees */
+    struct gpu_facts *seen;      /* [gpus] all GPUs that this process sees */
     int gpus;
-    const struct gpu_facts *of_rank;     /* [ranks] GPU of each rank, for the head of a merged trace */
+    struct gpu_facts *of_rank;           /* [ranks] GPU of each rank, for the head of a merged trace */
     const struct activities *activities; /* records of the GPU's tracer, attributed to spans; NULL: only CUDA events */
     const char *untraced;                /* why activities is NULL */
     const char *nccl_version;            /* NULL: collectives do not run on the GPU */
-};
-
-/* A destination for the text of a trace. write returns 0; or -1, reported. */
-struct trace_sink {
-    int (*write)(void *context, const char *text, size_t n);
-    void *context;
 };
 
 /* What to write: a whole file of one rank; or a part of a merged file of all ranks: the head, the rows of a rank and
  * group (FIRST_ROWS: the file's first), or the tail. Process numbers in a merged file depend on rank and group. */
 enum trace_part { TRACE_WHOLE, TRACE_MERGED_HEAD, TRACE_MERGED_FIRST_ROWS, TRACE_MERGED_ROWS, TRACE_MERGED_TAIL };
 
-/* Writes a trace, or a part of one. Returns 0; or -1, reported by the sink. */
-int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part);
+/* Writes a trace, or a part of one, to a stream, which notes if a write fails (ferror). */
+void trace_write(const struct trace *trace, FILE *out, enum trace_part part);
 
 #endif

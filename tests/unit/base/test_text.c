@@ -158,6 +158,14 @@ TEST(csv_is_quoted)
         prints(text_print_csv, cases[i][0], cases[i][1]);
 }
 
+TEST(csv_numbers_may_be_unknown)
+{
+    FILE *out = printing();
+    text_print_csv_numbers(out, 2, 3, (double[]){1.005001, NAN, INFINITY});
+    text_print_csv_numbers(out, 0, 1, (double[]){-3});
+    ck_assert_str_eq(printed(), ",1.01,,,-3");
+}
+
 /* Escaped text cannot end an element, an attribute or the file. */
 TEST(markup_is_escaped)
 {

@@ -4,7 +4,6 @@
 #include "isolate/diagnosis.h"
 
 #include "ddp/links.h"
-#include "isolate/pairing.h"
 #include "kernels/error.h"
 #include "selfbench/members.h"
 #include "tests/support/noise.h"
@@ -70,7 +69,7 @@ static double clear_ratio(enum fault_kind kind)
 TEST_EACH(every_kind_is_found_at_every_member, FAULT_GROUP)
 {
     enum fault_kind kind = (enum fault_kind)_i;
-    for (int n = PAIRING_LEAST; n <= 9; n++)
+    for (int n = DIAGNOSIS_LEAST; n <= 9; n++)
         for (int m = 0; m < n; m++) {
             int other = kind == FAULT_PAIR || kind == FAULT_PAIR_ROUND_TRIP ? (m + 1) % n : -1;
             int low = kind == FAULT_PAIR_ROUND_TRIP && other < m ? other : m;
@@ -89,7 +88,7 @@ TEST_EACH(every_kind_is_found_at_every_member, FAULT_GROUP)
 
 TEST(healthy_members_have_no_faults)
 {
-    for (int n = PAIRING_LEAST; n <= 9; n++) {
+    for (int n = DIAGNOSIS_LEAST; n <= 9; n++) {
         struct members members = make_members(n, 0, (struct fault){0}, (struct fault){0});
         search(&members, 0.05);
         assert_found(&members);
@@ -118,7 +117,7 @@ TEST(two_faults_of_neighbours_are_told_apart)
  * has slow round trips has two faults. */
 TEST(delay_is_not_a_slow_sender)
 {
-    for (int n = PAIRING_LEAST; n <= 9; n++) {
+    for (int n = DIAGNOSIS_LEAST; n <= 9; n++) {
         struct members members = make_members(n, 0, planted(FAULT_ROUND_TRIP, 1, -1, 4), (struct fault){0});
         members.message = 1e-3;
         search(&members, 0.05);

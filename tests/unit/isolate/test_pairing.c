@@ -1,5 +1,5 @@
 /* test_pairing.c - each member meets two partners in the ring; suspects meet new partners that are not suspected. */
-#include "isolate/pairing.h"
+#include "isolate/search.h"
 
 #include "ddp/links.h"
 #include "tests/support/suite.h"
@@ -42,7 +42,7 @@ static int meetings(int *const *partner, int rounds, int a, int b)
 
 TEST(neighbours_meet_in_the_ring_and_no_others)
 {
-    for (int members = PAIRING_LEAST; members <= MOST; members++) {
+    for (int members = DIAGNOSIS_LEAST; members <= MOST; members++) {
         int partner[3][MOST], *rounds[3], n = make_ring(members, partner, rounds);
         ck_assert_int_eq(n, members % 2 ? 3 : 2);
         for (int round = 0; round < n; round++)
@@ -116,17 +116,6 @@ TEST(three_members_have_met_in_the_ring)
     ck_assert_int_eq(pairing_suspects(4, (char[]){1, 1, 0, 1}, of_four, of, four[of]), 3);
     ck_assert_int_eq(four[of][0], 2);
     ck_assert_int_eq(four[of][1], 3);
-}
-
-TEST(bisection_pairs_across_the_middle)
-{
-    for (int members = PAIRING_LEAST; members <= MOST; members++) {
-        int partner[MOST];
-        pairing_across(members, partner);
-        assert_is_pairing(partner, members);
-        for (int m = 0; m < members / 2; m++)
-            ck_assert_int_eq(partner[m], m + members / 2);
-    }
 }
 
 SUITE("pairing", NULL, NULL)

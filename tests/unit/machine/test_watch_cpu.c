@@ -1,6 +1,6 @@
 /* test_watch_cpu.c - counters read from made-up copies of the kernel's files on several machines; samples computed from
  * two readings; and the findings for values just below and just above each threshold. */
-#include "machine/watch_cpu.h"
+#include "machine/watch.h"
 
 #include "base/files.h"
 #include "tests/support/scratch.h"
@@ -38,9 +38,7 @@ static void make(const char *folder, const char *name, const char *text)
 static struct cpu_counters read_all(const int *pid, int pids)
 {
     struct monitor_cpu cpu = {.root = root, .pid = pid, .pids = pids, .cpus = cpus};
-    struct cpu_counters counters = cpu_counters_read(&cpu);
-    free(cpu.text);
-    return counters;
+    return cpu_counters_read(&cpu);
 }
 
 /* ---- a machine ---- */

@@ -1,6 +1,5 @@
 /* test_watch_findings.c - findings of the monitors of several hosts are merged; findings about GPUs, and their text. */
-#include "machine/watch_cpu.h"
-#include "machine/watch_gpu.h"
+#include "machine/watch.h"
 
 #include "base/json.h"
 #include "tests/support/suite.h"

@@ -9,7 +9,6 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static struct healthy h;
-static struct findings findings;
 
 static void busy(double percent) /* utilisation of rank 1; rank 0 has 80 % */
 {
@@ -18,8 +17,8 @@ static void busy(double percent) /* utilisation of rank 1; rank 0 has 80 % */
 
 static void data_loading(double percent)
 {
-    h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
-    h.figures.phase[PHASE_DATA_LOADING].mean = percent / 100 * 0.1;
+    h.profile.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
+    h.profile.figures.phase[PHASE_DATA_LOADING].mean = percent / 100 * 0.1;
 }
 
 static void exposed(double percent) /* exposed share of rank 0 (rank 1 has 2 %); backward is made far longer */
@@ -41,19 +40,19 @@ static void exposed_half_of_backward(double percent) /* exposed share of the ste
 
 static void collectives(double percent)
 {
-    h.controls.comm_alone.median = h.controls.backward_none.median * percent / 100;
+    h.profile.controls.comm_alone.median = h.profile.controls.backward_none.median * percent / 100;
 }
 
 static void memory(double percent) /* memory of a machine with two ranks */
 {
-    h.facts.peak_bytes = (size_t)lround(percent * 5000);
+    h.profile.facts.peak_bytes = (size_t)lround(percent * 5000);
 }
 
 static void gpu_memory(double percent) /* memory of a GPU that a single rank uses */
 {
-    h.facts.on_gpu = 1;
-    h.facts.memory_bytes = 2000000;
-    h.facts.peak_bytes = (size_t)lround(percent * 20000);
+    h.profile.facts.on_gpu = 1;
+    h.profile.facts.memory_bytes = 2000000;
+    h.profile.facts.peak_bytes = (size_t)lround(percent * 20000);
 }
 
 static void straggling(double percent) /* cost of rank 1, in per cent of a step of 0.1 s */
@@ -92,18 +91,18 @@ static void without_core(double percent)
 static void without_core_by_quota(double percent)
 {
     without_core(percent);
-    h.facts.stops.periods = 7;
+    h.profile.facts.stops.periods = 7;
 }
 
 static struct link_rates rates[4];
 
 static void sending(double percent) /* send rate of the third of four hosts, whose first ranks are 0, 2, 4, 6 */
 {
-    h.facts.hosts = 4;
+    h.profile.facts.hosts = 4;
     for (int i = 0; i < 4; i++)
         rates[i] = (struct link_rates){2 * i, 50e6, 60e6};
     rates[2].send = percent / 100 * 50e6;
-    h.links = rates;
+    h.profile.links = rates;
 }
 
 static void receiving(double percent)
@@ -115,7 +114,7 @@ static void receiving(double percent)
 static void sending_one_way(double percent) /* send rate of the second of two hosts, and receive rate of the first */
 {
     sending(100);
-    h.facts.hosts = 2;
+    h.profile.facts.hosts = 2;
     rates[1].send = rates[0].receive = percent / 100 * 50e6;
     rates[1].receive = 50e6;
 }
@@ -193,16 +192,17 @@ static void find_with(void (*figure)(double), double percent)
 {
     healthy_create(&h);
     figure(percent);
-    healthy_find(&h, &findings);
+    healthy_find(&h);
 }
 
 TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
 {
     find_with(limits[_i].figure, limits[_i].percent);
-    ck_assert_msg(findings.n == 0, "finding '%s' at %g %%", findings.finding[0].name, limits[_i].percent);
+    ck_assert_msg(h.profile.findings == 0, "finding '%s' at %g %%", h.profile.finding[0].name, limits[_i].percent);
     find_with(limits[_i].figure, limits[_i].beyond);
-    ck_assert_msg(findings.n == 1, "%d findings for %s at %g %%", findings.n, limits[_i].name, limits[_i].beyond);
-    const struct finding *f = &findings.finding[0];
+    ck_assert_msg(h.profile.findings == 1, "%d findings for %s at %g %%", h.profile.findings, limits[_i].name,
+                  limits[_i].beyond);
+    const struct finding *f = &h.profile.finding[0];
     ck_assert_str_eq(f->name, limits[_i].name);
     ck_assert_msg(f->level == limits[_i].level, "%s at %g %% is a %s", f->name, f->percent, level_name[f->level]);
     ck_assert_double_eq_tol(f->threshold, limits[_i].threshold, 1e-9);
@@ -215,15 +215,16 @@ TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
 TEST(healthy_figures_find_nothing)
 {
     healthy_create(&h);
-    h.facts.peak_bytes = 400000;
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 0);
-    h.controls = (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* before the first round */
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 0);
-    h.facts.memory_bytes = 0; /* unknown memory size */
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 0);
+    h.profile.facts.peak_bytes = 400000;
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 0);
+    h.profile.controls =
+        (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* before the first round */
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 0);
+    h.profile.facts.memory_bytes = 0; /* unknown memory size */
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 0);
 }
 
 /* Findings are sorted by the time they cost, largest first. */
@@ -235,37 +236,37 @@ TEST(findings_come_by_their_gain)
     straggling(15);
     h.rank[1].saves = 0.01;
     h.rank[1].late = 0.02;
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 3);
-    ck_assert_str_eq(findings.finding[0].name, "data loading");
-    ck_assert_double_eq_tol(findings.finding[0].loss.value, 0.04, 1e-12);
-    ck_assert_str_eq(findings.finding[1].name, "straggler");
-    ck_assert_double_eq(findings.finding[1].loss.value, 0.01);
-    ck_assert_str_eq(findings.finding[2].name, "little memory left");
-    ck_assert_double_nan(findings.finding[2].loss.value);
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 3);
+    ck_assert_str_eq(h.profile.finding[0].name, "data loading");
+    ck_assert_double_eq_tol(h.profile.finding[0].loss.value, 0.04, 1e-12);
+    ck_assert_str_eq(h.profile.finding[1].name, "straggler");
+    ck_assert_double_eq(h.profile.finding[1].loss.value, 0.01);
+    ck_assert_str_eq(h.profile.finding[2].name, "little memory left");
+    ck_assert_double_nan(h.profile.finding[2].loss.value);
     h.rank[1].late_in[PHASE_FORWARD] = 0.0045; /* under 5 % of the rank's work, so no phase is named */
     h.rank[1].late_in[PHASE_DATA_LOADING] = 0;
-    healthy_find(&h, &findings);
-    check_lacks(findings.finding[1].text, "most in");
-    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* a longer wait leaves less work: over 5 % again */
-    healthy_find(&h, &findings);
-    check_has(findings.finding[1].text, "most in forward_pass (4.50 ms)");
+    healthy_find(&h);
+    check_lacks(h.profile.finding[1].text, "most in");
+    h.profile.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* a longer wait leaves less work: over 5 % again */
+    healthy_find(&h);
+    check_has(h.profile.finding[1].text, "most in forward_pass (4.50 ms)");
     straggling(4.9); /* a straggler that costs little */
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0085;
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 3);
-    ck_assert(findings.finding[1].level == LEVEL_NOTE);
-    check_has(findings.finding[1].text, "rank 0 came last in 5 of 50");
-    check_has(findings.finding[1].text, "it is late in most steps in optimizer_step (8.50 ms)");
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 3);
+    ck_assert(h.profile.finding[1].level == LEVEL_NOTE);
+    check_has(h.profile.finding[1].text, "rank 0 came last in 5 of 50");
+    check_has(h.profile.finding[1].text, "it is late in most steps in optimizer_step (8.50 ms)");
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* under 10 % of the rank's work: no finding */
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 2);
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 2);
     straggling(15);
     h.rank[1].late = 0; /* rank 1 is late, but not because of its work */
-    healthy_find(&h, &findings);
-    ck_assert_double_eq(findings.finding[1].loss.value, h.straggler[1].cost);
-    check_lacks(findings.finding[1].text, "rank 1 works");
-    check_lacks(findings.finding[1].text, "it works");
+    healthy_find(&h);
+    ck_assert_double_eq(h.profile.finding[1].loss.value, h.straggler[1].cost);
+    check_lacks(h.profile.finding[1].text, "rank 1 works");
+    check_lacks(h.profile.finding[1].text, "it works");
 }
 
 /* Options change the thresholds, and the levels that depend on them. */
@@ -290,13 +291,13 @@ TEST(options_move_the_limits)
     for (size_t i = 0; i < LENGTH(moved); i++)
         for (int beyond = 0; beyond < 2; beyond++) {
             healthy_create(&h);
-            h.thresholds = moved[i].limit;
+            h.options.thresholds = moved[i].limit;
             moved[i].figure(beyond ? moved[i].beyond : moved[i].silent);
-            healthy_find(&h, &findings);
-            ck_assert_msg(findings.n == beyond, "case %zu has %d findings", i, findings.n);
+            healthy_find(&h);
+            ck_assert_msg(h.profile.findings == beyond, "case %zu has %d findings", i, h.profile.findings);
             if (beyond) {
-                ck_assert_str_eq(findings.finding[0].name, moved[i].name);
-                ck_assert_msg(findings.finding[0].level == moved[i].level, "case %zu has another level", i);
+                ck_assert_str_eq(h.profile.finding[0].name, moved[i].name);
+                ck_assert_msg(h.profile.finding[0].level == moved[i].level, "case %zu has another level", i);
             }
         }
 }
@@ -306,24 +307,24 @@ TEST(options_move_the_limits)
 TEST(all_ranks_beyond_a_limit_are_named)
 {
     healthy_create(&h);
-    h.figures.ranks = 4;
+    h.profile.figures.ranks = 4;
     h.rank[0].mean.utilisation = 0.6;
     h.rank[2].mean.utilisation = 0.55;
     h.rank[3].mean.utilisation = 0.69999;
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 1);
-    ck_assert_double_eq_tol(findings.finding[0].percent, 55, 1e-9);
-    ck_assert_msg(strstr(findings.finding[0].text, "ranks 0, 2, 3)") != NULL, "%s", findings.finding[0].text);
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 1);
+    ck_assert_double_eq_tol(h.profile.finding[0].percent, 55, 1e-9);
+    ck_assert_msg(strstr(h.profile.finding[0].text, "ranks 0, 2, 3)") != NULL, "%s", h.profile.finding[0].text);
     healthy_create(&h);
-    h.figures.ranks = HEALTHY_RANKS;
+    h.profile.figures.ranks = HEALTHY_RANKS;
     for (int r = 0; r < HEALTHY_RANKS; r++)
         h.rank[r].mean.exposed = r == 4 ? 0.00104 : 0.021 + r * 1e-5;
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 1);
-    ck_assert_str_eq(findings.finding[0].name, "exposed communication");
-    ck_assert_double_eq_tol(findings.finding[0].percent, 21.11, 1e-9);
-    ck_assert_msg(strstr(findings.finding[0].text, "ranks 0, 1, 2, 3, 5, 6, 7, 8 and 3 more)") != NULL, "%s",
-                  findings.finding[0].text);
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 1);
+    ck_assert_str_eq(h.profile.finding[0].name, "exposed communication");
+    ck_assert_double_eq_tol(h.profile.finding[0].percent, 21.11, 1e-9);
+    ck_assert_msg(strstr(h.profile.finding[0].text, "ranks 0, 1, 2, 3, 5, 6, 7, 8 and 3 more)") != NULL, "%s",
+                  h.profile.finding[0].text);
 }
 
 /* The finding names the rank that costs most time, not the rank that came last most often. */
@@ -331,17 +332,17 @@ TEST(the_costliest_straggler_is_named)
 {
     for (int costliest = 0; costliest < 4; costliest++) {
         healthy_create(&h);
-        h.collectives.ranks = h.figures.ranks = 4;
+        h.profile.capture.collectives.ranks = h.profile.figures.ranks = 4;
         for (int r = 0; r < 4; r++)
             h.straggler[r] =
                 (struct straggler){.last = r == costliest ? 3 : 15, .most = 1e-4, .cost = 0.0053 + 1e-9 * r};
         h.straggler[costliest].cost = 0.01;
-        healthy_find(&h, &findings);
-        ck_assert_int_eq(findings.n, 1);
+        healthy_find(&h);
+        ck_assert_int_eq(h.profile.findings, 1);
         int named = -1;
-        ck_assert_int_eq(sscanf(findings.finding[0].text, "rank %d came last in 3 of 50", &named), 1);
+        ck_assert_int_eq(sscanf(h.profile.finding[0].text, "rank %d came last in 3 of 50", &named), 1);
         ck_assert_int_eq(named, costliest);
-        ck_assert_double_eq_tol(findings.finding[0].percent, 10, 1e-9);
+        ck_assert_double_eq_tol(h.profile.finding[0].percent, 10, 1e-9);
     }
 }
 
@@ -354,10 +355,10 @@ TEST(exposed_communication_costs_what_the_rounds_measure)
         healthy_create(&h);
         exposed(25);
         collectives(31);
-        h.controls.sync_cost = costs[i];
-        healthy_find(&h, &findings);
-        const struct finding *f = findings.finding;
-        ck_assert_int_eq(findings.n, 1);
+        h.profile.controls.sync_cost = costs[i];
+        healthy_find(&h);
+        const struct finding *f = h.profile.finding;
+        ck_assert_int_eq(h.profile.findings, 1);
         ck_assert_double_eq(f->loss.low, costs[i].ci_low);
         ck_assert_double_eq_tol(f->share, 0.12, 1e-12);
         ck_assert(f->level == (i ? LEVEL_NOTE : LEVEL_HIGH));
@@ -374,11 +375,11 @@ TEST(a_busy_machine_has_notes_only)
     busy(40);
     exposed(25);
     memory(95);
-    h.facts.busy = 1;
-    healthy_find(&h, &findings);
-    ck_assert_int_eq(findings.n, 4);
+    h.profile.facts.busy = 1;
+    healthy_find(&h);
+    ck_assert_int_eq(h.profile.findings, 4);
     for (int i = 0; i < 4; i++) {
-        const struct finding *f = &findings.finding[i];
+        const struct finding *f = &h.profile.finding[i];
         int of_memory = !strcmp(f->name, "little memory left");
         ck_assert_msg(f->level == (of_memory ? LEVEL_WARNING : LEVEL_NOTE), "%s is a %s", f->name,
                       level_name[f->level]);

@@ -8,37 +8,37 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static struct healthy h;
-static char verdict[OVERLAP_VERDICT];
+static const char *const verdict = h.profile.overlap;
 
 static void one_rank(void)
 {
-    h.facts.ranks = h.facts.machine_ranks = 1;
+    h.profile.facts.ranks = h.profile.facts.machine_ranks = 1;
 }
 
 static void no_strategy(void)
 {
     static const struct implementation none = {.strategy = &strategy_none};
-    h.facts.row = &none;
-    h.facts.traits = strategy_none.traits[VARIANT_PLAIN];
+    h.profile.facts.row = &none;
+    h.profile.facts.traits = strategy_none.traits[VARIANT_PLAIN];
 }
 
 static void after_backward(void)
 {
     static const struct implementation ddp = {.strategy = &strategy_ddp};
-    h.facts.row = &ddp;
-    h.facts.traits = strategy_ddp.traits[VARIANT_PLAIN];
+    h.profile.facts.row = &ddp;
+    h.profile.facts.traits = strategy_ddp.traits[VARIANT_PLAIN];
 }
 
 static void no_rounds(void)
 {
-    h.controls = (struct controls){
+    h.profile.controls = (struct controls){
         .overlap_efficiency = {NAN, NAN, NAN, NAN, NAN, 0}, .comm_alone.median = NAN, .backward_none.median = NAN};
 }
 
 static void five_rounds(void)
 {
-    h.controls.rounds = h.controls.overlap_efficiency.n = 5;
-    h.controls.overlap_efficiency.ci_low = h.controls.overlap_efficiency.ci_high = NAN;
+    h.profile.controls.rounds = h.profile.controls.overlap_efficiency.n = 5;
+    h.profile.controls.overlap_efficiency.ci_low = h.profile.controls.overlap_efficiency.ci_high = NAN;
 }
 
 static void nothing(void) {}
@@ -46,8 +46,8 @@ static void nothing(void) {}
 /* Sets the efficiency, and the saved part of 6 ms of communication alone. */
 static void efficiency(double value, double low, double high)
 {
-    h.controls.overlap_efficiency = (struct estimate){value, low, high, NAN, NAN, 12};
-    h.controls.saved = (struct estimate){0.006 * value, 0.006 * low, 0.006 * high, NAN, NAN, 12};
+    h.profile.controls.overlap_efficiency = (struct estimate){value, low, high, NAN, NAN, 12};
+    h.profile.controls.saved = (struct estimate){0.006 * value, 0.006 * low, 0.006 * high, NAN, NAN, 12};
 }
 
 static void just_enough(void)
@@ -62,26 +62,26 @@ static void more_than_all(void)
 
 static void much_communication(void)
 {
-    h.controls.comm_alone.median = 0.08;
+    h.profile.controls.comm_alone.median = 0.08;
 }
 
 /* From here to single_bucket, nothing is hidden and each function adds a reason; the verdict gives the last one. */
 static void slowed_down(void)
 {
-    h.facts.hosts = 2;
+    h.profile.facts.hosts = 2;
     efficiency(-0.2, -0.31, 0.1);
 }
 
 static void one_memory(void)
 {
     slowed_down();
-    h.facts.hosts = 1;
+    h.profile.facts.hosts = 1;
 }
 
 static void longer_than_backward(void)
 {
     one_memory();
-    h.controls.comm_alone.median = 0.08;
+    h.profile.controls.comm_alone.median = 0.08;
 }
 
 static void exposed_tail(double seconds)
@@ -103,13 +103,13 @@ static void no_progress(void)
 static void oversubscribed(void)
 {
     no_progress();
-    h.facts.cores_per_rank = 1.5;
+    h.profile.facts.cores_per_rank = 1.5;
 }
 
 static void single_bucket(void)
 {
     oversubscribed();
-    h.facts.buckets = 1;
+    h.profile.facts.buckets = 1;
 }
 
 static void a_little(void)
@@ -127,12 +127,12 @@ static void noise(void)
 static void noise_on_hosts(void)
 {
     noise();
-    h.facts.hosts = 2;
+    h.profile.facts.hosts = 2;
 }
 
 static void on_gpus(void)
 {
-    h.facts.on_gpu = h.facts.comm_on_device = 1;
+    h.profile.facts.on_gpu = h.profile.facts.comm_on_device = 1;
 }
 
 static void slowed_down_on_gpus(void)
@@ -144,7 +144,7 @@ static void slowed_down_on_gpus(void)
 static void no_progress_with_a_spare_core(void)
 {
     no_progress();
-    h.facts.cores_per_rank = h.facts.threads + 1;
+    h.profile.facts.cores_per_rank = h.profile.facts.threads + 1;
 }
 
 static void no_progress_on_gpus(void)
@@ -189,7 +189,7 @@ TEST_EACH(verdict_has_known_words, LENGTH(verdicts))
 {
     healthy_create(&h);
     verdicts[_i].spoil();
-    overlap_verdict_write(verdict, &h.facts, h.rank[0].mean.exposed_tail, &h.controls);
+    overlap_verdict_write(&h.profile);
     for (int i = 0; verdicts[_i].words[i]; i++)
         check_has(verdict, verdicts[_i].words[i]);
     ck_assert_msg(verdict[strlen(verdict) - 1] == '.', "cut off: %s", verdict);
@@ -199,11 +199,11 @@ TEST_EACH(verdict_has_known_words, LENGTH(verdicts))
 TEST(verdicts_claim_no_more_than_is_known)
 {
     healthy_create(&h);
-    overlap_verdict_write(verdict, &h.facts, h.rank[0].mean.exposed_tail, &h.controls);
+    overlap_verdict_write(&h.profile);
     check_lacks(verdict, "cannot be hidden");
     healthy_create(&h);
     noise_on_hosts();
-    overlap_verdict_write(verdict, &h.facts, h.rank[0].mean.exposed_tail, &h.controls);
+    overlap_verdict_write(&h.profile);
     check_lacks(verdict, "memory");
 }
 

@@ -15,7 +15,8 @@ static struct link_rates links[HEALTHY_RANKS];
 static cJSON *summary_of(int ranks)
 {
     healthy_create(&h);
-    h.figures.ranks = h.facts.ranks = h.facts.hosts = h.collectives.ranks = ranks;
+    h.profile.figures.ranks = h.profile.facts.ranks = h.profile.facts.hosts = h.profile.capture.collectives.ranks =
+        ranks;
     for (int r = 0; r < ranks; r++) {
         h.rank[r].mean.exposed = 1e-3 * (5 * r % 12);
         links[r] = (struct link_rates){r, 1e9 - 1e6 * r, 1e9};
@@ -23,10 +24,9 @@ static cJSON *summary_of(int ranks)
     h.rank[1].late = 4e-3;
     h.rank[1].late_in[PHASE_FORWARD] = 2e-3;
     h.rank[1].late_in[PHASE_BACKWARD] = 3e-3;
-    const struct profile profile = {
-        .facts = h.facts, .figures = h.figures, .links = links, .capture = {.collectives = h.collectives}};
+    h.profile.links = links;
     cJSON *summary = kept_json(results_summary_create("profile", "", 0, 0, "rounds"));
-    profile_add_rank_tables(&profile, summary);
+    profile_add_rank_tables(&h.profile, summary);
     return summary;
 }
 

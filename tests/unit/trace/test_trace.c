@@ -1,6 +1,4 @@
-/* test_trace.c - the format of traces: strict JSON, lanes whose rows nest, times, escaped names, merged ranks, and
- * failing writes. */
-#include "kernels/error.h"
+/* test_trace.c - the format of traces: strict JSON, lanes whose rows nest, times, escaped names, and merged ranks. */
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
@@ -141,49 +139,6 @@ TEST_EACH(ranks_are_one_trace, 2)
         rank_trace_finish(&rank[r], 1);
     }
     trace_is(trace_text_merged(rank, _i, 3), name[_i]);
-}
-
-/* ---- sinks that fail ---- */
-
-struct failing {
-    int left, calls; /* `left` more calls succeed; `calls` were made so far */
-    size_t bytes;
-};
-
-static int refuse(void *context, const char *text, size_t n)
-{
-    struct failing *f = context;
-    (void)text;
-    f->calls++;
-    f->bytes += n;
-    return f->left-- > 0 ? 0 : error_report("a made-up failure");
-}
-
-TEST(a_failing_sink_is_reported)
-{
-    rank_trace_begin(&rank[0], 0, 2);
-    for (int i = 0; i < 490; i++)
-        made_up_range(&rank[0].timeline, "block", i, 1000 + i, 1001 + i);
-    for (int i = 0; i < 490; i++)
-        made_up_collective(&rank[0].timeline, (size_t)i + 1, 0, 4, 2000 + i, 2001 + i);
-    rank_trace_finish(&rank[0], 1);
-    struct failing whole = {.left = 1000};
-    struct trace_sink sink = {refuse, &whole};
-    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_WHOLE), 0);
-    ck_assert_int_gt(whole.calls, 2);
-    for (int left = 0; left < whole.calls; left++) {
-        struct failing f = {.left = left};
-        sink.context = &f;
-        error_clear();
-        ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_WHOLE), -1);
-        ck_assert_int_eq(f.calls, left + 1); /* no call follows a failed one */
-        ck_assert_str_eq(error_text(), "a made-up failure");
-    }
-    struct failing at_once = {.left = 0};
-    sink.context = &at_once;
-    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_HEAD), -1);
-    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_FIRST_ROWS), -1);
-    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_TAIL), -1);
 }
 
 SUITE("trace", NULL, teardown)
