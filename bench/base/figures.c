@@ -119,7 +119,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
                                 .high = json_number(row, "high"),
                                 .n = json_count(row, "n"),
                                 .better = (enum better)direction,
-                                .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
+                                .judged = json_is_true(row, "judged")};
         if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
             strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
             strlen(unit) >= sizeof figure.unit)

@@ -393,6 +393,30 @@ fails '--json made_empty: exists, and is not what' "--json on an empty file" --j
 # ---- the command line ----
 
 expect 0 '^Usage: ddpbench compare' "--help prints the usage" --help
+expect 4 '^Verdict: ambiguous .*; 1 against 3 runs\)' "a word after an option other than --candidate is a directory" base1 --tolerance 2.5% base2 \
+    --floor=0 base3 --candidate=slow1
+while IFS='|' read -r words why; do
+    # shellcheck disable=SC2086 # $words is a list
+    expect 2 "$why" "refused: compare $words" $words
+done <<'END'
+|no baseline
+base1|no candidate
+base1 base2 base3|no candidate
+--candidate base1 base2|no baseline
+base1 --candidate|--candidate needs a value
+base1 --candidate=|an empty word
+base1 same1 --tolerance -1|--tolerance -1: expected a percentage from 0 to 1000
+base1 same1 --tolerance 5%%|--tolerance 5%%: expected a percentage
+base1 same1 --floor ten|--floor ten: expected a percentage
+base1 same1 --all=1|--all takes no value
+base1 same1 --tollerance 3|did you mean --tolerance[?]
+base1 same1 --label one|--label 'one': expected two names
+base1 same1 --label one,|expected two names
+base1 same1 --label ,two|expected two names
+base1 same1 --label one,two,three|expected two names
+base1 same1 --label one,tw/o|may hold letters
+base1 same1 --label one,one|'one' is listed twice
+END
 status=0
 "$program" compare base1 slow1 >/dev/full 2>said || status=$?
 is "a failed write to stdout is an error, whatever the verdict" "$status $(grep -c '^ddpbench: cannot write to the standard output' said)" "1 1"

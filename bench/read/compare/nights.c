@@ -275,7 +275,7 @@ static void compare_settings(const struct settings *a, const struct settings *b,
     *differs = 0;
     differences_add(differences, &a->first, &b->first, "");
     for (const cJSON *d = differences->child; d; d = d->next)
-        if (difference_is_refused(d) && at < size)
+        if (difference_kind(d) == DIFFERENCE_REFUSED && at < size)
             at += (size_t)snprintf(differs + at, size - at, "%s%s %.30s", at ? ", " : "", json_string(d, "key"),
                                    json_string(d, "other"));
     cJSON_Delete(differences);

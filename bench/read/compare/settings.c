@@ -216,8 +216,9 @@ int differences_allow(cJSON *differences, const char *list, const struct compare
     return more ? report_unknown(list, baseline) : 0;
 }
 
-int difference_is_refused(const cJSON *difference)
+enum difference_kind difference_kind(const cJSON *difference)
 {
-    return !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "allowed")) &&
-           !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "environment"));
+    return json_is_true(difference, "environment") ? DIFFERENCE_LISTED
+           : json_is_true(difference, "allowed")   ? DIFFERENCE_ALLOWED
+                                                   : DIFFERENCE_REFUSED;
 }

@@ -35,7 +35,8 @@ void differences_add(cJSON *differences, const struct compare_run *baseline, con
  * is neither a key of the baseline nor of a difference. */
 int differences_allow(cJSON *differences, const char *list, const struct compare_run *baseline);
 
-/* Whether a difference makes runs incomparable: it is neither allowed nor only reported. */
-int difference_is_refused(const cJSON *difference);
+/* Returns what a difference means: it makes runs incomparable; it is only reported; or it is allowed. */
+enum difference_kind { DIFFERENCE_REFUSED, DIFFERENCE_LISTED, DIFFERENCE_ALLOWED };
+enum difference_kind difference_kind(const cJSON *difference);
 
 #endif

@@ -371,9 +371,7 @@ static void print_json(FILE *out, const void *shown)
         add_numbers(row, "control", s->value[NIGHT_CONTROL], t->nights.n);
         add_numbers(row, "y", s->y, t->nights.n);
     }
-    char *text = json_print(json, 1);
-    fprintf(out, "%s\n", text);
-    free(text);
+    json_print_to(out, json, 1);
     cJSON_Delete(json);
 }
 

@@ -216,6 +216,7 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
         *h[g].row = (struct figure_verdict_row){
             .figure = f,
             .sizes = 1,
+            .wrong = f->wrong,
             .summary = 1,
             .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
                   keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
@@ -232,7 +233,8 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     judge_all(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
         struct figure_verdict_row *row = h[i].row;
-        if (row->sizes == 1 && row->figure->wrong) {
+        verdicts->by_spread |= isfinite(row->low) != 0;
+        if (row->wrong) {
             row->verdict = VERDICT_REGRESSED;
             row->seen_from = row->more_runs = NAN;
         }

@@ -92,6 +92,7 @@ struct figure_verdict_row {
     double more_runs; /* for an unseen row, how many more runs of each side give seen_from <= 1 + tolerance by Student's
                          t if d and the standard deviation stay as they are, and VERDICT_RUNS baselines or more in all;
                          with 1 + 1 runs, whose deviation is unknown, only the latter. NAN: 10,000 are not enough */
+    int wrong;        /* 1: a single figure, of which a candidate run found wrong data */
     int summary;      /* 1: a mean over sizes, or a figure that is part of no such mean, such as a step */
 };
 
@@ -100,6 +101,7 @@ struct figure_verdict_row {
 struct verdicts {
     struct figure_verdict_row *row;
     size_t n;
+    int by_spread;            /* 1: a row has an interval */
     size_t count[VERDICTS];   /* number of rows with each verdict */
     size_t summary[VERDICTS]; /* number of these rows with `summary` 1 */
 };

@@ -148,8 +148,6 @@ void document_print_json(FILE *out, const cJSON *document, const char *name, cJS
         cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
     }
     cJSON_AddItemToObject(json, name, list);
-    char *text = json_print(json, 0);
-    fprintf(out, "%s\n", text);
-    free(text);
+    json_print_to(out, json, 0);
     cJSON_Delete(json);
 }

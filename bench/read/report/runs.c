@@ -72,9 +72,8 @@ static void read_implementations(struct report_run *run)
         *i = (struct run_implementation){.mb = bucket_mb(run->run, one)};
         snprintf(i->subject, sizeof i->subject, "%s", json_string(one, "name"));
         snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
-        i->compared = strcmp(i->strategy, "none") &&
-                      !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates")) &&
-                      !*json_string(one, "twin_of");
+        i->compared =
+            strcmp(i->strategy, "none") && !json_is_true(one, "approximates") && !*json_string(one, "twin_of");
         snprintf(i->plan, sizeof i->plan, "%s", size[strspn(size, "0123456789.e-")] ? size : "");
         for (const cJSON *bucket = json_first(one, "collectives"); bucket; bucket = bucket->next, i->buckets++)
             i->tensors += json_count(bucket, "tensors");
@@ -96,7 +95,7 @@ static void take_facts(struct report_run *run)
     run->done = json_number(run->summary, "done");
     if (*results_unfinished(unfinished, run->summary))
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
-    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) /* a profile without rounds */
+    else if (json_is_true(capture, "interrupted")) /* a profile without rounds */
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted during the capture");
     snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
     snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));

@@ -86,7 +86,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     while (files_read_line(&line, &room, file) > 0) {
         cJSON *json = json_object(line);
         /* the captured steps are the first lines of the file */
-        int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured"));
+        int captured = json_is_true(json, "captured");
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
                                        : fabs(json_number(json, "step_ms") - mean_ms);
         int active = strcmp(json_string(json, "epoch_kind"), "warmup") != 0;
@@ -204,7 +204,7 @@ static void read_series(struct step_series *series, size_t n, const struct repor
             break;
         while (files_read_line(&line, &room, file) > 0) {
             cJSON *json = json_object(line);
-            int drawn = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, run_compares(run) ? "timed" : "captured"));
+            int drawn = json_is_true(json, run_compares(run) ? "timed" : "captured");
             for (struct step_series *s = series; s < series + n && drawn && isfinite(json_number(json, "step_ms")); s++)
                 if (!strcmp(json_string(json, "implementation"), s->subject))
                     add_step(s, json);

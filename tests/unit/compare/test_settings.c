@@ -42,7 +42,7 @@ static int refused(void)
 {
     int n = 0;
     for (int i = 0; i < count(); i++)
-        n += difference_is_refused(cJSON_GetArrayItem(differences, i));
+        n += difference_kind(cJSON_GetArrayItem(differences, i)) == DIFFERENCE_REFUSED;
     return n;
 }
 
