@@ -164,6 +164,7 @@ for i in 1 2 3 4 5; do
     edit "lacking$i/summary.json" '.*' step gone
 done
 expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "figures that all five candidates lack are missing" "${five[@]}" lacking{1..5}
+expect 1 'lacking1 has no figure to judge, and neither has any other run; name some with --metrics' "runs without a figure to judge" lacking1 lacking2
 scaled base1 huge ddp 1e300
 expect 4 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* unseen +-100[.]0 % +- +4$' "a huge value in a baseline is printed and judged" lacking huge --candidate same1
 expect 4 '^ddp step .* ambiguous +[+][0-9]+ +- +-$' "a huge value in a candidate is ambiguous" same1 huge
@@ -239,11 +240,14 @@ expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place 
 # ---- comparability ----
 
 cp -r base1 other && sed -i 's/"d-model":\t32/"d-model":\t64/; s/"world_size":\t2/"world_size":\t4/' other/run.json
+cp -r other other2
 expect 6 '^  d-model: baseline 32, candidate 64$' "runs of different models are incomparable" base1 other
 grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare the runs anyway, name these settings with --allow, or give --allow all.' printed &&
     good=0 || good=1
 result "$good" "every difference is listed, with the option that allows it"
 expect 6 '^  d-model: baseline 32, another baseline 64$' "baselines of different models are incomparable" base1 other --candidate same1
+expect 6 '^  d-model: baseline 32, candidate 64$' "a difference that two runs have" base1 --candidate other other2
+is "is listed once" "$(grep -c '^  d-model: ' printed)" 1
 expect 6 '^  world_size: ' "runs with two different settings are incomparable if --allow names one of them" base1 other --allow d_model
 expect 4 '^Settings differ, as allowed:' "runs with two different settings are compared if --allow names both" base1 other --allow d-model,world_size
 expect 4 'unseen' "--allow all compares runs with different settings" base1 other --allow all
@@ -410,6 +414,12 @@ base1 same1 --tolerance 5%%|--tolerance 5%%: expected a percentage
 base1 same1 --floor ten|--floor ten: expected a percentage
 base1 same1 --all=1|--all takes no value
 base1 same1 --tollerance 3|did you mean --tolerance[?]
+base1 same1 --allow threads,|--allow 'threads,': the runs have no such setting; known: all mode
+base1 same1 --allow ,threads|no such setting
+base1 same1 --allow ALL|no such setting
+base1 same1 --metrics step,|--metrics 'step,': the runs have no such figure; they have: step
+base1 same1 --metrics ,step|no such figure
+base1 same1 --metrics ste|no such figure
 base1 same1 --label one|--label 'one': expected two names
 base1 same1 --label one,|expected two names
 base1 same1 --label ,two|expected two names

@@ -29,7 +29,8 @@ static const cJSON *find_setting(const cJSON *settings, const char *key)
     return item;
 }
 
-void settings_add(cJSON *settings, const char *key, const char *value)
+/* Adds a setting, or replaces its value. */
+static void settings_add(cJSON *settings, const char *key, const char *value)
 {
     const cJSON *old = find_setting(settings, key);
     if (old)

@@ -22,9 +22,6 @@ struct compare_run {
 int compare_run_read(struct compare_run *run, const char *directory);
 void compare_run_destroy(struct compare_run *run); /* frees all members, which may be 0 */
 
-/* Adds a setting, or replaces its value. */
-void settings_add(cJSON *settings, const char *key, const char *value);
-
 /* Appends to an array the differences between the first baseline and another run, unless the array has them: {key,
  * baseline and other (the values; null: the run lacks the key), side (such as "candidate"), environment (true: only
  * reported), allowed}. A key that one run lacks is only reported, since versions of the program differ in options. */

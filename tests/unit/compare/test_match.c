@@ -99,19 +99,6 @@ TEST(figures_of_runs_are_matched)
     ck_assert_uint_eq(n, 4);
 }
 
-/* Sizes that are not finite must not lead to accesses outside of the list. No saved run has such sizes. */
-TEST(sizes_that_are_not_finite_are_safe)
-{
-    static const double bytes[] = {NAN, INFINITY, 8, -INFINITY, NAN, 64};
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 6; k++)
-            add_size(i, "a", bytes[(k + i) % 6], 10, 0);
-    ck_assert_int_eq(match(""), 0);
-    ck_assert_uint_le(lines.n, 3 * 6 * 4);
-    for (size_t i = 0; i < lines.n; i++)
-        ck_assert_ptr_eq(lines.item[i].candidate, lines.item[i].baseline + 2);
-}
-
 /* All figures are matched even if there are thousands, as after `allreduce` of many sizes. */
 TEST(many_sizes_are_matched)
 {
@@ -139,29 +126,6 @@ TEST(other_metrics_can_be_judged)
         const char *name = lines.item[i].figure->name;
         ck_assert_int_eq(lines.item[i].judged, !strcmp(name, "busbw") || !strcmp(name, "time_p99"));
     }
-}
-
-TEST(unknown_metrics_are_refused)
-{
-    static const char *const bad[] = {"bandwidth", "time,", ",time", "tim", "times"};
-    three_runs();
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_int_eq(match(bad[i]), -1);
-        check_has(error_text(), "no such figure; they have: time time_p99 busbw wrong_elements");
-        error_clear();
-    }
-    destroy();
-    ck_assert_int_eq(match(""), -1);
-    check_has(error_text(), "no figure to judge");
-}
-
-/* A baseline with wrong elements is refused, since the times of its collectives are not comparable. */
-TEST(a_baseline_with_wrong_elements_is_refused)
-{
-    three_runs();
-    replace(1, 1, 2);
-    ck_assert_int_eq(match("busbw"), -1);
-    ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is not a baseline; leave it out");
 }
 
 /* A figure of 0 or less has no ratio. If a run has such a figure, judging it is an error, with or without --metrics. */
