@@ -2,6 +2,7 @@
 #include "compare/match.h"
 
 #include "base/option_table.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -82,13 +83,12 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
 static int report_unknown(const struct compare_lines *lines, const char *name)
 {
     char known[800] = "";
-    size_t at = 0;
-    for (size_t i = 0; i < lines->n && at < sizeof known; i++) {
+    for (size_t i = 0; i < lines->n; i++) {
         size_t first = 0;
         while (strcmp(lines->line[first]->figure.name, lines->line[i]->figure.name) != 0)
             first++;
         if (first == i)
-            at += (size_t)snprintf(known + at, sizeof known - at, " %s", lines->line[i]->figure.name);
+            text_append(known, sizeof known, " %s", lines->line[i]->figure.name);
     }
     return error_report("--metrics '%s': the runs have no such figure; they have:%s", name, known);
 }

@@ -271,13 +271,12 @@ static void check_clock(const struct nights *all, cJSON *json)
 static void compare_settings(const struct settings *a, const struct settings *b, char *differs, size_t size)
 {
     cJSON *differences = cJSON_CreateArray();
-    size_t at = 0;
     *differs = 0;
     differences_add(differences, &a->first, &b->first, "");
     for (const cJSON *d = differences->child; d; d = d->next)
-        if (difference_kind(d) == DIFFERENCE_REFUSED && at < size)
-            at += (size_t)snprintf(differs + at, size - at, "%s%s %.30s", at ? ", " : "", json_string(d, "key"),
-                                   json_string(d, "other"));
+        if (difference_kind(d) == DIFFERENCE_REFUSED)
+            text_append(differs, size, "%s%s %.30s", *differs ? ", " : "", json_string(d, "key"),
+                        json_string(d, "other"));
     cJSON_Delete(differences);
 }
 
@@ -398,7 +397,7 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     for (size_t i = 0; i < all->figures && !*differs; i++) /* two modes may have a figure of one name */
         differs = !strcmp(all->series[i].name, series.name) ? mode_of(family) : "";
     if (*differs)
-        snprintf(series.name + strlen(series.name), sizeof series.name - strlen(series.name), " (%s)", differs);
+        text_append(series.name, sizeof series.name, " (%s)", differs);
     memcpy(series.begins, begins, all->n);
     all->series = allocate_more(all->series, all->figures, sizeof *all->series);
     all->series[all->figures++] = series;

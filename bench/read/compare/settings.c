@@ -192,9 +192,8 @@ void differences_add(cJSON *differences, const struct compare_run *baseline, con
 static int report_unknown(const char *word, const struct compare_run *baseline)
 {
     char keys[900] = "";
-    size_t at = 0;
-    for (const cJSON *item = baseline->setting[SETTING]->child; item && at < sizeof keys; item = item->next)
-        at += (size_t)snprintf(keys + at, sizeof keys - at, " %s", item->string);
+    for (const cJSON *item = baseline->setting[SETTING]->child; item; item = item->next)
+        text_append(keys, sizeof keys, " %s", item->string);
     return error_report("--allow '%s': the runs have no such setting; known: all%s", word, keys);
 }
 

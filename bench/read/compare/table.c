@@ -112,10 +112,9 @@ static void fill_values(struct cells *cells, const struct comparison *c, const s
     text_bytes(cells->size, f->figure->bytes);
     text_ratio(cells->ratio, side[CANDIDATE].value / side[BASELINE].value);
     for (int i = 0; i < SIDES; i++) {
-        char *text = cells->typical[i];
-        size_t length = strlen(text_value_like(text, side[i].value, f->figure->unit, like));
+        text_value_like(cells->typical[i], side[i].value, f->figure->unit, like);
         if (side[i].n < c->n[i] && isfinite(side[i].value))
-            snprintf(text + length, CELL + 16 - length, " (n=%zu)", side[i].n);
+            text_append(cells->typical[i], sizeof cells->typical[i], " (n=%zu)", side[i].n);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "report/sections.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -149,10 +150,11 @@ static void draw_members(cJSON *document, const struct messages *all, const char
         most = fmax(most, ratio);
     }
     snprintf(title, sizeof title, "%s between members in %s", is_round_trip ? "Round trips" : "Messages", label);
-    int at = snprintf(subtitle, sizeof subtitle, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
+    snprintf(subtitle, sizeof subtitle, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
     if (all->shown < all->members)
-        snprintf(subtitle + at, sizeof subtitle - (size_t)at, "; %zu of %zu members: %s", all->shown, all->members,
-                 all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
+        text_append(subtitle, sizeof subtitle, "; %zu of %zu members: %s", all->shown, all->members,
+                    all->message->of_slow ? "those that are slow, and their partners"
+                                          : "those of the slowest messages");
     if (!is_round_trip || most > slow)
         document_add_picture(document, is_round_trip ? "round-trips" : "messages", title,
                              chart_heat(title, subtitle,

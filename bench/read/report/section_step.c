@@ -138,16 +138,15 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
         if (!ranks)
             continue;
         snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
-        int at = snprintf(
-            subtitle, sizeof subtitle,
-            "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since the step started%s.",
-            p->number, run->subject, run->ranks, text_plural(run->ranks),
-            run->ranks > 1 ? " on the rank that began first, by synchronised clocks" : "");
+        snprintf(subtitle, sizeof subtitle,
+                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since the step started%s.",
+                 p->number, run->subject, run->ranks, text_plural(run->ranks),
+                 run->ranks > 1 ? " on the rank that began first, by synchronised clocks" : "");
         if (ranks < run->ranks)
-            snprintf(subtitle + at, sizeof subtitle - (size_t)at,
-                     ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl lacks the step."
-                                   : " The first %zu of %zu ranks.",
-                     ranks, run->ranks, ranks);
+            text_append(subtitle, sizeof subtitle,
+                        ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl lacks the step."
+                                      : " The first %zu of %zu ranks.",
+                        ranks, run->ranks, ranks);
         snprintf(name, sizeof name, "step-%zu", ++drawn);
         document_add_picture(document, name, title,
                              chart_rows(title, subtitle,

@@ -43,7 +43,8 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         char text[800], other[800], labels[200] = "";
         const char *last = NULL;
-        size_t at = 0, all = 0, like = 0, before = 0;
+        size_t all = 0, like = 0, before = 0;
+        int fits = 1;
         describe_run(text, run);
         for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
             describe_run(other, r);
@@ -51,15 +52,16 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
             all += !*r->problem;
             like += (size_t)same;
             before += same && r < run;
-            if (same && at < sizeof labels && (!last || strcmp(last, r->label) != 0))
-                at += (size_t)snprintf(labels + at, sizeof labels - at, "%s%s", at ? ", " : "", last = r->label);
+            if (same && fits && (!last || strcmp(last, r->label) != 0))
+                fits = text_append(labels, sizeof labels, "%s%s", last ? ", " : "", r->label);
+            last = same ? r->label : last;
         }
         if (*run->problem || before || lines++ >= LINES)
             continue;
         if (like == all)
             document_add_item(document, "Measured: %s.", text);
         else
-            document_add_item(document, "Measured in %s%s: %s.", labels, at < sizeof labels ? "" : " ...", text);
+            document_add_item(document, "Measured in %s%s: %s.", labels, fits ? "" : " ...", text);
     }
 }
 
@@ -91,11 +93,10 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
     if (fabs(last->sequences - s->row->sequences) > 0)
         snprintf(batch, sizeof batch, " (%.4g and %.4g sequences a rank)", s->row->sequences, last->sequences);
     if (lost > 0) {
-        int at = snprintf(why, sizeof why, " A step takes %.2f ms longer for the same number of tokens a rank:", lost);
+        snprintf(why, sizeof why, " A step takes %.2f ms longer for the same number of tokens a rank:", lost);
         for (int p = 0; p < PARTS; p++)
-            at += snprintf(why + at, sizeof why - (size_t)at, "%s %s %+.2f ms", p ? "," : "", part_name[p],
-                           1e3 * last->lost_part_s[p]);
-        snprintf(why + at, sizeof why - (size_t)at, ".");
+            text_append(why, sizeof why, " %s %+.2f ms%s", part_name[p], 1e3 * last->lost_part_s[p],
+                        p + 1 < PARTS ? "," : ".");
     }
     document_add_item(
         document, "From %zu to %zu ranks%s the throughput %s %.2f: an efficiency of %.1f %%%s.%s", s->row->run->ranks,
