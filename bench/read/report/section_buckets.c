@@ -120,12 +120,12 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
         series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines, 0, 0};
         lines++;
     }
+    const struct chart_xy chart = {.x = {.title = "bucket size, MiB", .is_log = 1},
+                                   .y = {.title = "ms a step"},
+                                   .series = series,
+                                   .n_series = lines};
     document_add_picture(document, "bucket-sizes", title,
-                         chart_xy(title, "Means over the rounds (with --resolve: medians)",
-                                  &(struct chart_xy){.x = {.title = "bucket size, MiB", .is_log = 1},
-                                                     .y = {.title = "ms a step"},
-                                                     .series = series,
-                                                     .n_series = lines}));
+                         chart_xy(title, "Means over the rounds (with --resolve: medians)", &chart));
     free(point);
 }
 
@@ -140,18 +140,17 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
         most = taken > most ? taken : most;
         n += taken;
     }
+    const struct table table = {
+        .key = "bucket_sizes_of_runs",
+        TABLE_COLUMNS(size_columns),
+        TABLE_ROWS(row, n),
+        .shown = 60,
+        .note = {"*: the shortest step of the bucket sizes of that run, by its verdict; =: a "
+                 "tie with it. sync cost: (step / step of `none` in the same round - 1) x step of `none`."}};
     if (most > 1) {
         document_add_heading(document, "Bucket sizes");
         draw_buckets(document, row, n);
-        document_add_table(
-            document,
-            &(struct table){
-                .key = "bucket_sizes_of_runs",
-                TABLE_COLUMNS(size_columns),
-                TABLE_ROWS(row, n),
-                .shown = 60,
-                .note = {"*: the shortest step of the bucket sizes of that run, by its verdict; =: a "
-                         "tie with it. sync cost: (step / step of `none` in the same round - 1) x step of `none`."}});
+        document_add_table(document, &table);
     }
     free(row);
 }

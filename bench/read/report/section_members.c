@@ -155,15 +155,11 @@ static void draw_members(cJSON *document, const struct messages *all, const char
         text_append(subtitle, sizeof subtitle, "; %zu of %zu members: %s", all->shown, all->members,
                     all->message->of_slow ? "those that are slow, and their partners"
                                           : "those of the slowest messages");
+    const struct chart_heat chart = {
+        names, is_round_trip ? "" : "sender", is_round_trip ? "" : "receiver", cell, .n = all->shown, .cells = cells};
     if (!is_round_trip || most > slow)
         document_add_picture(document, is_round_trip ? "round-trips" : "messages", title,
-                             chart_heat(title, subtitle,
-                                        &(struct chart_heat){.name = names,
-                                                             .rows = is_round_trip ? "" : "sender",
-                                                             .columns = is_round_trip ? "" : "receiver",
-                                                             .cell = cell,
-                                                             .n = all->shown,
-                                                             .cells = cells}));
+                             chart_heat(title, subtitle, &chart));
     free(cell);
 }
 
@@ -195,14 +191,14 @@ static void add_run(cJSON *document, const struct report_run *run, const cJSON *
             document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
     draw_members(document, &all, run->label, 0);
     draw_members(document, &all, run->label, 1);
-    document_add_table(document,
-                       &(struct table){.key = "messages",
-                                       .title = "Messages: those of slow members first, then the slowest",
-                                       TABLE_COLUMNS(message_columns),
-                                       TABLE_ROWS(all.message, all.n),
-                                       .shown = 20,
-                                       .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as "
-                                                "long. A round trip is the same for both members."}});
+    const struct table table = {.key = "messages",
+                                .title = "Messages: those of slow members first, then the slowest",
+                                TABLE_COLUMNS(message_columns),
+                                TABLE_ROWS(all.message, all.n),
+                                .shown = 20,
+                                .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as "
+                                         "long. A round trip is the same for both members."}};
+    document_add_table(document, &table);
     messages_destroy(&all);
 }
 

@@ -148,14 +148,8 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
                                       : " The first %zu of %zu ranks.",
                         ranks, run->ranks, ranks);
         snprintf(name, sizeof name, "step-%zu", ++drawn);
-        document_add_picture(document, name, title,
-                             chart_rows(title, subtitle,
-                                        &(struct chart_rows){.row = p->row,
-                                                             .kind = kinds,
-                                                             .span = p->span,
-                                                             .rows = p->rows,
-                                                             .kinds = KINDS,
-                                                             .spans = p->spans}));
+        const struct chart_rows chart = {p->row, kinds, p->span, p->rows, KINDS, p->spans};
+        document_add_picture(document, name, title, chart_rows(title, subtitle, &chart));
     }
     free(p);
 }
@@ -280,14 +274,13 @@ static void draw_series(cJSON *document, const struct step_series *series, size_
              "Timed steps of each implementation, or captured steps of a profile, in order: means over the ranks (at "
              "most %d)%s%s.",
              RANKS, medians, cut);
-    document_add_picture(document, "steps-over-time", title,
-                         chart_xy(title, subtitle,
-                                  &(struct chart_xy){.x = {.title = "step"},
-                                                     .y = {.title = "ms"},
-                                                     .series = line,
-                                                     .n_series = n * LINES,
-                                                     .panel = panel,
-                                                     .n_panels = n}));
+    const struct chart_xy chart = {.x = {.title = "step"},
+                                   .y = {.title = "ms"},
+                                   .series = line,
+                                   .n_series = n * LINES,
+                                   .panel = panel,
+                                   .n_panels = n};
+    document_add_picture(document, "steps-over-time", title, chart_xy(title, subtitle, &chart));
     free(point);
 }
 

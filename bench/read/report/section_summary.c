@@ -185,17 +185,16 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
         document_add_paragraph(document, "None: no figure is known to be beyond a threshold.");
         return;
     }
-    document_add_table(
-        document,
-        &(struct table){
-            .key = "bottlenecks",
-            TABLE_COLUMNS(bottleneck_columns),
-            TABLE_ROWS(found->item, found->n),
-            .shown = 20,
-            .note = {"lost: by how much a step is longer. Losses overlap, so they do not add up. N/A: not known. No "
-                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
-                     "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
-                     "the step, warning above 5 %, note below. On a busy machine every level is a note."}});
+    const struct table table = {
+        .key = "bottlenecks",
+        TABLE_COLUMNS(bottleneck_columns),
+        TABLE_ROWS(found->item, found->n),
+        .shown = 20,
+        .note = {"lost: by how much a step is longer. Losses overlap, so they do not add up. N/A: not known. No "
+                 "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
+                 "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
+                 "the step, warning above 5 %, note below. On a busy machine every level is a note."}};
+    document_add_table(document, &table);
     size_t described = finding_is_significant(&found->item->finding) != 0; /* by the section Summary */
     for (size_t i = described; i < found->n && i < EXPLAINED; i++) {
         const struct finding *b = &found->item[i].finding;
