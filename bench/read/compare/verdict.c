@@ -28,31 +28,27 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
     return n;
 }
 
-/* Computes for each run the geometric mean over those sizes of a group that all runs have. Returns 1; or 0, with
- * nothing allocated, if there are fewer than two of these sizes. */
-static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
-                      const size_t runs[2])
+/* Computes for each run the geometric mean over those of n sizes that all runs have. Returns 1; or 0, with nothing
+ * allocated, if there are fewer than two of these sizes. */
+static int take_sizes(struct hypothesis *mean, const struct hypothesis *size, size_t n, const size_t runs[2])
 {
-    *mean->row = (struct figure_verdict_row){.n = {runs[0], runs[1]}, .summary = 1};
-    for (int side = 0; side < 2; side++)
+    size_t sizes = 0;
+    for (size_t k = 0; k < n; k++)
+        sizes += size[k].row->n[0] == runs[0] && size[k].row->n[1] == runs[1];
+    if (sizes < 2)
+        return 0;
+    *mean->row =
+        (struct figure_verdict_row){.figure = size->row->figure, .sizes = sizes, .n = {runs[0], runs[1]}, .summary = 1};
+    for (int side = 0; side < 2; side++) {
         mean->run[side] = allocate(runs[side], sizeof *mean->run[side]);
-    for (const struct hypothesis *h = single; h < single + figures; h++) {
-        if (h->row->figure->size_group != size_group || h->row->n[0] != runs[0] || h->row->n[1] != runs[1])
-            continue;
-        mean->row->figure = h->row->figure;
-        mean->row->sizes++;
-        for (int side = 0; side < 2; side++)
-            for (size_t i = 0; i < runs[side]; i++)
-                mean->run[side][i] += log(h->run[side][i]);
+        for (size_t i = 0; i < runs[side]; i++) {
+            for (size_t k = 0; k < n; k++)
+                if (size[k].row->n[0] == runs[0] && size[k].row->n[1] == runs[1])
+                    mean->run[side][i] += log(size[k].run[side][i]);
+            mean->run[side][i] = exp(mean->run[side][i] / (double)sizes);
+        }
     }
-    for (int side = 0; side < 2; side++)
-        for (size_t i = 0; i < runs[side]; i++)
-            mean->run[side][i] = exp(mean->run[side][i] / (double)mean->row->sizes);
-    if (mean->row->sizes >= 2)
-        return 1;
-    free(mean->run[0]);
-    free(mean->run[1]);
-    return 0;
+    return 1;
 }
 
 /* Returns quantile q of the candidates / quantile 1 - q of the baselines; q = 0: best candidate / worst baseline. */
@@ -202,16 +198,11 @@ static void judge_all(struct verdicts *verdicts, struct hypothesis *h, const str
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates)
 {
-    const size_t runs[2] = {baselines, candidates};
-    size_t size_groups = 0;
-    for (size_t g = 0; g < figures; g++)
-        size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
-    struct hypothesis *h = allocate(figures + size_groups, sizeof *h);
-    size_t *sizes = allocate(size_groups + 1, sizeof *sizes); /* number of figures in each group */
-    *verdicts = (struct verdicts){.row = allocate(figures + size_groups, sizeof *verdicts->row), .n = figures};
+    const size_t runs[2] = {baselines, candidates}, most = figures + figures / 2;
+    struct hypothesis *h = allocate(most + 1, sizeof *h);
+    *verdicts = (struct verdicts){.row = allocate(most + 1, sizeof *verdicts->row), .n = figures};
     for (size_t g = 0; g < figures; g++) {
         const struct verdict_figure *f = &figure[g];
-        sizes[f->size_group]++;
         h[g].row = &verdicts->row[g];
         *h[g].row = (struct figure_verdict_row){
             .figure = f,
@@ -221,14 +212,15 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
             .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
                   keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
     }
-    for (size_t group = 0; group < size_groups; group++) {
-        if (sizes[group] < 2)
-            continue;
+    for (size_t first = 0, end; first < figures; first = end) {
+        for (end = first; end < figures && figure[end].size_group == figure[first].size_group;)
+            end++;
         h[verdicts->n].row = &verdicts->row[verdicts->n];
-        int has_mean = take_sizes(&h[verdicts->n], group, h, figures, runs);
-        verdicts->n += (size_t)has_mean;
-        for (size_t i = 0; i < figures && has_mean; i++)
-            h[i].row->summary &= figure[i].size_group != group;
+        if (!take_sizes(&h[verdicts->n], &h[first], end - first, runs))
+            continue;
+        verdicts->n++;
+        for (size_t i = first; i < end; i++)
+            h[i].row->summary = 0;
     }
     judge_all(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
@@ -243,7 +235,6 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
         free(h[i].run[0]);
         free(h[i].run[1]);
     }
-    free(sizes);
     free(h);
 }
 

@@ -66,7 +66,7 @@ int verdict_is_slowed(const struct verdict_rules *rules, int side);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {
-    size_t size_group; /* number of the group that all sizes of a figure form */
+    size_t size_group; /* number of the group that all sizes of a figure form; figures of a group are consecutive */
     int higher_is_better;
     int wrong;                          /* a candidate run found wrong data, so the figure is regressed */
     const double *baseline, *candidate; /* values of the baseline runs and of the candidate runs */
