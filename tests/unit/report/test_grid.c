@@ -66,40 +66,6 @@ static void has_interval(const char *name, double low, double high)
 
 #define STEPS(...) ((double[8]){__VA_ARGS__})
 
-/* Adds six repeats of five points. Ratios to the best are 1.1, 0.9, 1.2 twice (noisy), 2 (twice), and e^0.006,
- * e^-0.004, e^0.004 twice (close). */
-static void six_repeats(void)
-{
-    add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4, 11, 9.9, 14.4));
-    add(2, "best", "ddp_flat", NAN, STEPS(10, 11, 12, 10, 11, 12));
-    add(2, "none", "none", NAN, STEPS(9, 10, 11, 9, 10, 11));
-    add(2, "twice", "ddp_bucketed", 0.5, STEPS(20, 22, 24, 20, 22, 24));
-    add(2, "close", "ddp", NAN, STEPS(10.06018, 10.95609, 12.0481, 10.06018, 10.95609, 12.0481));
-}
-
-TEST(verdicts_and_their_intervals)
-{
-    six_repeats();
-    grid_judge(&grid);
-    static const char *const order[] = {"none", "best", "close", "noisy", "twice"};
-    for (int i = 0; i < 5; i++)
-        ck_assert_str_eq(grid.point[i].of->subject, order[i]);
-    ck_assert_int_eq(point("none")->verdict, VERDICT_KINDS);
-    ck_assert_int_eq(point("best")->verdict, VERDICT_BEST);
-    ck_assert_int_eq(point("noisy")->verdict, VERDICT_UNDECIDED);
-    ck_assert_int_eq(point("close")->verdict, VERDICT_TIE);
-    ck_assert_int_eq(point("twice")->verdict, VERDICT_SLOWER);
-    ck_assert_str_eq(point("best")->mark, "*");
-    ck_assert_str_eq(point("close")->mark, "=");
-    ck_assert_double_eq_tol(point("twice")->to_best.ratio.median, 2, 1e-12);
-    ck_assert_double_eq_tol(point("close")->to_best.ratio.median, exp(0.002), 1e-6);
-    ck_assert_double_lt(point("close")->to_best.ratio.ci_low, 1);
-    ck_assert_double_gt(point("twice")->to_best.ratio.ci_low, 1);
-    ck_assert_double_eq_tol(point("none")->to_best.ratio.median, 0.909, 5e-4);
-    ck_assert_double_eq_tol(point("twice")->step_s.median, 2 * point("best")->step_s.median, 1e-12);
-    ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
-}
-
 /* p = 0.031 is enough if only two points exist, but not against the best of three, which the same samples chose. */
 TEST(the_best_was_chosen_by_the_same_data)
 {
