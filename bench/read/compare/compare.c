@@ -200,7 +200,7 @@ static enum compare_status judge(struct comparison *c)
         return COMPARE_FAILED;
     if (compare_choose(&c->lines, c->metrics))
         return *c->metrics ? COMPARE_USAGE : COMPARE_FAILED;
-    verdicts_create(v, &c->rules, c->lines.item, c->lines.judged, c->n[BASELINE], c->n[CANDIDATE]);
+    verdicts_create(v, &c->rules, c->lines.line, c->lines.judged, c->n[BASELINE], c->n[CANDIDATE]);
     warn_of_others(c);
     if (!c->rules.in_turn && c->n[BASELINE] + c->n[CANDIDATE] > 2)
         warn_of_time(c);

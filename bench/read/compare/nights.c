@@ -132,7 +132,7 @@ static int take_run(struct reading *r, struct night_run *run, struct compare_run
                             time);
     for (const struct figure *f = figures->item; f < figures->item + figures->n; f++)
         if (f->judged && f->better != BETTER_NONE && f->value > 0)
-            compare_line_of(&r->lines, f)->value[run->column] = f->value;
+            compare_values_of(&r->lines, f)[run->column] = f->value;
     snprintf(run->version, sizeof run->version, "%s", commit ? commit + 1 : version);
     run->version[strcspn(run->version, ")")] = 0;
     run->began = read->began;
@@ -364,7 +364,7 @@ static void free_series(struct night_series *series)
 }
 
 /* Adds the series of a line in a family, unless no candidate has a value: medians over the runs of each night. */
-static void add_series(struct nights *all, const struct reading *r, const struct compare_line *line,
+static void add_series(struct nights *all, const struct reading *r, const struct verdict_figure *line,
                        const struct settings *family, const unsigned char *begins)
 {
     const struct figure *f = &line->figure;
@@ -377,8 +377,8 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     for (size_t t = 0; t < all->n; t++) {
         size_t n[NIGHT_SIDES] = {0, 0};
         for (; run < r->run + r->runs && run->night == t; run++)
-            if (run->family == family && !isnan(line->value[run->column]))
-                values[(size_t)run->side * r->runs + n[run->side]++] = line->value[run->column];
+            if (run->family == family && !isnan(line->baseline[run->column]))
+                values[(size_t)run->side * r->runs + n[run->side]++] = line->baseline[run->column];
         double candidate = series.value[NIGHT_CANDIDATE][t] = stats_median(values, n[NIGHT_CANDIDATE]);
         double control = series.value[NIGHT_CONTROL][t] = stats_median(values + r->runs, n[NIGHT_CONTROL]);
         has_candidate |= n[NIGHT_CANDIDATE] > 0;

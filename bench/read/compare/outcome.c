@@ -18,7 +18,7 @@ struct side compare_side_of(const struct comparison *c, const struct verdict_fig
         if (!isnan(value[run]))
             have[side.n++] = value[run];
     if (sizes == 1)
-        side.value = stats_typical(have, side.n, !f->judged).median;
+        side.value = stats_typical(have, side.n, !f->figure.judged).median;
     else
         side.n = c->n[i];
     free(have);
@@ -43,11 +43,11 @@ static cJSON *add_figure(cJSON *list, const struct comparison *c, const struct v
     const struct side baseline = compare_side_of(c, f, sizes, BASELINE),
                       candidate = compare_side_of(c, f, sizes, CANDIDATE);
     cJSON *item = json_add_row(list);
-    json_add_text(item, "subject", f->figure->subject);
-    json_add_text(item, "name", f->figure->name);
-    json_add_text(item, "unit", f->figure->unit);
-    json_add_text(item, "better", figure_better_name[f->figure->better]);
-    json_add_number(item, "bytes", sizes == 1 ? f->figure->bytes : NAN);
+    json_add_text(item, "subject", f->figure.subject);
+    json_add_text(item, "name", f->figure.name);
+    json_add_text(item, "unit", f->figure.unit);
+    json_add_text(item, "better", figure_better_name[f->figure.better]);
+    json_add_number(item, "bytes", sizes == 1 ? f->figure.bytes : NAN);
     json_add_number(item, "baseline", baseline.value);
     json_add_number(item, "candidate", candidate.value);
     json_add_number(item, "n_baseline", (double)baseline.n);
@@ -90,7 +90,7 @@ void compare_print_json(FILE *out, const void *shown)
         json_add_text(item, "verdict", verdict_name[row->verdict]);
     }
     for (size_t i = c->lines.judged; i < c->lines.n; i++) {
-        cJSON *item = add_figure(figures, c, &c->lines.item[i], 1, &ratio);
+        cJSON *item = add_figure(figures, c, c->lines.line[i], 1, &ratio);
         json_add_number(item, "candidate_to_baseline", ratio);
     }
     json_add_text(json, "verdict", c->status == COMPARE_INCOMPARABLE ? "incomparable" : verdict_name[c->verdict]);

@@ -108,11 +108,11 @@ static void fill_values(struct cells *cells, const struct comparison *c, const s
 {
     struct side side[SIDES] = {compare_side_of(c, f, sizes, BASELINE), compare_side_of(c, f, sizes, CANDIDATE)};
     double like = fmax(fabs(side[BASELINE].value), fabs(side[CANDIDATE].value));
-    name_figure(cells, f->figure);
-    text_bytes(cells->size, f->figure->bytes);
+    name_figure(cells, &f->figure);
+    text_bytes(cells->size, f->figure.bytes);
     text_ratio(cells->ratio, side[CANDIDATE].value / side[BASELINE].value);
     for (int i = 0; i < SIDES; i++) {
-        text_value_like(cells->typical[i], side[i].value, f->figure->unit, like);
+        text_value_like(cells->typical[i], side[i].value, f->figure.unit, like);
         if (side[i].n < c->n[i] && isfinite(side[i].value))
             text_append(cells->typical[i], sizeof cells->typical[i], " (n=%zu)", side[i].n);
     }
@@ -207,7 +207,7 @@ static void print_judged(FILE *out, const struct comparison *c)
         for (; row < means && same_figure(row, first); row++)
             if ((whole && !is_long) || !share(whole ? figures : sizes, row))
                 add_row(table, c, row);
-        add_shared(table, first->figure->figure, sizes);
+        add_shared(table, &first->figure->figure, sizes);
         if (mean < c->verdicts.row + c->verdicts.n && same_figure(mean, first))
             add_row(table, c, mean++);
     }
@@ -224,7 +224,7 @@ static void print_others(FILE *out, const struct comparison *c)
     cJSON *table = begin_table(c, title, 0);
     for (size_t i = c->lines.judged; i < c->lines.n; i++) {
         struct cells cells = {0};
-        fill_values(&cells, c, &c->lines.item[i], 1);
+        fill_values(&cells, c, c->lines.line[i], 1);
         table_add_row(table, columns, COLUMNS, &cells);
     }
     end_table(out, table);
@@ -235,7 +235,7 @@ static void print_others(FILE *out, const struct comparison *c)
 /* Writes the name of a row: subject, figure and size. */
 static void name_row(char name[300], const struct figure_verdict_row *row)
 {
-    const struct figure *f = row->figure->figure;
+    const struct figure *f = &row->figure->figure;
     char size[CELL] = "";
     if (row->sizes > 1)
         strcpy(size, "all sizes");
@@ -378,7 +378,7 @@ static void add_case(struct junit *junit, const struct comparison *c, const stru
                                                          [VERDICT_MISSING] = JUNIT_FAILED,
                                                          [VERDICT_AMBIGUOUS] = JUNIT_SKIPPED,
                                                          [VERDICT_UNSEEN] = JUNIT_SKIPPED};
-    const int is_time = row->sizes == 1 && !strcmp(row->figure->figure->unit, "s");
+    const int is_time = row->sizes == 1 && !strcmp(row->figure->figure.unit, "s");
     struct cells cells = {0};
     char name[300], message[600], unseen[120] = "";
     fill_row(&cells, c, row);

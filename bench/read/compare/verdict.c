@@ -195,25 +195,25 @@ static void judge_all(struct verdicts *verdicts, struct hypothesis *h, const str
     }
 }
 
-void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, struct verdict_figure *const *figure,
                      size_t figures, size_t baselines, size_t candidates)
 {
     const size_t runs[2] = {baselines, candidates}, most = figures + figures / 2;
     struct hypothesis *h = allocate(most + 1, sizeof *h);
     *verdicts = (struct verdicts){.row = allocate(most + 1, sizeof *verdicts->row), .n = figures};
     for (size_t g = 0; g < figures; g++) {
-        const struct verdict_figure *f = &figure[g];
+        const struct verdict_figure *f = figure[g];
+        const int is_rate = f->figure.better == BETTER_HIGHER;
         h[g].row = &verdicts->row[g];
-        *h[g].row = (struct figure_verdict_row){
-            .figure = f,
-            .sizes = 1,
-            .wrong = f->wrong,
-            .summary = 1,
-            .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
-                  keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
+        *h[g].row = (struct figure_verdict_row){.figure = f,
+                                                .sizes = 1,
+                                                .wrong = f->wrong,
+                                                .summary = 1,
+                                                .n = {keep_positive(f->baseline, baselines, is_rate, &h[g].run[0]),
+                                                      keep_positive(f->candidate, candidates, is_rate, &h[g].run[1])}};
     }
     for (size_t first = 0, end; first < figures; first = end) {
-        for (end = first; end < figures && figure[end].size_group == figure[first].size_group;)
+        for (end = first; end < figures && figure[end]->size_group == figure[first]->size_group;)
             end++;
         h[verdicts->n].row = &verdicts->row[verdicts->n];
         if (!take_sizes(&h[verdicts->n], &h[first], end - first, runs))

@@ -13,7 +13,7 @@
 #ifndef BENCH_READ_COMPARE_VERDICT_H
 #define BENCH_READ_COMPARE_VERDICT_H
 
-#include <stddef.h>
+#include "base/figures.h"
 
 enum {
     VERDICT_RUNS = 5,
@@ -66,12 +66,10 @@ int verdict_is_slowed(const struct verdict_rules *rules, int side);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {
-    size_t size_group; /* number of the group that all sizes of a figure form; figures of a group are consecutive */
-    int higher_is_better;
-    int wrong;                          /* a candidate run found wrong data, so the figure is regressed */
+    struct figure figure; /* in the first run that has it */
+    size_t size_group;    /* number of the group that all sizes of a figure form; figures of a group are consecutive */
+    int wrong;            /* a candidate run found wrong data, so the figure is regressed */
     const double *baseline, *candidate; /* values of the baseline runs and of the candidate runs */
-    const struct figure *figure;        /* the figure in the first run that has it; used by compare/match.h */
-    int judged;                         /* used by compare/match.h: 1: judged, 0: only shown */
 };
 
 struct figure_verdict_row {
@@ -105,7 +103,7 @@ struct verdicts {
     size_t count[VERDICTS];   /* number of rows with each verdict */
     size_t summary[VERDICTS]; /* number of these rows with `summary` 1 */
 };
-void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, struct verdict_figure *const *figure,
                      size_t figures, size_t baselines, size_t candidates);
 void verdicts_destroy(struct verdicts *verdicts); /* frees all members, which may be 0 */
 

@@ -80,20 +80,21 @@ TEST(figures_of_runs_are_matched)
     ck_assert_uint_eq(lines.n, 3 * 4 + 3);
     size_t n = 0;
     for (size_t i = 0; i < lines.n; i++) {
-        const struct verdict_figure *l = &lines.item[i];
-        ck_assert(i == 0 || i == lines.judged || l[-1].size_group < l->size_group ||
-                  l[-1].figure->bytes < l->figure->bytes);
-        ck_assert_int_eq(l->judged, i < lines.judged);
-        ck_assert_int_eq(l->judged, !strcmp(l->figure->name, "time"));
-        ck_assert_int_eq(l->wrong, l->figure->bytes == 64);
-        if (!l->judged)
+        const struct verdict_figure *l = lines.line[i];
+        const struct verdict_figure *before = i ? lines.line[i - 1] : l;
+        ck_assert(i == 0 || i == lines.judged || before->size_group < l->size_group ||
+                  before->figure.bytes < l->figure.bytes);
+        ck_assert_int_eq(l->figure.judged, i < lines.judged);
+        ck_assert_int_eq(l->figure.judged, !strcmp(l->figure.name, "time"));
+        ck_assert_int_eq(l->wrong, l->figure.bytes == 64);
+        if (!l->figure.judged)
             continue;
-        ck_assert_double_eq(l->figure->bytes, known[n][0]);
+        ck_assert_double_eq(l->figure.bytes, known[n][0]);
         const double has[] = {l->baseline[0], l->baseline[1], l->candidate[0]};
         for (int k = 0; k < 3; k++)
             ck_assert(isnan(known[n][k + 1]) ? isnan(has[k]) : has[k] == known[n][k + 1]);
-        ck_assert(!strcmp(l->figure->subject, n < 3 ? "a" : "b"));
-        ck_assert_int_eq(n < 3, l->size_group == lines.item[0].size_group);
+        ck_assert(!strcmp(l->figure.subject, n < 3 ? "a" : "b"));
+        ck_assert_int_eq(n < 3, l->size_group == lines.line[0]->size_group);
         n++;
     }
     ck_assert_uint_eq(n, 4);
@@ -110,9 +111,9 @@ TEST(many_sizes_are_matched)
     ck_assert_uint_eq(lines.n, 4 * SIZES);
     ck_assert_uint_eq(lines.judged, SIZES);
     for (size_t i = 0; i < lines.judged; i++) {
-        const struct verdict_figure *l = &lines.item[i];
-        ck_assert_double_eq(l->figure->bytes, (double)(i + 1));
-        ck_assert(l->baseline[0] == l->figure->bytes && l->candidate[0] == l->figure->bytes);
+        const struct verdict_figure *l = lines.line[i];
+        ck_assert_double_eq(l->figure.bytes, (double)(i + 1));
+        ck_assert(l->baseline[0] == l->figure.bytes && l->candidate[0] == l->figure.bytes);
         ck_assert_double_eq(l->baseline[1], (double)(SIZES - i));
         ck_assert_int_eq(l->wrong, i == 4);
     }
@@ -123,8 +124,8 @@ TEST(other_metrics_can_be_judged)
     three_runs();
     ck_assert_int_eq(match("busbw,time_p99"), 0);
     for (size_t i = 0; i < lines.n; i++) {
-        const char *name = lines.item[i].figure->name;
-        ck_assert_int_eq(lines.item[i].judged, !strcmp(name, "busbw") || !strcmp(name, "time_p99"));
+        const char *name = lines.line[i]->figure.name;
+        ck_assert_int_eq(lines.line[i]->figure.judged, !strcmp(name, "busbw") || !strcmp(name, "time_p99"));
     }
 }
 
