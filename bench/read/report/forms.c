@@ -21,9 +21,9 @@ static void print_json(FILE *out, const void *shown)
     for (const struct report_run *run = s->runs->item; run < s->runs->item + s->runs->n; run++) {
         cJSON *row = json_add_row(list);
         json_add_text(row, "label", run->label);
-        json_add_text(row, "directory", run->directory);
+        json_add_text(row, "directory", run->saved.directory);
         json_add_text(row, "state", run_state(run));
-        cJSON_AddItemToObject(row, "figures", figures_json(&run->figures));
+        cJSON_AddItemToObject(row, "figures", figures_json(&run->saved.figures));
     }
     document_print_json(out, s->document, "runs", list);
 }
@@ -35,7 +35,8 @@ static void print_csv(FILE *out, const void *shown)
     const struct shown *s = shown;
     fprintf(out, CSV_COLUMNS "\n");
     for (const struct report_run *run = s->runs->item; run < s->runs->item + s->runs->n; run++)
-        figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
+        figures_print_csv(out, &run->saved.figures,
+                          (const char *const[]){run->saved.directory, run->label, run_state(run)}, 3);
 }
 
 static void print_html(FILE *out, const void *shown)

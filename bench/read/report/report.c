@@ -74,7 +74,7 @@ static int take_word(void *context, const char *word)
 
 static void add_lines(cJSON *document, const struct report_run *run, const char *list)
 {
-    for (const cJSON *line = json_first(run->summary, list); line; line = line->next)
+    for (const cJSON *line = json_first(run->saved.summary, list); line; line = line->next)
         if (line->valuestring && *line->valuestring)
             document_add_paragraph(document, "%s", line->valuestring);
 }
@@ -85,17 +85,17 @@ static void add_printed(cJSON *document, const struct report_run *run)
     char *command;
     size_t length;
     FILE *out = text_begin(&command, &length);
-    for (const cJSON *word = json_first(run->run, "argv"); word; word = word->next)
+    for (const cJSON *word = json_first(run->saved.run, "argv"); word; word = word->next)
         if (cJSON_IsString(word))
             text_print_word(out, word->valuestring);
     text_end(out);
     document_add_heading(document, "What the run printed");
-    document_add_paragraph(document, "%s of %s, %s %s:%s", run->mode, run->time, json_string(run->run, "program"),
-                           json_string(run->run, "version"), command);
+    document_add_paragraph(document, "%s of %s, %s %s:%s", run->mode, run->time, json_string(run->saved.run, "program"),
+                           json_string(run->saved.run, "version"), command);
     free(command);
     add_lines(document, run, "heading");
     add_lines(document, run, "answers");
-    for (const cJSON *table = json_first(run->summary, "tables"); table; table = table->next)
+    for (const cJSON *table = json_first(run->saved.summary, "tables"); table; table = table->next)
         if (table_view(table).columns)
             document_add_saved_table(document, table);
     add_lines(document, run, "notes");
@@ -170,10 +170,10 @@ static void add_needed_links(cJSON *document, const struct report_runs *runs)
         FILE *out = text_begin(&sweeps, &length);
         for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
             if (!strcmp(r->mode, "allreduce") && r->ranks == run->ranks && !*r->unfinished)
-                fprintf(out, "%s%s", ftell(out) ? "," : "", r->directory);
+                fprintf(out, "%s%s", ftell(out) ? "," : "", r->saved.directory);
         text_end(out);
         if (*sweeps && !strcmp(run->mode, "benchmark"))
-            predict_add_link_section(document, run->directory, run->ranks, sweeps);
+            predict_add_link_section(document, run->saved.directory, run->ranks, sweeps);
         free(sweeps);
     }
 }
@@ -184,7 +184,7 @@ static void add_busy(cJSON *document, const struct report_runs *runs)
     struct busy most = {0};
     char text[BUSY_WORDS], where[BUSY_WORDS] = "";
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        const struct busy busy = busy_of(run->summary, run->run);
+        const struct busy busy = busy_of(run->saved.summary, run->saved.run);
         if (busy.share > most.share)
             snprintf(where, sizeof where, runs->n > 1 ? " in %s, the busiest run" : "", run->label);
         most = busy.share > most.share ? busy : most;
@@ -216,7 +216,7 @@ static cJSON *create_sweep(const char *directory, const struct report_runs *runs
     struct grid grid = {0};
     int status = 0;
     cJSON *document = NULL;
-    if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->directory, directory))
+    if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->saved.directory, directory))
         status = error_report("%s: no run in it is complete", directory);
     for (size_t i = 0; i < runs->n && !status; i++)
         status = grid_add(&grid, &runs->item[i]);
@@ -250,8 +250,8 @@ static int write_metrics(const struct report_runs *runs)
 {
     int status = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        files_remove_left(run->directory);
-        status |= results_write_metrics_csv(run->directory);
+        files_remove_left(run->saved.directory);
+        status |= results_write_metrics_csv(run->saved.directory);
         error_print();
     }
     return status;
@@ -274,8 +274,10 @@ static int check_twice(const struct report_runs *runs)
 {
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         for (const struct report_run *r = runs->item; r < run; r++)
-            if (!*run->problem && !*r->problem && r->device == run->device && r->inode == run->inode)
-                return error_report("%s and %s are the same run; name each run once", r->directory, run->directory);
+            if (!*run->problem && !*r->problem && r->saved.device == run->saved.device &&
+                r->saved.inode == run->saved.inode)
+                return error_report("%s and %s are the same run; name each run once", r->saved.directory,
+                                    run->saved.directory);
     return 0;
 }
 

@@ -99,7 +99,7 @@ static size_t choose_rows(struct collective_row *row, size_t n)
 
 static double figure_of(const struct report_run *run, const struct figure *like, const char *name)
 {
-    const struct figure *f = figures_find(&run->figures, like->subject, name, like->bytes);
+    const struct figure *f = figures_find(&run->saved.figures, like->subject, name, like->bytes);
     return f ? f->value : NAN;
 }
 
@@ -107,7 +107,7 @@ static double figure_of(const struct report_run *run, const struct figure *like,
 static size_t take_collectives(struct collective_row *row, const struct report_run *run)
 {
     size_t n = 0;
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+    for (const struct figure *f = run->saved.figures.item; f < run->saved.figures.item + run->saved.figures.n; f++)
         if (!strcmp(run->mode, "allreduce") && run->ranks > 1 && !strcmp(f->name, "time"))
             row[n++] = (struct collective_row){.run = run,
                                                .label = run->label,
@@ -125,7 +125,7 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
 {
     size_t room = 0, n = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        room += run->figures.n;
+        room += run->saved.figures.n;
     struct collective_row *row = allocate(room + 1, sizeof *row);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         n += take_collectives(&row[n], run);

@@ -47,9 +47,9 @@ static int by_name(const void *a, const void *b)
 static void read_members(struct messages *all, const struct report_run *run)
 {
     enum { SLOW = 2 };
-    all->member = allocate(run->figures.n + 1, sizeof *all->member);
-    all->named = allocate(run->figures.n + 1, sizeof *all->named);
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+    all->member = allocate(run->saved.figures.n + 1, sizeof *all->member);
+    all->named = allocate(run->saved.figures.n + 1, sizeof *all->named);
+    for (const struct figure *f = run->saved.figures.item; f < run->saved.figures.item + run->saved.figures.n; f++)
         if (!strcmp(f->name, "member_state")) {
             struct member *member = all->named[all->members].member = &all->member[all->members];
             *member = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
@@ -182,7 +182,7 @@ static const struct column message_columns[] = {
 
 static void add_run(cJSON *document, const struct report_run *run, const cJSON *rows, int with_answers)
 {
-    const cJSON *first = json_first(run->summary, "answers");
+    const cJSON *first = json_first(run->saved.summary, "answers");
     struct messages all;
     read_messages(&all, run, rows);
     choose_members(&all);

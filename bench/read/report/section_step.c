@@ -29,7 +29,7 @@ static double phase_ms(const cJSON *line, const struct step_phase_part *phase)
 static FILE *open_metrics(const struct report_run *run, size_t rank)
 {
     char path[FILES_PATH + 64], why[FILES_WHY];
-    snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->directory, rank);
+    snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->saved.directory, rank);
     return files_open(path, FILES_MOST_BYTES, why);
 }
 

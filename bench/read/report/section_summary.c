@@ -117,7 +117,7 @@ void section_add_choices(cJSON *document, const struct report_runs *runs)
     enum { CHOICES = 6 };
     size_t choices = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
-        const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
+        const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "verdict");
         char tie[200], undecided[200];
         if (!*verdict_best(verdict) || run->ranks < 2 || !json_first(verdict, "others"))
             continue;
@@ -226,7 +226,7 @@ static const struct column run_columns[] = {
     {"cpus", "logical\nCPUs", COLUMN_REAL, FIELD(cpus), "1", 1, 7, 0},
     {"memory", "memory\nGiB", COLUMN_REAL, FIELD(memory), "B", 0x1p-30, 7, -3},
     {"workload", NULL, COLUMN_CHARS, FIELD(run.workload), NULL, 1, 0, 0},
-    {"directory", "directory", COLUMN_CHARS, FIELD(run.directory), NULL, 1, -9, 0},
+    {"directory", "directory", COLUMN_CHARS, FIELD(run.saved.directory), NULL, 1, -9, 0},
     {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
     {"problem", "problem", COLUMN_CHARS, FIELD(run.problem), NULL, 1, -7, 0},
 };

@@ -89,13 +89,13 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 {
-    size_t n = 0, room = runs->n == 1 ? runs->item->figures.n : runs->n;
+    size_t n = 0, room = runs->n == 1 ? runs->item->saved.figures.n : runs->n;
     struct time_row *row = allocate(room + 1, sizeof *row);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && runs->n > 1; run++)
         n += *run->subject ? take_time(&row[n], run, run->subject) : 0;
-    for (size_t i = 0; i < runs->item->figures.n && runs->n == 1; i++)
-        if (!strcmp(runs->item->figures.item[i].name, "step"))
-            n += take_time(&row[n], runs->item, runs->item->figures.item[i].subject);
+    for (size_t i = 0; i < runs->item->saved.figures.n && runs->n == 1; i++)
+        if (!strcmp(runs->item->saved.figures.item[i].name, "step"))
+            n += take_time(&row[n], runs->item, runs->item->saved.figures.item[i].subject);
     const struct table table = {
         .key = "where_the_time_goes",
         TABLE_COLUMNS(time_columns),

@@ -28,14 +28,15 @@ static void add_run(size_t ranks, const char *name, struct run_implementation of
     struct report_run *run = &runs.item[runs.n++];
     struct figure figure = {.unit = "s", .name = "step", .value = step, .low = NAN, .high = NAN, .n = 6};
     strcpy(figure.subject, name);
-    figures_add(&run->figures, &figure);
+    figures_add(&run->saved.figures, &figure);
     run->ranks = ranks;
     run->tokens = 1000 * (double)ranks;
     run->implementation = malloc(sizeof of);
     *run->implementation = of;
     run->implementations = 1;
     strcpy(run->implementation->subject, name);
-    snprintf(run->directory, sizeof run->directory, "s/ranks=%zu/model=m/%s-%g/repeat-%zu", ranks, name, of.mb, repeat);
+    snprintf(run->saved.directory, sizeof run->saved.directory, "s/ranks=%zu/model=m/%s-%g/repeat-%zu", ranks, name,
+             of.mb, repeat);
     ck_assert_int_eq(grid_add(&grid, run), 0);
 }
 
@@ -190,12 +191,12 @@ TEST(no_runs_of_a_sweep)
     struct run_implementation of[2] = {{.subject = "ddp"}, {.subject = "none"}};
     struct report_run run = {.ranks = 2, .implementation = of, .implementations = 1};
     struct figure step = {.subject = "ddp", .name = "step", .unit = "s", .value = 1, .low = NAN, .high = NAN};
-    figures_add(&run.figures, &step);
+    figures_add(&run.saved.figures, &step);
     for (size_t i = 0; i < sizeof where / sizeof *where; i++) {
-        strcpy(run.directory, where[i]);
+        strcpy(run.saved.directory, where[i]);
         ck_assert_int_eq(grid_add(&grid, &run), -1);
     }
-    strcpy(run.directory, "ranks=x/s/ranks=2/model=m/ddp/repeat-12");
+    strcpy(run.saved.directory, "ranks=x/s/ranks=2/model=m/ddp/repeat-12");
     ck_assert_int_eq(grid_add(&grid, &run), 0);
     ck_assert_uint_eq(grid.point->sample->repeat, 12);
     run.implementations = 2;
@@ -203,7 +204,7 @@ TEST(no_runs_of_a_sweep)
     run.implementations = 1;
     strcpy(run.unfinished, "interrupted, 1 of 2 rounds");
     ck_assert_int_eq(grid_add(&grid, &run), -1);
-    figures_destroy(&run.figures);
+    figures_destroy(&run.saved.figures);
 }
 
 SUITE("grid", create, destroy)
