@@ -125,16 +125,16 @@ static cJSON *changes_table(const struct trend *t)
             change_text(row[n++].change, c);
             also |= c->kind == CHANGE_ALSO;
         }
-    cJSON *table =
-        table_json(&(struct table){.key = "changes",
-                                   .title = "Changes",
-                                   TABLE_COLUMNS(change_columns),
-                                   TABLE_ROWS(row, n),
-                                   .note = {"change: + is worse. First nights and changes are estimated "
-                                            "after selection: what looks large is found first.",
-                                            also ? "also: moved since the same night, not proven one by one." : NULL}});
+    const struct table table = {.key = "changes",
+                                .title = "Changes",
+                                TABLE_COLUMNS(change_columns),
+                                TABLE_ROWS(row, n),
+                                .note = {"change: + is worse. First nights and changes are estimated after selection: "
+                                         "what looks large is found first.",
+                                         also ? "also: moved since the same night, not proven one by one." : NULL}};
+    cJSON *json = table_json(&table);
     free(row);
-    return table;
+    return json;
 }
 
 struct figure_row {
@@ -169,15 +169,15 @@ static cJSON *figures_table(const struct trend *t)
         text_value_like(row[rows].value, value, s->figure.unit, value);
         text_value_like(row[rows++].control, control, s->figure.unit, control);
     }
-    cJSON *table = table_json(&(struct table){.key = "figures",
-                                              .title = "Figures in their present level: the nights since the last "
-                                                       "alarm or accepted change",
-                                              TABLE_COLUMNS(figure_columns),
-                                              TABLE_ROWS(row, rows),
-                                              .note = {"evidence: below 1 nothing was seen; an alarm needs 20 over all "
-                                                       "figures."}});
+    const struct table table = {
+        .key = "figures",
+        .title = "Figures in their present level: the nights since the last alarm or accepted change",
+        TABLE_COLUMNS(figure_columns),
+        TABLE_ROWS(row, rows),
+        .note = {"evidence: below 1 nothing was seen; an alarm needs 20 over all figures."}};
+    cJSON *json = table_json(&table);
     free(row);
-    return table;
+    return json;
 }
 
 /* Returns what all forms but CSV begin with: {program, ..., tables}. */
@@ -265,15 +265,15 @@ static char *draw_figure(const struct trend *t, size_t f)
     snprintf(x, sizeof x, "night: 1 is %.100s, %zu is %.100s", t->nights.night[0].name, n, t->nights.night[n - 1].name);
     snprintf(unit, sizeof unit, "%s / %s%s", s->figure.name, has ? "control" : "its median, ",
              has ? "" : text_value_like(median, level, s->figure.unit, level));
-    char *svg = chart_xy(title, "Points: medians of a night's runs. Bands: 5 % to 95 % of a level's nights.",
-                         &(struct chart_xy){.x = {.title = x},
-                                            .y = {.title = unit},
-                                            .series = series,
-                                            .n_series = has ? SERIES : 1,
-                                            .band = band,
-                                            .n_bands = bands,
-                                            .event = event,
-                                            .n_events = events});
+    const struct chart_xy chart = {.x = {.title = x},
+                                   .y = {.title = unit},
+                                   .series = series,
+                                   .n_series = has ? SERIES : 1,
+                                   .band = band,
+                                   .n_bands = bands,
+                                   .event = event,
+                                   .n_events = events};
+    char *svg = chart_xy(title, "Points: medians of a night's runs. Bands: 5 % to 95 % of a level's nights.", &chart);
     free(point);
     free(band);
     free(event);

@@ -31,16 +31,13 @@ struct messages {
     struct message *message; /* [n], owned; messages of slow members first, then the others, each the slowest first */
     size_t n;
     struct member *member; /* [members], owned, in the order of the run, which owns their names */
-    struct named {
-        struct member *member;
-    } * named; /* [members], owned: the same members, by name */
+    struct member **named; /* [members], owned: the same members, by name */
     size_t members, shown;
 };
 
 static int by_name(const void *a, const void *b)
 {
-    const struct named *x = a, *y = b;
-    return strcmp(x->member->name, y->member->name);
+    return strcmp((*(struct member *const *)a)->name, (*(struct member *const *)b)->name);
 }
 
 /* Reads the members of a run, each of which has a figure of its state. */
@@ -48,22 +45,22 @@ static void read_members(struct messages *all, const struct report_run *run)
 {
     enum { SLOW = 2 };
     all->member = allocate(run->saved.figures.n + 1, sizeof *all->member);
-    all->named = allocate(run->saved.figures.n + 1, sizeof *all->named);
+    all->named = allocate(run->saved.figures.n + 1, sizeof(struct member *));
     for (const struct figure *f = run->saved.figures.item; f < run->saved.figures.item + run->saved.figures.n; f++)
         if (!strcmp(f->name, "member_state")) {
-            struct member *member = all->named[all->members].member = &all->member[all->members];
+            struct member *member = all->named[all->members] = &all->member[all->members];
             *member = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
             all->members++;
         }
-    qsort(all->named, all->members, sizeof *all->named, by_name);
+    qsort(all->named, all->members, sizeof(struct member *), by_name);
 }
 
 /* Returns the member of that name; NULL: none. */
 static struct member *find_member(const struct messages *all, const char *name)
 {
-    struct member member = {.name = name};
-    const struct named key = {&member}, *found = bsearch(&key, all->named, all->members, sizeof *all->named, by_name);
-    return found ? found->member : NULL;
+    struct member member = {.name = name}, *key = &member;
+    struct member *const *found = bsearch(&key, all->named, all->members, sizeof(struct member *), by_name);
+    return found ? *found : NULL;
 }
 
 static double worst(const struct message *m)
