@@ -347,12 +347,7 @@ xml_has "--junit: a name that contains markup is escaped" out.xml "$each" '.*; <
 
 # ---- input and output errors ----
 
-fails() {
-    local status=0
-    timeout "$limit" "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
-    [ "$status" = 1 ] && grep -qE "^ddpbench: $1" said && [ "$(wc -l <said)" = 1 ] && good=0 || good=1
-    result "$good" "refused: $2"
-}
+fails() { expect 1 "^ddpbench: $1" "refused: $2" base1 --candidate same1 "${@:3}"; }
 fails 'cannot read absent: No such file' "a missing directory" absent
 cp -r base1 half && rm half/summary.json
 fails 'half: holds no summary[.]json: the run has not finished' "a run that has not finished" half

@@ -1,15 +1,11 @@
 /* verdict.h - judges whether candidate runs are slower than baseline runs: figures of several runs in, verdicts out.
  *
  * A sample is a run: each run gives one number per figure. Tests work on logarithms of ratios; a ratio above 1 is
- * worse. With at least VERDICT_RUNS baseline runs, a figure has an interval by Student's t: for two groups with a
- * common standard deviation (with a single candidate run, a prediction interval from the baselines), or for paired
- * differences. Each end is a one-sided bound at the row's part of `level`; the parts of all judged rows add up to
- * `level` (weighted Bonferroni). In one call, each of three errors therefore has a probability of at most `level`: any
- * row is regressed without being slower by more than the tolerance, or improved without being faster by it, or ok
- * although it is slower by it. With fewer baseline runs, a figure is regressed if even the best candidate run is worse
- * than the worst baseline run by more than tolerance and floor, provided there are enough runs for this rule
- * (verdict_is_possible). With too few, such as 1 + 1, a figure that is worse by more than tolerance and floor is
- * ambiguous, and all others are unseen. All functions are pure. */
+ * worse. How it decides, with an interval or with few runs, is on the page of compare (README.md). Each end of an
+ * interval (of a single candidate run, a prediction interval) is a one-sided bound at the row's part of `level`; the
+ * parts of all judged rows add up to `level` (weighted Bonferroni). In one call, each of three errors therefore has a
+ * probability of at most `level`: any row is regressed without being slower by more than the tolerance, or improved
+ * without being faster by it, or ok although it is slower by it. All functions are pure. */
 #ifndef BENCH_READ_COMPARE_VERDICT_H
 #define BENCH_READ_COMPARE_VERDICT_H
 
@@ -24,8 +20,7 @@ enum {
 /* Whether there are enough runs to conclude anything if all candidate runs are worse than all baseline runs. If nothing
  * has changed, all orders of the runs are equally likely, so the probability of this order is 1 / (baselines +
  * candidates choose candidates). It must be at most `level`. At 5 %, 3 + 3 and 2 + 5 runs are enough, 2 + 4 and 4 + 1
- * are not. (If runs have a standard deviation of 10 %, a gap of 15.5 % between both sides is required, and there are 48
- * figures, the probability of any false alarm is 4 % with 3 + 3 runs, 43 % with 2 + 2, and 100 % with 1 + 1.) */
+ * are not. */
 int verdict_is_possible(size_t baselines, size_t candidates, double level);
 
 /* The least standard deviation assumed for the logarithm of a figure: runs on a real machine never vary less.

@@ -30,20 +30,20 @@ struct report_options {
     int metrics;             /* 1: --metrics-csv is given */
 };
 
+#define FIELD(field) offsetof(struct report_options, field)
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "output", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, output),
-     .initial = "", .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, "
-                            "report.csv and pictures/"},
-    {.name = "html", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_HTML]), .initial = "",
+    {.name = "output", .common = 1, .kind = &option_path, .offset = FIELD(output), .initial = "",
+     .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, report.csv and pictures/"},
+    {.name = "html", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_HTML]), .initial = "",
      .help = "file to write the report to, as one HTML page that needs no other file; - prints it in place of the text"},
-    {.name = "markdown", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_MARKDOWN]),
-     .initial = "", .help = "file to write the report to, as Markdown; - prints it in place of the text"},
-    {.name = "json", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_JSON]), .initial = "",
+    {.name = "markdown", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_MARKDOWN]), .initial = "",
+     .help = "file to write the report to, as Markdown; - prints it in place of the text"},
+    {.name = "json", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_JSON]), .initial = "",
      .help = "file to write the report to, as JSON; - prints it in place of the text"},
-    {.name = "csv", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_CSV]), .initial = "",
+    {.name = "csv", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_CSV]), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them in place of the text"},
-    {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
+    {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = FIELD(metrics),
      .help = "only write metrics.csv in each run's directory, from the steps in it: for runs that were killed"},
 };
 /* clang-format on */
