@@ -30,13 +30,6 @@ char *json_print(const cJSON *json, int indented)
     return text;
 }
 
-void json_print_to(FILE *out, const cJSON *json, int indented)
-{
-    char *text = json_print(json, indented);
-    fprintf(out, "%s\n", text);
-    free(text);
-}
-
 void json_add_text(cJSON *object, const char *name, const char *text)
 {
     cJSON_AddItemToObject(object, name, json_text(text));
@@ -83,11 +76,6 @@ const char *json_string(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     return cJSON_IsString(item) ? item->valuestring : "";
-}
-
-int json_is_true(const cJSON *object, const char *name)
-{
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
 cJSON *json_first(const cJSON *object, const char *name)

@@ -4,7 +4,6 @@
 
 #include <cJSON.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* Creates a JSON string, which the caller owns. Bytes of the text (such as a path) that are not UTF-8 become ?. */
 cJSON *json_text(const char *text);
@@ -12,9 +11,6 @@ cJSON *json_text(const char *text);
 /* Returns the JSON as text, which the caller frees, on one line or indented. The text is valid UTF-8, whoever made the
  * JSON: other bytes become ?. Running out of memory is fatal. All files of JSON are printed by this function. */
 char *json_print(const cJSON *json, int indented);
-
-/* Prints the JSON and a newline to a stream, as json_print does. */
-void json_print_to(FILE *out, const cJSON *json, int indented);
 
 /* Adds a string to an object. */
 void json_add_text(cJSON *object, const char *name, const char *text);
@@ -26,12 +22,14 @@ void json_add_number(cJSON *object, const char *name, double value);
 cJSON *json_add_row(cJSON *array);
 
 /* Return the value of a member; `object` may be NULL. json_number: NAN if it is not a number. json_count: 0 if it is
- * not a number or is negative; at most 1e15. json_string: "" if it is not a string; the object owns it. json_is_true:
- * whether it is `true`. */
+ * not a number or is negative; at most 1e15. json_string: "" if it is not a string; the object owns it. */
 double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
-int json_is_true(const cJSON *object, const char *name);
+static inline int json_is_true(const cJSON *object, const char *name)
+{
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
 
 /* Returns the first item of a list or object that is a member; ->next: the next one. NULL: there is none. */
 cJSON *json_first(const cJSON *object, const char *name);

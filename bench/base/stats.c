@@ -13,17 +13,12 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void stats_sort(double *sample, size_t n)
-{
-    qsort(sample, n, sizeof *sample, compare);
-}
-
 /* Returns a sorted copy of sample[n], which the caller frees. */
 static double *sorted_copy(const double *sample, size_t n)
 {
     double *sorted = allocate(n, sizeof *sorted);
     memcpy(sorted, sample, n * sizeof *sorted);
-    stats_sort(sorted, n);
+    qsort(sorted, n, sizeof *sorted, compare);
     return sorted;
 }
 
@@ -279,7 +274,7 @@ struct estimate stats_paired_anytime(const double *a, const double *b, size_t n,
     size_t outside = stats_sign_outside(n, 1 - level);
     for (size_t i = 0; i < n; i++)
         ratio[i] = b ? a[i] / b[i] : a[i];
-    stats_sort(ratio, n);
+    qsort(ratio, n, sizeof *ratio, compare);
     estimate.median = sorted_quantile(ratio, n, 0.5);
     if (outside) {
         estimate.ci_low = ratio[outside - 1];

@@ -24,8 +24,6 @@ static inline double stats_median(const double *sample, size_t n)
     return stats_quantile(sample, n, 0.5);
 }
 
-void stats_sort(double *sample, size_t n); /* in ascending order */
-
 /* With fewer samples or pairs there are neither intervals nor verdicts: an order statistic has no 95 % interval, and
  * one by Student's t with few degrees of freedom spans orders of magnitude. */
 enum { STATS_LEAST = 6 };

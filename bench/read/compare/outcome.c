@@ -95,6 +95,8 @@ void compare_print_json(FILE *out, const void *shown)
     }
     json_add_text(json, "verdict", c->status == COMPARE_INCOMPARABLE ? "incomparable" : verdict_name[c->verdict]);
     json_add_number(json, "exit_status", c->status);
-    json_print_to(out, json, 1);
+    char *text = json_print(json, 1);
+    fprintf(out, "%s\n", text);
+    free(text);
     cJSON_Delete(json);
 }

@@ -371,7 +371,9 @@ static void print_json(FILE *out, const void *shown)
         add_numbers(row, "control", s->value[NIGHT_CONTROL], t->nights.n);
         add_numbers(row, "y", s->y, t->nights.n);
     }
-    json_print_to(out, json, 1);
+    char *text = json_print(json, 1);
+    fprintf(out, "%s\n", text);
+    free(text);
     cJSON_Delete(json);
 }
 

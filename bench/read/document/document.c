@@ -148,6 +148,8 @@ void document_print_json(FILE *out, const cJSON *document, const char *name, cJS
         cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
     }
     cJSON_AddItemToObject(json, name, list);
-    json_print_to(out, json, 0);
+    char *text = json_print(json, 0);
+    fprintf(out, "%s\n", text);
+    free(text);
     cJSON_Delete(json);
 }
