@@ -336,16 +336,11 @@ static void print_html(FILE *out, const void *shown)
 
 /* ---- JSON, CSV, JUnit ---- */
 
-/* Adds value[n] as a list, in which NAN is null. */
-static void add_numbers(cJSON *object, const char *name, const double *value, size_t n)
-{
-    cJSON_AddItemToObject(object, name, cJSON_CreateDoubleArray(value, (int)n));
-}
-
 static void print_json(FILE *out, const void *shown)
 {
     const struct trend *t = shown;
     const struct regimes *slower = &t->of[SLOWER];
+    const int n = (int)t->nights.n;
     cJSON *json = outcome_json(t), *nights = cJSON_AddArrayToObject(json, "nights");
     cJSON *series = cJSON_AddArrayToObject(json, "series");
     for (size_t i = 0; i < t->nights.n; i++) {
@@ -367,9 +362,9 @@ static void print_json(FILE *out, const void *shown)
         json_add_text(row, "better", figure_better_name[s->figure.better]);
         json_add_number(row, "evidence", evidence_value(&slower->level[f].evidence));
         json_add_number(row, "weight", slower->level[f].weight);
-        add_numbers(row, "candidate", s->value[NIGHT_CANDIDATE], t->nights.n);
-        add_numbers(row, "control", s->value[NIGHT_CONTROL], t->nights.n);
-        add_numbers(row, "y", s->y, t->nights.n);
+        cJSON_AddItemToObject(row, "candidate", cJSON_CreateDoubleArray(s->value[NIGHT_CANDIDATE], n)); /* NAN: null */
+        cJSON_AddItemToObject(row, "control", cJSON_CreateDoubleArray(s->value[NIGHT_CONTROL], n));
+        cJSON_AddItemToObject(row, "y", cJSON_CreateDoubleArray(s->y, n));
     }
     char *text = json_print(json, 1);
     fprintf(out, "%s\n", text);
