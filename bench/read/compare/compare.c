@@ -124,16 +124,15 @@ static int by_time(const void *a, const void *b)
 
 /* Sorts the runs of each side by time. Returns whether the sides were measured in turn: their numbers differ by at most
  * one, and baseline i and candidate i began before any later run. One run of each does not count as in turn. */
-static int made_in_turn(struct compare_run *run, const size_t n[SIDES])
+static int made_in_turn(const struct comparison *c)
 {
-    struct compare_run *of[SIDES] = {run, run + n[BASELINE]};
-    const size_t most = n[n[CANDIDATE] > n[BASELINE]], least = n[n[CANDIDATE] <= n[BASELINE]];
+    const size_t *n = c->n, most = n[n[CANDIDATE] > n[BASELINE]], least = n[n[CANDIDATE] <= n[BASELINE]];
     for (int side = 0; side < SIDES; side++)
-        qsort(of[side], n[side], sizeof *run, by_time);
+        qsort(c->run[side], n[side], sizeof **c->run, by_time);
     for (size_t i = 0; i + 1 < most; i++)
         for (int a = 0; a < SIDES; a++)
             for (int b = 0; b < SIDES; b++)
-                if (i < n[a] && i + 1 < n[b] && of[a][i].began > of[b][i + 1].began)
+                if (i < n[a] && i + 1 < n[b] && c->run[a][i].began > c->run[b][i + 1].began)
                     return 0;
     return most > 1 && most <= least + 1;
 }
@@ -172,9 +171,8 @@ static void warn_of_others(const struct comparison *c)
 /* Warns if the runs were not made in turn: then they are not independent. */
 static void warn_of_time(const struct comparison *c)
 {
-    const struct compare_run *baseline = c->run, *candidate = baseline + c->n[BASELINE];
-    double after = candidate->began - candidate[-1].began,
-           before = baseline->began - candidate[c->n[CANDIDATE] - 1].began;
+    double after = c->run[CANDIDATE]->began - c->run[BASELINE][c->n[BASELINE] - 1].began;
+    double before = c->run[BASELINE]->began - c->run[CANDIDATE][c->n[CANDIDATE] - 1].began;
     char apart[CELL], where[160] = "";
     text_duration(apart, fmax(after, before));
     if (fmax(after, before) > 0)
@@ -196,7 +194,7 @@ static enum compare_status judge(struct comparison *c)
                                                             [VERDICT_AMBIGUOUS] = COMPARE_UNDECIDED,
                                                             [VERDICT_UNSEEN] = COMPARE_UNDECIDED};
     struct verdicts *v = &c->verdicts;
-    if (compare_match(&c->lines, c->run, c->n[BASELINE], c->n[CANDIDATE]))
+    if (compare_match(&c->lines, *c->run, c->n[BASELINE], c->n[CANDIDATE]))
         return COMPARE_FAILED;
     if (compare_choose(&c->lines, c->metrics))
         return *c->metrics ? COMPARE_USAGE : COMPARE_FAILED;
@@ -212,28 +210,29 @@ static enum compare_status judge(struct comparison *c)
     return status_of[c->verdict];
 }
 
-static enum compare_status compare_runs(struct comparison *c)
+/* Reads and judges runs[n]. */
+static enum compare_status compare_runs(struct comparison *c, struct compare_run *run, size_t n)
 {
-    const size_t baselines = c->n[BASELINE], runs = baselines + c->n[CANDIDATE];
+    const size_t baselines = c->n[BASELINE];
     cJSON *differences = cJSON_GetObjectItemCaseSensitive(c->json, "differences");
     if (forms_check(compare_forms, c->form, COMPARE_FORMS, NULL, 0))
         return COMPARE_FAILED;
-    for (size_t i = 0; i < runs; i++)
-        if (compare_run_read(&c->run[i], c->directory[i]))
+    for (size_t i = 0; i < n; i++)
+        if (compare_run_read(&run[i], c->directory[i]))
             return COMPARE_FAILED;
-    if (check_twice(c->run, runs))
+    if (check_twice(run, n))
         return COMPARE_USAGE;
-    int in_turn = made_in_turn(c->run, c->n), paired = in_turn && 2 * baselines == runs && baselines >= VERDICT_PAIRS;
-    c->rules = (struct verdict_rules){
-        .tolerance = c->tolerance / 100,
-        .floor = c->floor / 100,
-        .level = FALSE_ALARM_CHANCE,
-        .pairs = paired ? baselines : 0,
-        .in_turn = in_turn,
-        .other = {other_share(c->run, baselines), other_share(c->run + baselines, runs - baselines)}};
-    for (size_t i = 1; i < runs; i++)
-        differences_add(differences, &c->run[0], &c->run[i], i < baselines ? "another baseline" : "candidate");
-    if (differences_allow(differences, c->allow, &c->run[0]))
+    c->rules = (struct verdict_rules){.tolerance = c->tolerance / 100,
+                                      .floor = c->floor / 100,
+                                      .level = FALSE_ALARM_CHANCE,
+                                      .in_turn = made_in_turn(c)};
+    if (c->rules.in_turn && 2 * baselines == n && baselines >= VERDICT_PAIRS)
+        c->rules.pairs = baselines;
+    for (int side = 0; side < SIDES; side++)
+        c->rules.other[side] = other_share(c->run[side], c->n[side]);
+    for (size_t i = 1; i < n; i++)
+        differences_add(differences, &run[0], &run[i], i < baselines ? "another baseline" : "candidate");
+    if (differences_allow(differences, c->allow, &run[0]))
         return COMPARE_USAGE;
     for (const cJSON *difference = differences->child; difference; difference = difference->next)
         if (difference_kind(difference) == DIFFERENCE_REFUSED)
@@ -243,12 +242,14 @@ static enum compare_status compare_runs(struct comparison *c)
 
 static enum compare_status compare_and_print(struct comparison *c)
 {
-    const size_t runs = c->n[BASELINE] + c->n[CANDIDATE];
-    c->run = allocate(runs, sizeof *c->run);
+    const size_t n = c->n[BASELINE] + c->n[CANDIDATE];
+    struct compare_run *run = allocate(n, sizeof *run);
+    c->run[BASELINE] = run;
+    c->run[CANDIDATE] = run + c->n[BASELINE];
     c->json = cJSON_CreateObject();
     cJSON_AddArrayToObject(c->json, "warnings");
     cJSON_AddArrayToObject(c->json, "differences");
-    enum compare_status status = c->status = compare_runs(c);
+    enum compare_status status = c->status = compare_runs(c, run, n);
     if (status != COMPARE_FAILED && status != COMPARE_USAGE &&
         (forms_write(compare_forms, c->form, COMPARE_FORMS, c) ||
          forms_print(compare_forms, c->form, COMPARE_FORMS, c, compare_print_text)))
@@ -256,9 +257,9 @@ static enum compare_status compare_and_print(struct comparison *c)
     cJSON_Delete(c->json);
     verdicts_destroy(&c->verdicts);
     compare_lines_destroy(&c->lines);
-    for (size_t i = 0; i < runs; i++)
-        compare_run_destroy(&c->run[i]);
-    free(c->run);
+    for (size_t i = 0; i < n; i++)
+        compare_run_destroy(&run[i]);
+    free(run);
     return status;
 }
 

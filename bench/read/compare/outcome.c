@@ -31,7 +31,7 @@ static void add_runs(cJSON *json, const struct comparison *c, int side)
     json_add_text(runs, "label", c->name[side]);
     cJSON *list = cJSON_AddArrayToObject(runs, "directories");
     for (size_t i = 0; i < c->n[side]; i++)
-        cJSON_AddItemToArray(list, json_text(c->run[(side == BASELINE ? 0 : c->n[BASELINE]) + i].saved.directory));
+        cJSON_AddItemToArray(list, json_text(c->run[side][i].saved.directory));
     json_add_number(runs, "other_processes_share", c->rules.other[side]);
 }
 

@@ -32,7 +32,7 @@ struct comparison {
     int all;                         /* 1: show every size, also those that are ok or unseen */
 
     /* what was found; rows and lines are empty if the runs are incomparable */
-    struct compare_run *run; /* [all runs], baselines first, each side by time */
+    struct compare_run *run[SIDES]; /* [n[side]], by time; candidates follow the baselines */
     struct verdict_rules rules;
     cJSON *json; /* {warnings: sentences, differences: see settings.h} */
     struct compare_lines lines;

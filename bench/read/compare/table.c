@@ -14,10 +14,9 @@
 
 static void print_runs(FILE *out, const struct comparison *c, int side)
 {
-    const struct compare_run *run = c->run + (side == BASELINE ? 0 : c->n[BASELINE]);
     fprintf(out, "%s: %zu run%s:", c->name[side], c->n[side], text_plural(c->n[side]));
     for (size_t i = 0; i < c->n[side]; i++)
-        fprintf(out, " %s%s", run[i].saved.directory, i + 1 < c->n[side] ? "," : "\n");
+        fprintf(out, " %s%s", c->run[side][i].saved.directory, i + 1 < c->n[side] ? "," : "\n");
 }
 
 static void print_setting(FILE *out, const char *whose, const cJSON *difference, const char *name)
