@@ -358,21 +358,17 @@ static void check_controls(const struct reading *r, const struct nights *all, co
                              text_plural(lacking), mode, lacks);
 }
 
-static void free_series(struct night_series *series)
-{
-    free(series->value[NIGHT_CANDIDATE]);
-    free(series->begins);
-}
-
 /* Adds the series of a line in a family, unless no candidate has a value: medians over the runs of each night. */
 static void add_series(struct nights *all, const struct reading *r, const struct verdict_figure *line,
                        const struct settings *family, const unsigned char *begins)
 {
     const struct figure *f = &line->figure;
     const char *differs = family->differs;
-    double *night = allocate(3 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
-    struct night_series series = {
-        .figure = *f, .value = {night, night + all->n}, .y = night + 2 * all->n, .begins = allocate(all->n, 1)};
+    double *night = allocate(4 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
+    struct night_series series = {.figure = *f,
+                                  .value = {night, night + all->n},
+                                  .y = night + 2 * all->n,
+                                  .begins = memcpy(night + 3 * all->n, begins, all->n)};
     int has_candidate = 0;
     for (size_t t = 0; t < all->n; t++) {
         size_t n[NIGHT_SIDES] = {0, 0};
@@ -390,7 +386,7 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     }
     free(values);
     if (!has_candidate) {
-        free_series(&series);
+        free(night);
         return;
     }
     char size[CELL];
@@ -400,7 +396,6 @@ static void add_series(struct nights *all, const struct reading *r, const struct
         differs = !strcmp(all->series[i].name, series.name) ? mode_of(family) : "";
     if (*differs)
         text_append(series.name, sizeof series.name, " (%s)", differs);
-    memcpy(series.begins, begins, all->n);
     all->series = allocate_more(all->series, all->figures, sizeof *all->series);
     all->series[all->figures++] = series;
 }
@@ -449,7 +444,7 @@ int nights_read(struct nights *nights, const char *const *directory, size_t n, c
 void nights_destroy(struct nights *nights)
 {
     for (size_t f = 0; f < nights->figures; f++)
-        free_series(&nights->series[f]);
+        free(nights->series[f].value[NIGHT_CANDIDATE]); /* the block that all arrays of a series are in */
     free(nights->series);
     free(nights->night);
     *nights = (struct nights){0};
