@@ -72,6 +72,8 @@ struct figure_verdict_row {
     const struct verdict_figure *figure; /* the figure; if the row is a mean over sizes, one of its figures */
     size_t sizes;                        /* 1, or the number of sizes whose mean the row is */
     size_t n[2];                         /* numbers of baseline runs and of candidate runs that have the figure */
+    double *run[2];                      /* [n] their values, inverted if higher is better, so that greater is worse */
+    struct unpaired difference;          /* of the logarithms of both sides, if the row is judged */
     double ratio;                        /* ratio of geometric means, above 1 is worse; NAN: a side has no values */
     double level;     /* the row's part of rules.level, for each end of the interval; NAN: not judged */
     double low, high; /* interval of the ratio: exp(d -+ t e), with difference d, error e and df of stats_unpaired or
