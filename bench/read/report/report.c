@@ -17,20 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct named_directory {
-    char label[RUN_LABEL]; /* "": no label given */
-    const char *path;
-};
-
-struct report_options {
-    struct named_directory *directory; /* [directories], owned by run_report */
-    size_t directories;
-    const char *output;
-    const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
-    int metrics;             /* 1: --metrics-csv is given */
-};
-
-#define FIELD(field) offsetof(struct report_options, field)
+#define FIELD(field) offsetof(struct report, field)
 /* clang-format off */
 static const struct option rows[] = {
     {.name = "output", .common = 1, .kind = &option_path, .offset = FIELD(output), .initial = "",
@@ -48,11 +35,11 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-/* Adds DIR or LABEL=DIR; a word that is an existing path is DIR. options->directory has room for all words of argv. */
+/* Adds DIR or LABEL=DIR; a word that is an existing path is DIR. report->directory has room for all words of argv. */
 static int take_word(void *context, const char *word)
 {
-    struct report_options *options = context;
-    struct named_directory *d = &options->directory[options->directories++];
+    struct report *report = context;
+    struct named_directory *d = &report->directory[report->directories++];
     struct stat status;
     size_t n = strcspn(word, "=/"), valid = 0;
     int has_label = n && word[n] == '=' && stat(word, &status);
@@ -258,15 +245,14 @@ static int write_metrics(const struct report_runs *runs)
 }
 
 /* Prints and writes the report on runs or a sweep. Returns 0; or -1, reported, also if a run could not be read. */
-static int report_runs(const struct report_options *o, const struct report_runs *runs, int is_sweep)
+static int report_runs(struct report *report, int is_sweep)
 {
+    const struct report_runs *runs = &report->runs;
     size_t read = is_sweep ? runs->n : count_read(runs);
-    cJSON *document = is_sweep ? create_sweep(o->directory->path, runs) : read ? create_report(runs) : NULL;
-    if (!document)
-        return -1;
-    int status = report_write(o->form, o->output, document, runs);
-    cJSON_Delete(document);
-    return status || read < runs->n ? -1 : 0;
+    report->document = is_sweep ? create_sweep(report->directory->path, runs) : read ? create_report(runs) : NULL;
+    int status = report->document && !report_write(report) && read == runs->n ? 0 : -1;
+    cJSON_Delete(report->document);
+    return status;
 }
 
 /* Rejects a run that is named twice, since it would count twice. */
@@ -281,32 +267,32 @@ static int check_twice(const struct report_runs *runs)
     return 0;
 }
 
-static int report_all(const struct report_options *o)
+static int report_all(struct report *report)
 {
-    struct report_runs runs = {0};
     int sweeps = 0;
-    for (size_t i = 0; i < o->directories; i++) {
-        runs_add(&runs, o->directory[i].label, o->directory[i].path);
-        sweeps += grid_is_in(o->directory[i].path);
+    for (size_t i = 0; i < report->directories; i++) {
+        runs_add(&report->runs, report->directory[i].label, report->directory[i].path);
+        sweeps += grid_is_in(report->directory[i].path);
     }
-    int status = sweeps && o->directories > 1
+    int status = sweeps && report->directories > 1
                      ? error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory")
-                 : o->metrics         ? write_metrics(&runs)
-                 : check_twice(&runs) ? -1
-                                      : report_runs(o, &runs, sweeps);
-    runs_destroy(&runs);
+                 : report->metrics            ? write_metrics(&report->runs)
+                 : check_twice(&report->runs) ? -1
+                                              : report_runs(report, sweeps);
+    runs_destroy(&report->runs);
     return status;
 }
 
 static int check_usage(void *context)
 {
-    const struct report_options *o = context;
-    if (!o->directories)
+    const struct report *report = context;
+    if (!report->directories)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
-    if (forms_check_printed(report_forms, o->form, FORMS))
+    if (forms_check_printed(report_forms, report->form, FORMS))
         return -1;
-    if (strlen(o->output) > FORMS_DIRECTORY)
-        return error_report("--output %.100s...: the path is longer than %d characters", o->output, FORMS_DIRECTORY);
+    if (strlen(report->output) > FORMS_DIRECTORY)
+        return error_report("--output %.100s...: the path is longer than %d characters", report->output,
+                            FORMS_DIRECTORY);
     return 0;
 }
 
@@ -320,14 +306,14 @@ static const char usage[] =
 
 int run_report(int argc, char *argv[])
 {
-    struct report_options options = {.directory = allocate((size_t)argc, sizeof *options.directory)};
-    struct option_table table = {.word = take_word, .check = check_usage, .context = &options};
+    struct report report = {.directory = allocate((size_t)argc, sizeof *report.directory)};
+    struct option_table table = {.word = take_word, .check = check_usage, .context = &report};
     option_table_add(&table, (struct option_section){
-                                 .title = "Options", OPTION_ROWS(rows), .base = &options, .without = "metrics-csv"});
+                                 .title = "Options", OPTION_ROWS(rows), .base = &report, .without = "metrics-csv"});
     int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv);
-    int status = printed < 0 ? STATUS_USAGE : !printed && report_all(&options) ? STATUS_FAILED : STATUS_OK;
+    int status = printed < 0 ? STATUS_USAGE : !printed && report_all(&report) ? STATUS_FAILED : STATUS_OK;
     if (status)
         error_print();
-    free(options.directory);
+    free(report.directory);
     return status;
 }
