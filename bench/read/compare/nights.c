@@ -215,6 +215,8 @@ static int by_time(const void *a, const void *b)
 static int make_nights(struct nights *all, struct reading *r)
 {
     size_t controls = 0;
+    if (!r->runs)
+        return -1; /* reported by read_runs */
     if (r->rule == NIGHT_COMMIT)
         name_by_commit(r);
     qsort(r->run, r->runs, sizeof *r->run, by_name);
