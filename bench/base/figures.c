@@ -48,11 +48,9 @@ void figures_add_value(struct figure_list *list, const char *subject, const char
 
 const struct figure *figures_find(const struct figure_list *list, const char *subject, const char *name, double bytes)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        const struct figure *figure = &list->item[i];
-        if (figure->bytes == bytes && !strcmp(figure->name, name) && !strcmp(figure->subject, subject))
-            return figure;
-    }
+    for (const struct figure *f = list->item; f < list->item + list->n; f++)
+        if (f->bytes == bytes && !strcmp(f->name, name) && !strcmp(f->subject, subject))
+            return f;
     return NULL;
 }
 
@@ -119,7 +117,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
                                 .high = json_number(row, "high"),
                                 .n = json_count(row, "n"),
                                 .better = (enum better)direction,
-                                .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
+                                .judged = json_is_true(row, "judged")};
         if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
             strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
             strlen(unit) >= sizeof figure.unit)

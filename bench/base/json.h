@@ -26,6 +26,10 @@ cJSON *json_add_row(cJSON *array);
 double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
+static inline int json_is_true(const cJSON *object, const char *name)
+{
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
 
 /* Returns the first item of a list or object that is a member; ->next: the next one. NULL: there is none. */
 cJSON *json_first(const cJSON *object, const char *name);

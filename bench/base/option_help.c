@@ -74,10 +74,9 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         }
         snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
         const char *value = default_of(o), *gap = strlen(value) > LONG ? " " : ""; /* breaks a list after a comma */
-        size_t at = (size_t)snprintf(text, sizeof text, *value ? "%s [" : "%s", o->help);
-        for (; *value && at < sizeof text; value++)
-            at += (size_t)snprintf(text + at, sizeof text - at, "%c%s%s", *value, *value == ',' ? gap : "",
-                                   value[1] ? "" : "]");
+        snprintf(text, sizeof text, *value ? "%s [" : "%s", o->help);
+        for (; *value; value++)
+            text_append(text, sizeof text, "%c%s%s", *value, *value == ',' ? gap : "", value[1] ? "" : "]");
         option_help_row(out, name, text);
     }
     fprintf(out, "\nHelp:\n");

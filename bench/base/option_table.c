@@ -2,6 +2,7 @@
 #include "base/option_table.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -25,13 +26,10 @@ int option_number(const char *text, double *value)
 int option_choose(const struct option *option, const char *text, const char *const *name)
 {
     char known[256] = "";
-    size_t at = 0;
     for (int i = 0; name[i]; i++) {
-        const char *before = !i ? "" : name[i + 1] ? ", " : " or ";
         if (!strcmp(text, name[i]))
             return i;
-        if (at < sizeof known)
-            at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", before, name[i]);
+        text_append(known, sizeof known, "%s%s", !i ? "" : name[i + 1] ? ", " : " or ", name[i]);
     }
     for (int i = 0; name[i] && *text; i++)
         if (!strncmp(text, name[i], strlen(text)))
@@ -271,7 +269,7 @@ static int is_listed(const char *word, const char *list)
 /* Reports an unknown option: what to do instead, or up to three options with this name elsewhere or a similar name. */
 static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
-    size_t dashes = strspn(word, "-"), at = 0;
+    size_t dashes = strspn(word, "-");
     int limit = length > dashes && length < OPTION_NAME ? 1 + (int)length / 3 : -1, shown = 0;
     char name[OPTION_NAME], known[200] = "";
     copy_name(name, word + dashes, length - dashes);
@@ -279,13 +277,12 @@ static int report_unknown(const struct option_table *table, const char *word, si
         if (is_listed(name, hint->words))
             return error_report("unknown option '%.*s': %s", (int)length, word, hint->instead);
     for (int far = 0; far <= limit && !(far == 1 && shown); far++)
-        for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++) {
+        for (size_t i = 0; i < table->rows && shown < 3; i++) {
             const struct option *o = table->row[i].option;
             if ((is_listed(name, o->also) ? 0 : distance(name, o->name)) == far)
-                at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",
-                                       o->name);
+                text_append(known, sizeof known, "%s --%s", shown++ ? "," : "; did you mean", o->name);
         }
-    return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
+    return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, shown ? "?" : ";");
 }
 
 /* Whether the first item of a comma list is true: NAME is true if option NAME was given, NAME=VALUE if the value of

@@ -179,10 +179,10 @@ struct table_view table_view(const cJSON *table)
     int most = shown >= 0 && shown < n ? (int)shown : n;
     struct table_view view = {.title = json_string(table, "title"),
                               .note = json_first(table, "notes"),
-                              .rest = *rest ? rest : "summary.json",
                               .row = most ? json_first(table, "rows") : NULL,
-                              .rows = most,
-                              .more = n - most};
+                              .rows = most};
+    if (most < n)
+        snprintf(view.more, sizeof view.more, "... (%d more in %s)", n - most, *rest ? rest : "summary.json");
     for (const cJSON *column = json_first(table, "columns"); column; column = column->next)
         if (cJSON_GetObjectItemCaseSensitive(column, "heading") && view.columns < TABLE_COLUMNS_MOST)
             view.column[view.columns++] = column;
@@ -297,10 +297,7 @@ void table_print(FILE *out, const char *prefix, const cJSON *table)
     const cJSON *row = view.row;
     for (int i = 0; i < view.rows; i++, row = row->next)
         print_row(out, prefix, &view, &layout, row);
-    if (view.more) {
-        fprintf(out, "... (%d more in ", view.more);
-        text_print_lines(out, view.rest);
-        fputs(")\n", out);
-    }
+    text_print_lines(out, view.more);
+    fputs(*view.more ? "\n" : "", out);
     table_print_notes(out, prefix, table);
 }

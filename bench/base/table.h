@@ -67,10 +67,10 @@ cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, 
 enum { TABLE_COLUMNS_MOST = 32, TABLE_CELL = 256 };
 struct table_view {
     const char *title;                       /* "": none */
-    const char *rest;                        /* file that has the rows that are not printed */
     const cJSON *column[TABLE_COLUMNS_MOST]; /* descriptions of the printed columns; [columns] */
     const cJSON *row, *note; /* the first row and the first note (NULL: no notes); ->next: the next ones */
-    int columns, rows, more; /* rows: number of printed rows; more: number of rows that are not printed */
+    int columns, rows;       /* numbers of printed ones */
+    char more[TABLE_CELL];   /* how many rows are not printed, and which file has them; "": all are printed */
 };
 struct table_view table_view(const cJSON *table);
 

@@ -5,6 +5,7 @@
 #include "kernels/utf8.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* How text_value_like prints unit `kept`: x scale, in unit `shown`. A unit's first row with from <= |like| applies. */
@@ -130,6 +131,16 @@ void text_print_word(FILE *out, const char *word)
     for (; *word; word++)
         fprintf(out, *word == '\'' ? "'\\''" : "%c", *word);
     fputc('\'', out);
+}
+
+int text_append(char *text, size_t size, const char *format, ...)
+{
+    const size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(text + length, size - length, format, arguments);
+    va_end(arguments);
+    return length + (size_t)more < size;
 }
 
 FILE *text_begin(char **text, size_t *length)

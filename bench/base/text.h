@@ -27,6 +27,9 @@ const char *text_memory(char text[CELL], size_t bytes);
 /* Writes seconds, rounded, such as "1 min 20 s". */
 const char *text_duration(char text[CELL], double seconds);
 
+/* Appends to text[size], formatted as by printf. Returns whether all of it fits; otherwise cuts it off. */
+int text_append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* Open and close a stream that prints into memory; after text_end the caller frees *text. Lack of memory is fatal. */
 FILE *text_begin(char **text, size_t *length);
 void text_end(FILE *out);

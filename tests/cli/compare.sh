@@ -164,6 +164,7 @@ for i in 1 2 3 4 5; do
     edit "lacking$i/summary.json" '.*' step gone
 done
 expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "figures that all five candidates lack are missing" "${five[@]}" lacking{1..5}
+expect 1 'lacking1 has no figure to judge, and neither has any other run; name some with --metrics' "runs without a figure to judge" lacking1 lacking2
 scaled base1 huge ddp 1e300
 expect 4 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* unseen +-100[.]0 % +- +4$' "a huge value in a baseline is printed and judged" lacking huge --candidate same1
 expect 4 '^ddp step .* ambiguous +[+][0-9]+ +- +-$' "a huge value in a candidate is ambiguous" same1 huge
@@ -239,11 +240,14 @@ expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place 
 # ---- comparability ----
 
 cp -r base1 other && sed -i 's/"d-model":\t32/"d-model":\t64/; s/"world_size":\t2/"world_size":\t4/' other/run.json
+cp -r other other2
 expect 6 '^  d-model: baseline 32, candidate 64$' "runs of different models are incomparable" base1 other
 grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare the runs anyway, name these settings with --allow, or give --allow all.' printed &&
     good=0 || good=1
 result "$good" "every difference is listed, with the option that allows it"
 expect 6 '^  d-model: baseline 32, another baseline 64$' "baselines of different models are incomparable" base1 other --candidate same1
+expect 6 '^  d-model: baseline 32, candidate 64$' "a difference that two runs have" base1 --candidate other other2
+is "is listed once" "$(grep -c '^  d-model: ' printed)" 1
 expect 6 '^  world_size: ' "runs with two different settings are incomparable if --allow names one of them" base1 other --allow d_model
 expect 4 '^Settings differ, as allowed:' "runs with two different settings are compared if --allow names both" base1 other --allow d-model,world_size
 expect 4 'unseen' "--allow all compares runs with different settings" base1 other --allow all
@@ -343,12 +347,7 @@ xml_has "--junit: a name that contains markup is escaped" out.xml "$each" '.*; <
 
 # ---- input and output errors ----
 
-fails() {
-    local status=0
-    timeout "$limit" "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
-    [ "$status" = 1 ] && grep -qE "^ddpbench: $1" said && [ "$(wc -l <said)" = 1 ] && good=0 || good=1
-    result "$good" "refused: $2"
-}
+fails() { expect 1 "^ddpbench: $1" "refused: $2" base1 --candidate same1 "${@:3}"; }
 fails 'cannot read absent: No such file' "a missing directory" absent
 cp -r base1 half && rm half/summary.json
 fails 'half: holds no summary[.]json: the run has not finished' "a run that has not finished" half
@@ -393,6 +392,36 @@ fails '--json made_empty: exists, and is not what' "--json on an empty file" --j
 # ---- the command line ----
 
 expect 0 '^Usage: ddpbench compare' "--help prints the usage" --help
+expect 4 '^Verdict: ambiguous .*; 1 against 3 runs\)' "a word after an option other than --candidate is a directory" base1 --tolerance 2.5% base2 \
+    --floor=0 base3 --candidate=slow1
+while IFS='|' read -r words why; do
+    # shellcheck disable=SC2086 # $words is a list
+    expect 2 "$why" "refused: compare $words" $words
+done <<'END'
+|no baseline
+base1|no candidate
+base1 base2 base3|no candidate
+--candidate base1 base2|no baseline
+base1 --candidate|--candidate needs a value
+base1 --candidate=|an empty word
+base1 same1 --tolerance -1|--tolerance -1: expected a percentage from 0 to 1000
+base1 same1 --tolerance 5%%|--tolerance 5%%: expected a percentage
+base1 same1 --floor ten|--floor ten: expected a percentage
+base1 same1 --all=1|--all takes no value
+base1 same1 --tollerance 3|did you mean --tolerance[?]
+base1 same1 --allow threads,|--allow 'threads,': the runs have no such setting; known: all mode
+base1 same1 --allow ,threads|no such setting
+base1 same1 --allow ALL|no such setting
+base1 same1 --metrics step,|--metrics 'step,': the runs have no such figure; they have: step
+base1 same1 --metrics ,step|no such figure
+base1 same1 --metrics ste|no such figure
+base1 same1 --label one|--label 'one': expected two names
+base1 same1 --label one,|expected two names
+base1 same1 --label ,two|expected two names
+base1 same1 --label one,two,three|expected two names
+base1 same1 --label one,tw/o|may hold letters
+base1 same1 --label one,one|'one' is listed twice
+END
 status=0
 "$program" compare base1 slow1 >/dev/full 2>said || status=$?
 is "a failed write to stdout is an error, whatever the verdict" "$status $(grep -c '^ddpbench: cannot write to the standard output' said)" "1 1"

@@ -310,6 +310,8 @@ cp -r known copy
 try "$program" report known
 is "a sweep is reported" "$status $(head -n 1 printed)" "0 ddpbench report: known, a sweep of 40 runs"
 row() { sed -nE "s/^([ *=])? *($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
+is "rows are in order of their steps" "$(sed -nE 's/^[ *=]* (none|best|close|noisy|twice) .*/\1/p' printed | head -n 5 | paste -sd ' ')" \
+    "none best close noisy twice"
 is "the best strategy is marked with *" "$(row best)" "* best 10.97 [10.07, 11.95] 6 1.000 1094"
 is "a strategy that takes twice as long has no mark" "$(row twice)" " twice 0.5 21.94 [20.14, 23.90] 6 2.000 [2.000, 2.000] 547"
 is "a noisy strategy has no mark" "$(row noisy)" " noisy 4 11.62 [9.69, 13.93] 6 1.059 [0.844, 1.329] 1033"

@@ -61,8 +61,8 @@ static void draw_names(FILE *out, const struct chart_heat *c, const struct grid 
         svg_text(out, grid->left - GAP, grid->top + grid->height * ((double)i + 0.5) + 4.5, SVG_END, "small",
                  svg_shorten(label, c->name[i], SVG_SMALL, NAME_WIDTH));
         if (i % every == 0)
-            svg_text_upwards(out, grid->left + grid->width * ((double)i + 0.5) + 4.5, grid->top - GAP, "small",
-                             svg_shorten(label, c->name[i], SVG_SMALL, TOP_WIDTH));
+            svg_text(out, grid->left + grid->width * ((double)i + 0.5) + 4.5, grid->top - GAP, SVG_UPWARDS, "small",
+                     svg_shorten(label, c->name[i], SVG_SMALL, TOP_WIDTH));
     }
 }
 

@@ -95,9 +95,8 @@ char *chart_rows(const char *title, const char *subtitle, const struct chart_row
         if (!c->row[i].end)
             svg_rect(frame.out, axis.from, y, axis.to - axis.from, THICK, "area soft", SVG_GREY);
     }
-    for (size_t kind = 0; kind < c->kinds; kind++)
-        if (has_spans(c, kind))
-            draw_spans(frame.out, c, (int)kind, &axis, top);
+    for (size_t i = 0; i < items; i++)
+        draw_spans(frame.out, c, item[i].colour, &axis, top);
     draw_labels(frame.out, c, &axis, top);
     return frame_end(&frame);
 }

@@ -123,72 +123,55 @@ void svg_end(FILE *out)
     fputs("</svg>\n", out);
 }
 
-static void begin_text(FILE *out, double x, double y)
+void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text)
 {
+    static const char *const anchors[] = {[SVG_MIDDLE] = " text-anchor=\"middle\"", [SVG_END] = " text-anchor=\"end\""};
+    char all[80];
+    snprintf(all, sizeof all, *classes ? "text %s" : "text", classes);
     fputs("<text", out);
     print_place(out, "x", x);
     print_place(out, "y", y);
-}
-
-static void end_text(FILE *out, const char *classes, const char *text)
-{
-    char all[80];
-    snprintf(all, sizeof all, *classes ? "text %s" : "text", classes);
+    if (anchor == SVG_UPWARDS) {
+        fputs(" transform=\"rotate(-90 ", out);
+        svg_number(out, x);
+        fputc(' ', out);
+        svg_number(out, y);
+        fputs(")\"", out);
+    } else if (anchor != SVG_START)
+        fputs(anchors[anchor], out);
     print_classes(out, all, SVG_INK);
     fputc('>', out);
     text_print_markup(out, text);
     fputs("</text>\n", out);
 }
 
-void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text)
+/* Writes an element without content. place[]: names of the attributes in value[], ended by NULL. */
+static void print_shape(FILE *out, const char *name, const char *const *place, const double *value, const char *classes,
+                        int colour)
 {
-    begin_text(out, x, y);
-    if (anchor != SVG_START)
-        fprintf(out, " text-anchor=\"%s\"", anchor == SVG_MIDDLE ? "middle" : "end");
-    end_text(out, classes, text);
-}
-
-void svg_text_upwards(FILE *out, double x, double y, const char *classes, const char *text)
-{
-    begin_text(out, x, y);
-    fputs(" transform=\"rotate(-90 ", out);
-    svg_number(out, x);
-    fputc(' ', out);
-    svg_number(out, y);
-    fputs(")\"", out);
-    end_text(out, classes, text);
+    fprintf(out, "<%s", name);
+    while (*place)
+        print_place(out, *place++, *value++);
+    print_classes(out, classes, colour);
+    fputs("/>\n", out);
 }
 
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour)
 {
-    fputs("<line", out);
-    print_place(out, "x1", x1);
-    print_place(out, "y1", y1);
-    print_place(out, "x2", x2);
-    print_place(out, "y2", y2);
-    print_classes(out, classes, colour);
-    fputs("/>\n", out);
+    static const char *const place[] = {"x1", "y1", "x2", "y2", NULL};
+    print_shape(out, "line", place, (const double[]){x1, y1, x2, y2}, classes, colour);
 }
 
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour)
 {
-    fputs("<rect", out);
-    print_place(out, "x", x);
-    print_place(out, "y", y);
-    print_place(out, "width", fmax(0, width));
-    print_place(out, "height", fmax(0, height));
-    print_classes(out, classes, colour);
-    fputs("/>\n", out);
+    static const char *const place[] = {"x", "y", "width", "height", NULL};
+    print_shape(out, "rect", place, (const double[]){x, y, fmax(0, width), fmax(0, height)}, classes, colour);
 }
 
 void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour)
 {
-    fputs("<circle", out);
-    print_place(out, "cx", x);
-    print_place(out, "cy", y);
-    print_place(out, "r", fmax(0, radius));
-    print_classes(out, classes, colour);
-    fputs("/>\n", out);
+    static const char *const place[] = {"cx", "cy", "r", NULL};
+    print_shape(out, "circle", place, (const double[]){x, y, fmax(0, radius)}, classes, colour);
 }
 
 void svg_path_begin(FILE *out, const char *classes, int colour)

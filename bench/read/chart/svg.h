@@ -18,7 +18,7 @@
 
 enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* width of a picture; font sizes */
 enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10, SVG_HEAT = 100 };
-enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
+enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END, SVG_UPWARDS };
 
 /* The style sheet. The colours are based on Okabe and Ito (Color Universal Design, 2008). They are adjusted so that
  * each has a contrast of at least 3 to a light and to a dark page, and any two differ for each kind of colour blindness
@@ -32,10 +32,9 @@ extern const char svg_style[];
 void svg_begin(FILE *out, double height, const char *title, const char *description);
 void svg_end(FILE *out);
 
-/* Writes a line of text on the base line y; anchor: whether the text starts at x, has its middle at x, or ends at x. */
+/* Writes a line of text on the base line y; anchor: whether the text starts at x, has its middle at x, or ends at x.
+ * Text with SVG_UPWARDS is read from below, begins at (x, y) and has its base line at x. */
 void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text);
-/* Writes a line of text that is read from below, begins at (x, y) and has its base line at x. */
-void svg_text_upwards(FILE *out, double x, double y, const char *classes, const char *text);
 /* Write a line, a rectangle whose upper left corner is (x, y), and a circle whose centre is (x, y). */
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour);

@@ -173,33 +173,25 @@ static void draw_y_axis(FILE *out, const struct plot *plot, const double *tick, 
         svg_line(out, left, axis_place(y, 0), plot->x.to, axis_place(y, 0), "axis", SVG_INK);
 }
 
-static void draw_references(FILE *out, const struct plot *plot)
+/* Draws what is behind the series: bands, references and events. */
+static void draw_background(FILE *out, const struct plot *plot)
 {
     const struct chart_xy *c = plot->chart;
-    for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++) {
-        double y = axis_place(&plot->y, r->y);
-        if (isfinite(y) && r->y <= plot->y.high)
-            svg_line(out, plot->x.from, y, plot->x.to, y, "line dash", SVG_GREY);
-    }
-}
-
-static void draw_bands(FILE *out, const struct plot *plot)
-{
-    const struct chart_xy *c = plot->chart;
+    const struct axis *x = &plot->x, *y = &plot->y;
     for (const struct chart_band *b = c->band; b < c->band + c->n_bands; b++) {
-        double left = axis_place(&plot->x, b->from), top = axis_place(&plot->y, b->high);
-        svg_rect(out, left, top, axis_place(&plot->x, b->to) - left, fmax(2, axis_place(&plot->y, b->low) - top),
-                 "area soft", SVG_INK);
+        double left = axis_place(x, b->from), top = axis_place(y, b->high);
+        svg_rect(out, left, top, axis_place(x, b->to) - left, fmax(2, axis_place(y, b->low) - top), "area soft",
+                 SVG_INK);
     }
-}
-
-static void draw_events(FILE *out, const struct plot *plot)
-{
-    const struct chart_xy *c = plot->chart;
+    for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++) {
+        double at = axis_place(y, r->y);
+        if (isfinite(at) && r->y <= y->high)
+            svg_line(out, x->from, at, x->to, at, "line dash", SVG_GREY);
+    }
     for (const struct chart_event *e = c->event; e < c->event + c->n_events; e++) {
-        double x = axis_place(&plot->x, e->x);
-        svg_line(out, x, plot->y.to, x, plot->y.from, "line dash", SVG_INK);
-        svg_text(out, x, plot->y.to - 3, SVG_MIDDLE, "small", e->name);
+        double at = axis_place(x, e->x);
+        svg_line(out, at, y->to, at, y->from, "line dash", SVG_INK);
+        svg_text(out, at, y->to - 3, SVG_MIDDLE, "small", e->name);
     }
 }
 
@@ -299,9 +291,7 @@ static void draw_panel(struct frame *frame, struct plot *plot, size_t panel, dou
     plot->y.from = plot->y.to + height;
     frame->y = axis_draw_x(frame->out, &plot->x, plot->y.to, plot->y.from, panel + 1 < c->n_panels ? "" : c->x.title);
     draw_y_axis(frame->out, plot, tick, axis_ticks(&plot->y, c->n_panels ? 4 : 8, tick));
-    draw_bands(frame->out, plot);
-    draw_references(frame->out, plot);
-    draw_events(frame->out, plot);
+    draw_background(frame->out, plot);
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
         if (s->panel != panel)
             continue;

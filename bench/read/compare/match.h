@@ -5,24 +5,18 @@
 #include "compare/settings.h"
 #include "compare/verdict.h"
 
-/* A line; `of` is its first member. The line has a copy of the figure, so that its runs need not stay in memory. */
-struct compare_line {
-    struct verdict_figure of;
-    struct figure figure;
-    double value[]; /* [runs]; NAN: the run lacks the figure */
-};
-
+/* A line is a figure; a line has a copy of it, so that its runs need not stay in memory. */
 struct compare_lines {
-    struct compare_line **line;  /* [n], in the order in which they were added */
-    struct verdict_figure *item; /* [n], made by compare_choose: judged lines first, then by size group and size */
+    struct verdict_figure **line; /* [n], as added; from compare_choose on, judged ones first, then by group and size */
     size_t n, judged, runs, size_groups; /* numbers of lines, of judged lines, of runs, and of size groups */
     const struct compare_run *run;       /* [runs], set by compare_match */
     void *tree;                          /* tree of the lines, for tsearch */
 };
 
-/* Returns the line of a figure, by its subject, name and size; adds one if there is none. Before the first call,
- * lines->runs must be set and all other members 0. Release with compare_lines_destroy. */
-struct compare_line *compare_line_of(struct compare_lines *lines, const struct figure *figure);
+/* Returns the values [runs] of a figure, which are also `baseline` of its line, by its subject, name and size; adds a
+ * line of NAN if there is none. Before the first call, lines->runs must be set and all other members 0. Release with
+ * compare_lines_destroy. */
+double *compare_values_of(struct compare_lines *lines, const struct figure *figure);
 
 /* Makes the lines of run[baselines + candidates]. Returns 0; or -1, reported, if a baseline run found wrong elements.
  * Release with compare_lines_destroy in either case. */

@@ -22,20 +22,18 @@ struct settings {
 };
 
 struct night_run {
-    size_t column;                /* of the run's values in the lines: runs are numbered as they are found */
-    size_t root, night, settings; /* indices of the directory that the user named, of the night, and of the settings */
-    const struct settings *family;
+    size_t column;         /* of the run's values in the lines: runs are numbered as they are found */
+    size_t root, settings; /* indices of the directory that the user named, and of the settings */
     int side;
     char *directory, night_name[NIGHT_NAME], version[64];
-    double began, night_began;
+    double began;
     dev_t device;
     ino_t inode;
 };
 
 struct reading {
-    struct night_run
-        *run;            /* [runs]; from read_runs on, those that count; from make_nights on, by night and directory */
-    size_t runs, failed; /* failed: in directories NAME.failed or NAME.part */
+    struct night_run *run; /* [runs]; from read_runs on, those that count; from make_nights on, by night's name */
+    size_t runs, failed;   /* failed: in directories NAME.failed or NAME.part */
     struct settings *settings, **family; /* [n_settings] as they were read; [families] in the order of nights */
     size_t n_settings, families;
     struct compare_lines lines;
@@ -132,7 +130,7 @@ static int take_run(struct reading *r, struct night_run *run, struct compare_run
                             time);
     for (const struct figure *f = figures->item; f < figures->item + figures->n; f++)
         if (f->judged && f->better != BETTER_NONE && f->value > 0)
-            compare_line_of(&r->lines, f)->value[run->column] = f->value;
+            compare_values_of(&r->lines, f)[run->column] = f->value;
     snprintf(run->version, sizeof run->version, "%s", commit ? commit + 1 : version);
     run->version[strcspn(run->version, ")")] = 0;
     run->began = read->began;
@@ -199,53 +197,53 @@ static void name_by_commit(struct reading *r)
     }
 }
 
-static int by_night(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
     const struct night_run *x = a, *y = b;
-    int by_name = strcmp(x->night_name, y->night_name);
-    if (x->night_began != y->night_began)
-        return x->night_began < y->night_began ? -1 : 1;
-    return by_name ? by_name : strcmp(x->directory, y->directory);
+    int by_night = strcmp(x->night_name, y->night_name);
+    return by_night ? by_night : strcmp(x->directory, y->directory);
 }
 
-/* Sorts the runs by night, and nights by time. Returns 0; or -1, reported. */
-static int sort_runs(struct reading *r)
+static int by_time(const void *a, const void *b)
 {
+    const struct night *x = a, *y = b;
+    return x->began < y->began ? -1 : x->began > y->began ? 1 : strcmp(x->name, y->name);
+}
+
+/* Makes the nights, in the order of time. Returns 0; or -1, reported, if two have one name, or if no run has the label
+ * of --control. */
+static int make_nights(struct nights *all, struct reading *r)
+{
+    size_t controls = 0;
     if (!r->runs)
         return -1; /* reported by read_runs */
     if (r->rule == NIGHT_COMMIT)
         name_by_commit(r);
-    qsort(r->run, r->runs, sizeof *r->run, by_night); /* by name, as no night has a time yet */
-    for (size_t i = 0, next; i < r->runs; i = next) {
-        double began = INFINITY;
-        for (next = i; next < r->runs && !strcmp(r->run[next].night_name, r->run[i].night_name); next++) {
-            if (r->run[next].root != r->run[i].root && r->rule == NIGHT_DIRECTORY)
-                return error_report("%s and %s belong to two nights of one name; rename one of them",
-                                    r->run[i].directory, r->run[next].directory);
-            began = fmin(began, r->run[next].began);
-        }
-        for (size_t k = i; k < next; k++)
-            r->run[k].night_began = began;
-    }
-    qsort(r->run, r->runs, sizeof *r->run, by_night);
-    return 0;
-}
-
-static void make_nights(struct nights *all, struct reading *r)
-{
-    for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
-        if (run == r->run || strcmp(run->night_name, run[-1].night_name) != 0) {
+    qsort(r->run, r->runs, sizeof *r->run, by_name);
+    for (size_t i = 0; i < r->runs; i++) {
+        const struct night_run *run = &r->run[i];
+        if (!i || strcmp(run->night_name, run[-1].night_name) != 0) {
             all->night = allocate_more(all->night, all->n, sizeof *all->night);
-            all->night[all->n] = (struct night){.began = run->night_began};
+            all->night[all->n] = (struct night){.began = run->began, .first_run = i};
             strcpy(all->night[all->n++].name, run->night_name);
         }
-        run->night = all->n - 1;
-        struct night *night = &all->night[run->night];
+        struct night *night = &all->night[all->n - 1];
+        if (r->rule == NIGHT_DIRECTORY && run->root != r->run[night->first_run].root)
+            return error_report("%s and %s belong to two nights of one name; rename one of them",
+                                r->run[night->first_run].directory, run->directory);
+        night->end_run = i + 1;
+        night->began = fmin(night->began, run->began);
         night->ended = fmax(night->ended, run->began);
         night->runs[run->side]++;
+        controls += run->side == NIGHT_CONTROL;
         if (!run->side && !*night->commit)
             strcpy(night->commit, run->version);
     }
+    qsort(all->night, all->n, sizeof *all->night, by_time);
+    return controls || !strcmp(r->control, "control")
+               ? 0
+               : error_report("--control %s: no run has this label, or is in a directory named %s or %s-...",
+                              r->control, r->control, r->control);
 }
 
 /* Warns if times overlap or names that are dates are in another order: a clock may have jumped. */
@@ -271,13 +269,12 @@ static void check_clock(const struct nights *all, cJSON *json)
 static void compare_settings(const struct settings *a, const struct settings *b, char *differs, size_t size)
 {
     cJSON *differences = cJSON_CreateArray();
-    size_t at = 0;
     *differs = 0;
     differences_add(differences, &a->first, &b->first, "");
     for (const cJSON *d = differences->child; d; d = d->next)
-        if (difference_is_refused(d) && at < size)
-            at += (size_t)snprintf(differs + at, size - at, "%s%s %.30s", at ? ", " : "", json_string(d, "key"),
-                                   json_string(d, "other"));
+        if (difference_kind(d) == DIFFERENCE_REFUSED)
+            text_append(differs, size, "%s%s %.30s", *differs ? ", " : "", json_string(d, "key"),
+                        json_string(d, "other"));
     cJSON_Delete(differences);
 }
 
@@ -286,32 +283,37 @@ static const char *mode_of(const struct settings *settings)
     return json_string(settings->first.setting[SETTING], "mode");
 }
 
+/* Finds the family of settings that are new. night: of the first run that has them. */
+static void find_family(struct reading *r, struct settings *new, const struct night *night)
+{
+    for (size_t k = 0; k < r->families && !new->family; k++) {
+        char differs[sizeof new->differs];
+        if (strcmp(mode_of(new), mode_of(r->family[k])) != 0)
+            continue;
+        compare_settings(r->family[k], new, differs, sizeof differs);
+        if (!*differs)
+            new->family = r->family[k];
+        else if (!*new->differs)
+            strcpy(new->differs, differs);
+    }
+    if (new->family)
+        return;
+    r->family[r->families++] = new->family = new;
+    if (*new->differs)
+        results_add_sentence(r->json, "warnings",
+                             "From %s on, there are runs of %s with other settings (%s): they are figures of their "
+                             "own.",
+                             night->name, mode_of(new), new->differs);
+}
+
 /* Tells runs of different settings apart, in the order of nights. */
 static void tell_apart(struct reading *r, const struct nights *all)
 {
     r->family = allocate(r->n_settings, sizeof(struct settings *));
-    for (struct night_run *run = r->run; run < r->run + r->runs; run++) {
-        struct settings *new = &r->settings[run->settings];
-        for (size_t k = 0; k < r->families && !new->family; k++) {
-            char differs[sizeof new->differs];
-            if (strcmp(mode_of(new), mode_of(r->family[k])) != 0)
-                continue;
-            compare_settings(r->family[k], new, differs, sizeof differs);
-            if (!*differs)
-                new->family = r->family[k];
-            else if (!*new->differs)
-                strcpy(new->differs, differs);
-        }
-        if (!new->family) {
-            r->family[r->families++] = new->family = new;
-            if (*new->differs)
-                results_add_sentence(r->json, "warnings",
-                                     "From %s on, there are runs of %s with other settings (%s): they are figures of "
-                                     "their own.",
-                                     all->night[run->night].name, mode_of(new), new->differs);
-        }
-        run->family = new->family;
-    }
+    for (const struct night *night = all->night; night < all->night + all->n; night++)
+        for (size_t i = night->first_run; i < night->end_run; i++)
+            if (!r->settings[r->run[i].settings].family)
+                find_family(r, &r->settings[r->run[i].settings], night);
 }
 
 /* ---- the series ---- */
@@ -321,16 +323,16 @@ static void check_controls(const struct reading *r, const struct nights *all, co
                            unsigned char *begins)
 {
     const char *mode = mode_of(family), *last = NULL, *lacks = NULL;
-    const struct night_run *run = r->run;
     size_t lacking = 0, lost = 0, last_lost = 0;
     int before = 0; /* whether there are nights before the first control */
     for (size_t t = 0; t < all->n; t++) {
         const char *build = NULL;
         int has_candidate = 0;
-        for (; run < r->run + r->runs && run->night == t; run++) {
-            has_candidate |= run->family == family && run->side == NIGHT_CANDIDATE;
-            if (run->family == family && run->side == NIGHT_CONTROL && !build)
-                build = run->version;
+        for (size_t i = all->night[t].first_run; i < all->night[t].end_run; i++) {
+            const struct night_run *run = &r->run[i];
+            const int is_own = r->settings[run->settings].family == family;
+            has_candidate |= is_own && run->side == NIGHT_CANDIDATE;
+            build = is_own && run->side == NIGHT_CONTROL && !build ? run->version : build;
         }
         if (has_candidate && build) {
             begins[t] = last ? strcmp(last, build) != 0 : before;
@@ -358,28 +360,25 @@ static void check_controls(const struct reading *r, const struct nights *all, co
                              text_plural(lacking), mode, lacks);
 }
 
-static void free_series(struct night_series *series)
-{
-    free(series->value[NIGHT_CANDIDATE]);
-    free(series->begins);
-}
-
 /* Adds the series of a line in a family, unless no candidate has a value: medians over the runs of each night. */
-static void add_series(struct nights *all, const struct reading *r, const struct compare_line *line,
+static void add_series(struct nights *all, const struct reading *r, const struct verdict_figure *line,
                        const struct settings *family, const unsigned char *begins)
 {
     const struct figure *f = &line->figure;
     const char *differs = family->differs;
-    double *night = allocate(3 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
-    struct night_series series = {
-        .figure = *f, .value = {night, night + all->n}, .y = night + 2 * all->n, .begins = allocate(all->n, 1)};
-    const struct night_run *run = r->run;
+    double *night = allocate(4 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
+    struct night_series series = {.figure = *f,
+                                  .value = {night, night + all->n},
+                                  .y = night + 2 * all->n,
+                                  .begins = memcpy(night + 3 * all->n, begins, all->n)};
     int has_candidate = 0;
     for (size_t t = 0; t < all->n; t++) {
         size_t n[NIGHT_SIDES] = {0, 0};
-        for (; run < r->run + r->runs && run->night == t; run++)
-            if (run->family == family && !isnan(line->value[run->column]))
-                values[(size_t)run->side * r->runs + n[run->side]++] = line->value[run->column];
+        for (size_t i = all->night[t].first_run; i < all->night[t].end_run; i++) {
+            const struct night_run *run = &r->run[i];
+            if (r->settings[run->settings].family == family && !isnan(line->baseline[run->column]))
+                values[(size_t)run->side * r->runs + n[run->side]++] = line->baseline[run->column];
+        }
         double candidate = series.value[NIGHT_CANDIDATE][t] = stats_median(values, n[NIGHT_CANDIDATE]);
         double control = series.value[NIGHT_CONTROL][t] = stats_median(values + r->runs, n[NIGHT_CONTROL]);
         has_candidate |= n[NIGHT_CANDIDATE] > 0;
@@ -389,7 +388,7 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     }
     free(values);
     if (!has_candidate) {
-        free_series(&series);
+        free(night);
         return;
     }
     char size[CELL];
@@ -398,8 +397,7 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     for (size_t i = 0; i < all->figures && !*differs; i++) /* two modes may have a figure of one name */
         differs = !strcmp(all->series[i].name, series.name) ? mode_of(family) : "";
     if (*differs)
-        snprintf(series.name + strlen(series.name), sizeof series.name - strlen(series.name), " (%s)", differs);
-    memcpy(series.begins, begins, all->n);
+        text_append(series.name, sizeof series.name, " (%s)", differs);
     all->series = allocate_more(all->series, all->figures, sizeof *all->series);
     all->series[all->figures++] = series;
 }
@@ -416,18 +414,6 @@ static void make_series(struct nights *all, const struct reading *r)
     }
 }
 
-/* Checks that a label other than the default names some run. */
-static int check_label(const struct reading *r)
-{
-    size_t controls = 0;
-    for (size_t i = 0; i < r->runs; i++)
-        controls += r->run[i].side == NIGHT_CONTROL;
-    return controls || !strcmp(r->control, "control") ? 0
-                                                      : error_report("--control %s: no run has this label, or is in a "
-                                                                     "directory named %s or %s-...",
-                                                                     r->control, r->control, r->control);
-}
-
 int nights_read(struct nights *nights, const char *const *directory, size_t n, const char *control,
                 enum night_rule rule, cJSON *json)
 {
@@ -436,9 +422,8 @@ int nights_read(struct nights *nights, const char *const *directory, size_t n, c
     *nights = (struct nights){0};
     for (size_t i = 0; i < n && !status; i++)
         status = find_runs(&r, directory[i], i);
-    status = status || read_runs(&r) || check_label(&r) || sort_runs(&r) ? -1 : 0;
+    status = status || read_runs(&r) || make_nights(nights, &r) ? -1 : 0;
     if (!status) {
-        make_nights(nights, &r);
         check_clock(nights, json);
         tell_apart(&r, nights);
         make_series(nights, &r);
@@ -461,7 +446,7 @@ int nights_read(struct nights *nights, const char *const *directory, size_t n, c
 void nights_destroy(struct nights *nights)
 {
     for (size_t f = 0; f < nights->figures; f++)
-        free_series(&nights->series[f]);
+        free(nights->series[f].value[NIGHT_CANDIDATE]); /* the block that all arrays of a series are in */
     free(nights->series);
     free(nights->night);
     *nights = (struct nights){0};

@@ -15,10 +15,11 @@ enum { NIGHT_CANDIDATE, NIGHT_CONTROL, NIGHT_SIDES, NIGHT_NAME = 256, NIGHT_FIGU
 
 struct night {
     char name[NIGHT_NAME];
-    double began, ended;      /* when its first and its last run began, in seconds since 1970 */
-    size_t runs[NIGHT_SIDES]; /* runs that count */
-    char commit[64];          /* of the program of its first candidate; without a commit, its version */
-    unsigned char accepted;   /* 1: a level of all figures begins, and the changes before it are accepted */
+    double began, ended;       /* when its first and its last run began, in seconds since 1970 */
+    size_t runs[NIGHT_SIDES];  /* runs that count */
+    size_t first_run, end_run; /* used by nights_read: its runs, by directory */
+    char commit[64];           /* of the program of its first candidate; without a commit, its version */
+    unsigned char accepted;    /* 1: a level of all figures begins, and the changes before it are accepted */
 };
 
 /* Whether a level of a figure, nights that are compared with each other, begins on a night: no; yes, since it has the

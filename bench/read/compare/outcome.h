@@ -1,11 +1,14 @@
-/* outcome.h - prints the outcome of a comparison, which is JSON, as text and as JUnit XML. */
+/* outcome.h - a comparison of runs: its command line, what it found, and how that is printed. */
 #ifndef BENCH_READ_COMPARE_OUTCOME_H
 #define BENCH_READ_COMPARE_OUTCOME_H
 
-#include "compare/options.h"
+#include "compare/match.h"
+#include "document/document.h"
 
 #include <cJSON.h>
-#include <stdio.h>
+
+enum { COMPARE_JSON, COMPARE_JUNIT, COMPARE_FORMS };
+enum { BASELINE, CANDIDATE, SIDES };
 
 /* Exit statuses. If several verdicts hold, the first counts: incomparable, regressed, missing, undecided. */
 enum compare_status {
@@ -18,17 +21,44 @@ enum compare_status {
     COMPARE_INCOMPARABLE
 };
 
-/* Prints the comparison as text: differences, warnings, table, figures that are not judged (with --label), and the
- * verdict. The JSON has schema_version, program, version, mode, the rules (tolerance_percent, floor_percent, level,
- * pairs, in_turn), judged_by_spread, "baseline" and "candidate" (label, directories, other_processes_share), "warnings"
- * (sentences), "differences" (settings.h), "judged" (rows), "figures" (figures that are not judged), verdict and
- * exit_status. */
-void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
+struct comparison {
+    /* the command line */
+    const char **directory;  /* [all runs]: paths in argv, baselines first */
+    size_t n[SIDES];         /* numbers of runs */
+    double tolerance, floor; /* percent */
+    const char *allow, *metrics, *label;
+    const char *form[COMPARE_FORMS]; /* file to write in each format; "": none, "-": standard output */
+    char name[SIDES][101];           /* headings of the columns */
+    int all;                         /* 1: show every size, also those that are ok or unseen */
 
-/* Prints the comparison as JUnit XML (base/junit.h). The first test case is an error if the runs are incomparable. Each
- * judged row is a test case; its duration is the candidate's mean if that is a time. The cases of regressed and
- * missing figures fail. The cases of ambiguous and unseen figures, which decide nothing, are skipped. A case's message
- * is the row as text; the suite's output is the text of compare_print. */
-void compare_print_junit(FILE *out, const cJSON *json, const struct compare_options *options);
+    /* what was found; rows and lines are empty if the runs are incomparable */
+    struct compare_run *run[SIDES]; /* [n[side]], by time; candidates follow the baselines */
+    struct verdict_rules rules;
+    cJSON *json; /* {warnings: sentences, differences: see settings.h} */
+    struct compare_lines lines;
+    struct verdicts verdicts;    /* of the judged lines */
+    enum figure_verdict verdict; /* of the comparison, unless the runs are incomparable */
+    enum compare_status status;
+};
+
+/* What a side has of a figure: the geometric mean of its runs or, if the figure is not judged, the median, since its
+ * values may be 0 or less; and how many runs have it. */
+struct side {
+    double value; /* NAN: none, or a mean over sizes */
+    size_t n;
+};
+struct side compare_side_of(const struct comparison *c, const struct verdict_figure *figure, size_t sizes, int side);
+
+/* Print a comparison. As text: runs, differences, warnings, table, figures that are not judged (with --label), and the
+ * verdict. As JUnit XML (base/junit.h), the first test case is an error if the runs are incomparable. Each judged row
+ * is a test case; its duration is the candidate's mean if that is a time. The cases of regressed and missing figures
+ * fail. The cases of ambiguous and unseen figures, which decide nothing, are skipped. A case's message is the row as
+ * text; the suite's output is the text. As JSON, it is
+ * {program, mode, schema_version, version, the rules (tolerance_percent, floor_percent, level, pairs, in_turn),
+ * judged_by_spread, "baseline" and "candidate" (label, directories, other_processes_share), warnings, differences,
+ * "judged" (rows), "figures" (figures that are not judged), verdict, exit_status}. */
+void compare_print_text(FILE *out, const void *shown);
+void compare_print_json(FILE *out, const void *shown);
+extern const struct form compare_forms[COMPARE_FORMS];
 
 #endif

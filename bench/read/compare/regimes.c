@@ -58,10 +58,13 @@ static double add_night(struct regimes *r, size_t t)
     return joint + r->left;
 }
 
-/* Adds the change of figure f that night t found, which began on the given night of its level. */
-static void add_change(struct regimes *r, size_t f, size_t t, struct first_night night, enum change_kind kind)
+/* Adds the change of figure f that night t found. since: the night of its level on which it began; 0: the likeliest. */
+static void add_change(struct regimes *r, size_t f, size_t t, enum change_kind kind, size_t since)
 {
     const struct level *level = &r->level[f];
+    const double seed = evidence_uniform(r->nights->series[f].name, "first night");
+    const struct first_night night =
+        since ? (struct first_night){since, since, since} : evidence_first_night(level->y, level->n, seed);
     const size_t before = night.first, *at = level->night;
     struct measured shift = evidence_shift(level->y, before, level->y + before, level->n - before);
     if (kind == CHANGE_ALSO && !(shift.low > 0))
@@ -70,13 +73,6 @@ static void add_change(struct regimes *r, size_t f, size_t t, struct first_night
         shift = (struct measured){-shift.value, -shift.high, -shift.low};
     r->change = allocate_more(r->change, r->changes, sizeof *r->change);
     r->change[r->changes++] = (struct change){f, t, at[before], at[night.low], at[night.high], shift, kind, 0};
-}
-
-static void add_proven(struct regimes *r, size_t f, size_t t, enum change_kind kind)
-{
-    const struct level *level = &r->level[f];
-    double seed = evidence_uniform(r->nights->series[f].name, "first night");
-    add_change(r, f, t, evidence_first_night(level->y, level->n, seed), kind);
 }
 
 /* Adds the figures that moved since the first night of r->change[from], too, and are not among r->change[from..]. */
@@ -91,7 +87,7 @@ static void add_others(struct regimes *r, size_t from, size_t t)
         while (k < level->n && level->night[k] < r->change[from].first)
             k++;
         if (i == known && k > 0 && k < level->n && evidence_value(&level->evidence) > 1)
-            add_change(r, f, t, (struct first_night){k, k, k}, CHANGE_ALSO);
+            add_change(r, f, t, CHANGE_ALSO, k);
     }
 }
 
@@ -110,9 +106,9 @@ static int describe(struct regimes *r, size_t t)
     }
     for (size_t f = 0; f < n; f++)
         if (r->level[f].n > 1 && evidence_names(value, weight, n, f))
-            add_proven(r, f, t, CHANGE_NAMED);
+            add_change(r, f, t, CHANGE_NAMED, 0);
     if (r->level[most].n > 1 && r->changes == before)
-        add_proven(r, most, t, CHANGE_LIKELY);
+        add_change(r, most, t, CHANGE_LIKELY, 0);
     free(value);
     if (r->changes > before)
         add_others(r, before, t);

@@ -29,7 +29,8 @@ static const cJSON *find_setting(const cJSON *settings, const char *key)
     return item;
 }
 
-void settings_add(cJSON *settings, const char *key, const char *value)
+/* Adds a setting, or replaces its value. */
+static void settings_add(cJSON *settings, const char *key, const char *value)
 {
     const cJSON *old = find_setting(settings, key);
     if (old)
@@ -191,9 +192,8 @@ void differences_add(cJSON *differences, const struct compare_run *baseline, con
 static int report_unknown(const char *word, const struct compare_run *baseline)
 {
     char keys[900] = "";
-    size_t at = 0;
-    for (const cJSON *item = baseline->setting[SETTING]->child; item && at < sizeof keys; item = item->next)
-        at += (size_t)snprintf(keys + at, sizeof keys - at, " %s", item->string);
+    for (const cJSON *item = baseline->setting[SETTING]->child; item; item = item->next)
+        text_append(keys, sizeof keys, " %s", item->string);
     return error_report("--allow '%s': the runs have no such setting; known: all%s", word, keys);
 }
 
@@ -216,8 +216,9 @@ int differences_allow(cJSON *differences, const char *list, const struct compare
     return more ? report_unknown(list, baseline) : 0;
 }
 
-int difference_is_refused(const cJSON *difference)
+enum difference_kind difference_kind(const cJSON *difference)
 {
-    return !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "allowed")) &&
-           !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "environment"));
+    return json_is_true(difference, "environment") ? DIFFERENCE_LISTED
+           : json_is_true(difference, "allowed")   ? DIFFERENCE_ALLOWED
+                                                   : DIFFERENCE_REFUSED;
 }

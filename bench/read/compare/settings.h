@@ -22,9 +22,6 @@ struct compare_run {
 int compare_run_read(struct compare_run *run, const char *directory);
 void compare_run_destroy(struct compare_run *run); /* frees all members, which may be 0 */
 
-/* Adds a setting, or replaces its value. */
-void settings_add(cJSON *settings, const char *key, const char *value);
-
 /* Appends to an array the differences between the first baseline and another run, unless the array has them: {key,
  * baseline and other (the values; null: the run lacks the key), side (such as "candidate"), environment (true: only
  * reported), allowed}. A key that one run lacks is only reported, since versions of the program differ in options. */
@@ -35,7 +32,8 @@ void differences_add(cJSON *differences, const struct compare_run *baseline, con
  * is neither a key of the baseline nor of a difference. */
 int differences_allow(cJSON *differences, const char *list, const struct compare_run *baseline);
 
-/* Whether a difference makes runs incomparable: it is neither allowed nor only reported. */
-int difference_is_refused(const cJSON *difference);
+/* Returns what a difference means: it makes runs incomparable; it is only reported; or it is allowed. */
+enum difference_kind { DIFFERENCE_REFUSED, DIFFERENCE_LISTED, DIFFERENCE_ALLOWED };
+enum difference_kind difference_kind(const cJSON *difference);
 
 #endif

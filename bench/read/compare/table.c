@@ -5,23 +5,18 @@
 #include "base/junit.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "compare/settings.h"
-#include "compare/verdict.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the runs and their differences ---- */
 
-static void print_runs(FILE *out, const cJSON *side)
+static void print_runs(FILE *out, const struct comparison *c, int side)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(side, "directories");
-    size_t n = (size_t)cJSON_GetArraySize(list);
-    fprintf(out, "%s: %zu run%s:", json_string(side, "label"), n, text_plural(n));
-    for (const cJSON *directory = list->child; directory; directory = directory->next)
-        fprintf(out, " %s%s", directory->valuestring, directory->next ? "," : "\n");
+    fprintf(out, "%s: %zu run%s:", c->name[side], c->n[side], text_plural(c->n[side]));
+    for (size_t i = 0; i < c->n[side]; i++)
+        fprintf(out, " %s%s", c->run[side][i].saved.directory, i + 1 < c->n[side] ? "," : "\n");
 }
 
 static void print_setting(FILE *out, const char *whose, const cJSON *difference, const char *name)
@@ -34,21 +29,11 @@ static void print_setting(FILE *out, const char *whose, const cJSON *difference,
         fprintf(out, "%s %.*s%s", whose, LONGEST, *value ? value : "''", strlen(value) > LONGEST ? "..." : "");
 }
 
-static int is_informational(const cJSON *difference)
-{
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "environment"));
-}
-
-static int is_allowed_setting(const cJSON *difference)
-{
-    return !difference_is_refused(difference) && !is_informational(difference);
-}
-
-/* Prints the differences for which is_kind is true, below a heading; nothing if there are none. */
-static void print_kind(FILE *out, const char *heading, const cJSON *differences, int (*is_kind)(const cJSON *))
+/* Prints the differences of a kind below a heading; nothing if there are none. */
+static void print_kind(FILE *out, const char *heading, const cJSON *differences, enum difference_kind kind)
 {
     for (const cJSON *d = differences->child; d; d = d->next) {
-        if (!is_kind(d))
+        if (difference_kind(d) != kind)
             continue;
         fprintf(out, "%s  %s: ", heading, json_string(d, "key"));
         print_setting(out, "baseline", d, "baseline");
@@ -63,55 +48,46 @@ static void print_kind(FILE *out, const char *heading, const cJSON *differences,
 
 /* A row of a table: a figure, judged or not. The cells are text, since units differ from row to row. */
 struct cells {
-    char name[240], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], seen[CELL],
-        more[CELL], ratio[CELL];
+    char name[240], size[CELL], typical[SIDES][CELL + 16], verdict[128], change[CELL], seen[CELL], more[CELL],
+        ratio[CELL];
 };
 
 #define CELLS(field) COLUMN_CHARS, offsetof(struct cells, field)
 static const struct column columns[] = {
     {"name", "figure", CELLS(name), .width = -1},        {"size", "size", CELLS(size), .width = 9},
-    {"baseline", NULL, CELLS(baseline), .width = 16},    {"candidate", NULL, CELLS(candidate), .width = 16},
+    {"baseline", NULL, CELLS(typical[0]), .width = 16},  {"candidate", NULL, CELLS(typical[1]), .width = 16},
     {"verdict", "verdict", CELLS(verdict), .width = -9}, {"change", "change", CELLS(change), .width = -1},
     {"seen_from", "seen from", CELLS(seen), .width = 9}, {"more_runs", "more runs", CELLS(more), .width = 9},
     {"ratio", "ratio", CELLS(ratio), .width = 7}};
 #undef CELLS
-enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 8, COLUMNS };
-
-/* Whether a row, or the whole comparison, has this verdict. */
-static int is(const cJSON *row, int v)
-{
-    return !strcmp(json_string(row, "verdict"), verdict_name[v]);
-}
+enum { COLUMN_TYPICAL = 2, COLUMN_VERDICT = 4, COLUMN_RATIO = 8, COLUMNS };
 
 /* Returns a table without rows: for the figures that get a verdict (judged 1), or for the others (judged 0). */
-static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
+static cJSON *begin_table(const struct comparison *c, const char *title, int judged)
 {
-    char baseline[140], candidate[140];
+    char heading[SIDES][140];
     struct column column[COLUMNS];
     memcpy(column, columns, sizeof columns);
-    snprintf(baseline, sizeof baseline, "%s (n=%zu)", o->name[0], o->baselines);
-    snprintf(candidate, sizeof candidate, "%s (n=%zu)", o->name[1], o->candidates);
-    column[COLUMN_BASELINE].heading = baseline;
-    column[COLUMN_CANDIDATE].heading = candidate;
+    for (int side = 0; side < SIDES; side++) {
+        snprintf(heading[side], sizeof heading[side], "%s (n=%zu)", c->name[side], c->n[side]);
+        column[COLUMN_TYPICAL + side].heading = heading[side];
+    }
     if (!judged)
         column[COLUMN_VERDICT] = column[COLUMN_RATIO];
-    size_t n = judged ? COLUMN_RATIO : COLUMN_VERDICT + 1;
     const char *note = judged ? "Seen from: the smallest slowdown that these runs would have shown. More runs: of each "
                                 "side, to lower that to the tolerance, if change and spread stay as they are."
                               : NULL;
-    return table_json(
-        &(struct table){.key = "compare", .title = title, .column = column, .columns = n, .note = {note}});
+    return table_json(&(struct table){.key = "compare",
+                                      .title = title,
+                                      .column = column,
+                                      .columns = judged ? COLUMN_RATIO : COLUMN_VERDICT + 1,
+                                      .note = {note}});
 }
 
-/* Writes a side's mean (of figures that are not judged, median), in a unit that suits both sides, and the number of
- * runs unless all have the figure. */
-static void print_typical(char text[CELL + 16], const cJSON *figure, const char *side, double n, size_t runs)
+static void end_table(FILE *out, cJSON *table)
 {
-    double value = json_number(figure, side);
-    double like = fmax(fabs(json_number(figure, "baseline")), fabs(json_number(figure, "candidate")));
-    size_t length = strlen(text_value_like(text, value, json_string(figure, "unit"), like));
-    if (n < (double)runs && isfinite(value))
-        snprintf(text + length, CELL + 16 - length, " (n=%.0f)", n);
+    table_print(out, "", table);
+    cJSON_Delete(table);
 }
 
 static void fill_unseen(struct cells *cells, double seen_from, double more_runs)
@@ -120,31 +96,45 @@ static void fill_unseen(struct cells *cells, double seen_from, double more_runs)
     snprintf(cells->more, CELL, isfinite(more_runs) ? "%.0f" : "-", more_runs);
 }
 
-static void fill_cells(struct cells *cells, const cJSON *figure, const struct compare_options *o)
+static void name_figure(struct cells *cells, const struct figure *figure)
 {
-    const char *verdict = json_string(figure, "verdict");
-    char missing[64] = "";
-    double candidates = json_number(figure, "n_candidate");
-    snprintf(cells->name, sizeof cells->name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
-    text_bytes(cells->size, json_number(figure, "bytes"));
-    if (json_number(figure, "sizes") > 1)
-        strcpy(cells->size, "all sizes");
-    print_typical(cells->baseline, figure, "baseline", json_number(figure, "n_baseline"), o->baselines);
-    print_typical(cells->candidate, figure, "candidate", candidates, o->candidates);
-    text_ratio(cells->ratio, json_number(figure, "candidate_to_baseline"));
-    text_change(cells->change, json_number(figure, "ratio"), json_number(figure, "ci_low"),
-                json_number(figure, "ci_high"));
-    fill_unseen(cells, json_number(figure, "seen_from"), json_number(figure, "more_runs"));
-    if (is(figure, VERDICT_MISSING))
-        snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - candidates, o->candidates);
-    snprintf(cells->verdict, sizeof cells->verdict, "%.20s%s%s", verdict, missing,
-             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(figure, "wrong_elements")) ? ": wrong elements" : "");
+    snprintf(cells->name, sizeof cells->name, "%s %s", figure->subject, figure->name);
 }
 
-static void add_row(cJSON *table, const cJSON *figure, const struct compare_options *o)
+/* Fills the cells that figures with and without a verdict have: values are in a unit that suits both sides, with the
+ * number of runs unless all have the figure. */
+static void fill_values(struct cells *cells, const struct comparison *c, const struct verdict_figure *f, size_t sizes)
+{
+    struct side side[SIDES] = {compare_side_of(c, f, sizes, BASELINE), compare_side_of(c, f, sizes, CANDIDATE)};
+    double like = fmax(fabs(side[BASELINE].value), fabs(side[CANDIDATE].value));
+    name_figure(cells, &f->figure);
+    text_bytes(cells->size, f->figure.bytes);
+    text_ratio(cells->ratio, side[CANDIDATE].value / side[BASELINE].value);
+    for (int i = 0; i < SIDES; i++) {
+        text_value_like(cells->typical[i], side[i].value, f->figure.unit, like);
+        if (side[i].n < c->n[i] && isfinite(side[i].value))
+            text_append(cells->typical[i], sizeof cells->typical[i], " (n=%zu)", side[i].n);
+    }
+}
+
+static void fill_row(struct cells *cells, const struct comparison *c, const struct figure_verdict_row *row)
+{
+    char missing[64] = "";
+    fill_values(cells, c, row->figure, row->sizes);
+    if (row->sizes > 1)
+        strcpy(cells->size, "all sizes");
+    text_change(cells->change, row->ratio, row->low, row->high);
+    fill_unseen(cells, row->seen_from, row->more_runs);
+    if (row->verdict == VERDICT_MISSING)
+        snprintf(missing, sizeof missing, " in %zu of %zu", c->n[CANDIDATE] - row->n[CANDIDATE], c->n[CANDIDATE]);
+    snprintf(cells->verdict, sizeof cells->verdict, "%s%s%s", verdict_name[row->verdict], missing,
+             row->wrong ? ": wrong elements" : "");
+}
+
+static void add_row(cJSON *table, const struct comparison *c, const struct figure_verdict_row *row)
 {
     struct cells cells = {0};
-    fill_cells(&cells, figure, o);
+    fill_row(&cells, c, row);
     table_add_row(table, columns, COLUMNS, &cells);
 }
 
@@ -161,25 +151,22 @@ static double larger(double a, double b)
 }
 
 /* Adds a row to `shared` if it is ok or unseen. Returns whether it is. */
-static int share(struct shared shared[VERDICTS], const cJSON *figure)
+static int share(struct shared shared[VERDICTS], const struct figure_verdict_row *row)
 {
-    int v = is(figure, VERDICT_OK) ? VERDICT_OK : VERDICT_UNSEEN;
-    struct shared *with = &shared[v];
-    double ratio = json_number(figure, "ratio"), from = json_number(figure, "seen_from");
-    double more = json_number(figure, "more_runs");
-    if (!is(figure, v))
+    struct shared *with = &shared[row->verdict];
+    if (row->verdict != VERDICT_OK && row->verdict != VERDICT_UNSEEN)
         return 0;
     if (!with->n++)
-        *with = (struct shared){1, ratio, ratio, from, more};
-    with->least = fmin(with->least, ratio);
-    with->most = fmax(with->most, ratio);
-    with->seen_from = larger(with->seen_from, from);
-    with->more_runs = larger(with->more_runs, more);
+        *with = (struct shared){1, row->ratio, row->ratio, row->seen_from, row->more_runs};
+    with->least = fmin(with->least, row->ratio);
+    with->most = fmax(with->most, row->ratio);
+    with->seen_from = larger(with->seen_from, row->seen_from);
+    with->more_runs = larger(with->more_runs, row->more_runs);
     return 1;
 }
 
 /* Adds the shared rows to the table: each has a number of sizes of a figure or, if figure is NULL, of figures. */
-static void add_shared(cJSON *table, const cJSON *figure, const struct shared shared[VERDICTS])
+static void add_shared(cJSON *table, const struct figure *figure, const struct shared shared[VERDICTS])
 {
     for (int v = 0; v < VERDICTS; v++) {
         const struct shared *of = &shared[v];
@@ -188,8 +175,7 @@ static void add_shared(cJSON *table, const cJSON *figure, const struct shared sh
             continue;
         strcpy(cells.verdict, verdict_name[v]);
         if (figure) {
-            snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"),
-                     json_string(figure, "name"));
+            name_figure(&cells, figure);
             snprintf(cells.size, sizeof cells.size, "%zu size%s", of->n, text_plural(of->n));
         } else
             snprintf(cells.name, sizeof cells.name, "%zu other figure%s", of->n, text_plural(of->n));
@@ -199,87 +185,73 @@ static void add_shared(cJSON *table, const cJSON *figure, const struct shared sh
     }
 }
 
-static int same_figure(const cJSON *a, const cJSON *b)
+static int same_figure(const struct figure_verdict_row *a, const struct figure_verdict_row *b)
 {
-    return a && b && !strcmp(json_string(a, "subject"), json_string(b, "subject")) &&
-           !strcmp(json_string(a, "name"), json_string(b, "name"));
-}
-
-/* Returns the first row that is a mean over sizes; the rows before it are single sizes. */
-static const cJSON *first_mean(const cJSON *judged)
-{
-    const cJSON *row = judged->child;
-    while (row && json_number(row, "sizes") == 1)
-        row = row->next;
-    return row;
+    return a->figure->size_group == b->figure->size_group;
 }
 
 /* Prints the sizes of each figure and the mean over them. Unless --all is given, ok sizes share a row, and unseen sizes
  * share another. With more than MANY rows, ok and unseen figures with a single size or none are shared, too. */
-static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
+static void print_judged(FILE *out, const struct comparison *c)
 {
     enum { MANY = 60 };
-    const cJSON *means = first_mean(judged), *mean = means;
-    const int is_long = !o->all && cJSON_GetArraySize(judged) > MANY;
+    const struct figure_verdict_row *row = c->verdicts.row, *means = row + c->lines.judged, *mean = means;
+    const int is_long = !c->all && c->verdicts.n > MANY;
     struct shared figures[VERDICTS] = {0};
-    cJSON *table = begin_table(o, "Geometric means over the runs, and their change; + is worse.", 1);
-    for (const cJSON *row = judged->child, *first = row; row != means; first = row) {
-        int whole = o->all || row->next == means || !same_figure(row, row->next);
+    cJSON *table = begin_table(c, "Geometric means over the runs, and their change; + is worse.", 1);
+    while (row < means) {
+        const struct figure_verdict_row *first = row;
+        int whole = c->all || row + 1 == means || !same_figure(row, row + 1);
         struct shared sizes[VERDICTS] = {0};
-        for (; row != means && same_figure(row, first); row = row->next)
+        for (; row < means && same_figure(row, first); row++)
             if ((whole && !is_long) || !share(whole ? figures : sizes, row))
-                add_row(table, row, o);
-        add_shared(table, first, sizes);
-        if (same_figure(mean, first)) {
-            add_row(table, mean, o);
-            mean = mean->next;
-        }
+                add_row(table, c, row);
+        add_shared(table, &first->figure->figure, sizes);
+        if (mean < c->verdicts.row + c->verdicts.n && same_figure(mean, first))
+            add_row(table, c, mean++);
     }
     add_shared(table, NULL, figures);
-    table_print(out, "", table);
-    cJSON_Delete(table);
+    end_table(out, table);
 }
 
 /* Prints a table of the figures that are not judged. */
-static void print_others(FILE *out, const cJSON *figures, const struct compare_options *o)
+static void print_others(FILE *out, const struct comparison *c)
 {
     char title[300];
-    snprintf(title, sizeof title, "Other figures, medians over runs; ratio: %s / %s", o->name[1], o->name[0]);
-    cJSON *table = begin_table(o, title, 0);
-    for (const cJSON *figure = figures->child; figure; figure = figure->next)
-        add_row(table, figure, o);
-    table_print(out, "", table);
-    cJSON_Delete(table);
+    snprintf(title, sizeof title, "Other figures, medians over runs; ratio: %s / %s", c->name[CANDIDATE],
+             c->name[BASELINE]);
+    cJSON *table = begin_table(c, title, 0);
+    for (size_t i = c->lines.judged; i < c->lines.n; i++) {
+        struct cells cells = {0};
+        fill_values(&cells, c, c->lines.line[i], 1);
+        table_add_row(table, columns, COLUMNS, &cells);
+    }
+    end_table(out, table);
 }
 
 /* ---- the verdict ---- */
 
-static int is_true(const cJSON *row, const char *member)
-{
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, member));
-}
-
 /* Writes the name of a row: subject, figure and size. */
-static void name_row(char name[300], const cJSON *row)
+static void name_row(char name[300], const struct figure_verdict_row *row)
 {
+    const struct figure *f = &row->figure->figure;
     char size[CELL] = "";
-    int whole = json_number(row, "sizes") > 1;
-    if (json_number(row, "bytes") > 0)
-        text_bytes(size, json_number(row, "bytes"));
-    snprintf(name, 300, "%.120s %.100s%s%s", json_string(row, "subject"), json_string(row, "name"),
-             whole || *size ? " " : "", whole ? "all sizes" : size);
+    if (row->sizes > 1)
+        strcpy(size, "all sizes");
+    else if (f->bytes > 0)
+        text_bytes(size, f->bytes);
+    snprintf(name, 300, "%.120s %.100s%s%s", f->subject, f->name, *size ? " " : "", size);
 }
 
-/* Returns the row of this verdict, without wrong elements, that has the largest `member` (missing: larger than any).
- * For verdicts other than regressed, only rows with `summary` count. NULL: none. */
-static const cJSON *worst_row(const cJSON *judged, enum figure_verdict v, const char *member)
+/* Returns the row of this verdict, without wrong elements, that is worst: unseen up to the largest slowdown (NAN: any),
+ * or of the largest ratio. For verdicts other than regressed, only rows with `summary` count. NULL: none. */
+static const struct figure_verdict_row *worst_row(const struct verdicts *verdicts, enum figure_verdict v)
 {
-    const cJSON *worst = NULL;
+    const struct figure_verdict_row *worst = NULL;
     double most = -INFINITY;
-    for (const cJSON *row = judged->child; row; row = row->next) {
-        double value = json_number(row, member);
-        if (!is(row, v) || is_true(row, "wrong_elements") || (v != VERDICT_REGRESSED && !is_true(row, "summary")) ||
-            value <= most)
+    for (const struct figure_verdict_row *row = verdicts->row; row < verdicts->row + verdicts->n; row++) {
+        double value = v == VERDICT_UNSEEN ? row->seen_from : row->ratio;
+        if (row->verdict != v || row->wrong || (v != VERDICT_REGRESSED && !row->summary) || value <= most)
             continue;
         worst = row;
         most = isnan(value) ? INFINITY : value;
@@ -288,45 +260,44 @@ static const cJSON *worst_row(const cJSON *judged, enum figure_verdict v, const 
 }
 
 /* Prints which slowdown the runs cannot show, and how many more runs would show it. */
-static void print_unseen(FILE *out, const cJSON *judged, const struct compare_options *o)
+static void print_unseen(FILE *out, const struct figure_verdict_row *row, double tolerance)
 {
-    const cJSON *row = worst_row(judged, VERDICT_UNSEEN, "seen_from");
-    double from = json_number(row, "seen_from"), more = json_number(row, "more_runs");
-    const int few = json_number(row, "n_baseline") < VERDICT_RUNS;
+    const int few = row->n[BASELINE] < VERDICT_RUNS;
     char name[300], change[CELL];
     name_row(name, row);
-    fprintf(out, "these runs would not have shown that %s is worse by %g %%, ", name, o->tolerance);
-    if (isfinite(from))
-        fprintf(out, "only from %s on", text_change(change, from, NAN, NAN));
+    fprintf(out, "these runs would not have shown that %s is worse by %g %%, ", name, tolerance);
+    if (isfinite(row->seen_from))
+        fprintf(out, "only from %s on", text_change(change, row->seen_from, NAN, NAN));
     else
         fprintf(out, "nor by more");
-    if (isfinite(more))
-        fprintf(out, "; it takes %s%.0f more run%s of each side%s", few ? "at least " : "", more,
-                text_plural((size_t)more), few ? "" : ", if change and spread stay as they are");
+    if (isfinite(row->more_runs))
+        fprintf(out, "; it takes %s%.0f more run%s of each side%s", few ? "at least " : "", row->more_runs,
+                text_plural((size_t)row->more_runs), few ? "" : ", if change and spread stay as they are");
     else
         fprintf(out, "; it takes a quieter machine");
 }
 
 /* Prints how certain the verdict is: the chance of a false alarm or, with few runs, the least ratio that counts. */
-static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, double far, int possible)
+static void print_confidence(FILE *out, const struct comparison *c)
 {
-    char change[CELL];
-    text_change(change, far, NAN, NAN);
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
-        fprintf(out, "%g %% chance of any false alarm, and of any false ok%s; ", 100 * json_number(json, "level"),
-                is_true(json, "in_turn") ? "" : ", if nothing else changed between the runs");
-    if (!possible)
+    const size_t baselines = c->n[BASELINE], candidates = c->n[CANDIDATE];
+    char far[CELL]; /* changes above this count if there is no interval */
+    text_change(far, (1 + c->rules.tolerance) * (1 + c->rules.floor), NAN, NAN);
+    if (c->verdicts.by_spread)
+        fprintf(out, "%g %% chance of any false alarm, and of any false ok%s; ", 100 * c->rules.level,
+                c->rules.in_turn ? "" : ", if nothing else changed between the runs");
+    if (baselines < VERDICT_RUNS && !verdict_is_possible(baselines, candidates, c->rules.level))
         fprintf(out,
                 "too few runs to rule out chance, so figures worse by more than %s are ambiguous, the others unseen; ",
-                change);
-    else if (o->baselines < VERDICT_RUNS)
+                far);
+    else if (baselines < VERDICT_RUNS)
         fprintf(out,
                 "fewer than %d baselines, so only figures beyond %s in every run are called regressed, and none ok; ",
-                VERDICT_RUNS, change);
-    if (json_number(json, "pairs") > 0)
-        fprintf(out, "%zu pairs of runs made in turn", o->baselines);
+                VERDICT_RUNS, far);
+    if (c->rules.pairs)
+        fprintf(out, "%zu pairs of runs made in turn", baselines);
     else
-        fprintf(out, "%zu against %zu run%s", o->candidates, o->baselines, text_plural(o->baselines));
+        fprintf(out, "%zu against %zu run%s", candidates, baselines, text_plural(baselines));
 }
 
 static const char *const claim[] = {
@@ -336,125 +307,117 @@ static const char *const claim[] = {
     [VERDICT_MISSING] = "the baseline has figures that a candidate run lacks",
 };
 
-static void print_verdict(FILE *out, const cJSON *json, const struct compare_options *o)
+static void print_verdict(FILE *out, const struct comparison *c)
 {
-    const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged"), *worst;
-    size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
-    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* ratios above this count if there is no interval */
-    int possible =
-        o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, json_number(json, "level"));
-    int verdict = 0;
+    const size_t *n = c->verdicts.count, means = c->verdicts.n - c->lines.judged;
+    const struct figure_verdict_row *worst = worst_row(&c->verdicts, c->verdict);
     char change[CELL], name[300];
-    while (!is(json, verdict))
-        verdict++;
-    for (const cJSON *row = first_mean(judged); row; row = row->next)
-        means++;
-    for (const cJSON *row = judged->child; row; row = row->next)
-        for (int v = 0; v < VERDICTS; v++)
-            n[v] += (size_t)is(row, v);
-    fprintf(out, "\nVerdict: %s", verdict_name[verdict]);
-    worst = verdict == VERDICT_REGRESSED || verdict == VERDICT_AMBIGUOUS ? worst_row(judged, verdict, "ratio") : NULL;
-    if (worst) {
+    fprintf(out, "\nVerdict: %s", verdict_name[c->verdict]);
+    if (worst && (c->verdict == VERDICT_REGRESSED || c->verdict == VERDICT_AMBIGUOUS)) {
         name_row(name, worst);
-        fprintf(out, " %s (%s)", text_change(change, json_number(worst, "ratio"), NAN, NAN), name);
+        fprintf(out, " %s (%s)", text_change(change, worst->ratio, NAN, NAN), name);
     }
     fprintf(out, ": ");
-    if (verdict == VERDICT_UNSEEN)
-        print_unseen(out, judged, o);
-    else if (verdict == VERDICT_OK && n[VERDICT_UNSEEN] + n[VERDICT_AMBIGUOUS])
-        fprintf(out, "no mean over sizes is worse by more than %g %%, though single sizes may be", o->tolerance);
+    if (c->verdict == VERDICT_UNSEEN)
+        print_unseen(out, worst, c->tolerance);
+    else if (c->verdict == VERDICT_OK && n[VERDICT_UNSEEN] + n[VERDICT_AMBIGUOUS])
+        fprintf(out, "no mean over sizes is worse by more than %g %%, though single sizes may be", c->tolerance);
     else
-        fprintf(out, claim[verdict], o->tolerance);
-    fprintf(out, " (%zu judged", rows - means);
+        fprintf(out, claim[c->verdict], c->tolerance);
+    fprintf(out, " (%zu judged", c->lines.judged);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
     for (int v = VERDICTS - 1; v > VERDICT_NEW; v--) /* worst verdict first */
         if (n[v])
             fprintf(out, ", %zu %s", n[v], verdict_name[v]);
-    fprintf(out, "; tolerance %g %%; ", o->tolerance);
-    print_confidence(out, json, o, far, possible);
+    fprintf(out, "; tolerance %g %%; ", c->tolerance);
+    print_confidence(out, c);
     fprintf(out, ").\n");
 }
 
-void compare_print(FILE *out, const cJSON *json, const struct compare_options *o)
+/* Returns the comparison as text, which the caller frees. */
+static char *text_of(const struct comparison *c)
 {
-    const cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
-    print_runs(out, cJSON_GetObjectItemCaseSensitive(json, "baseline"));
-    print_runs(out, cJSON_GetObjectItemCaseSensitive(json, "candidate"));
-    print_kind(out, "Settings differ:\n", differences, difference_is_refused);
-    print_kind(out, "Settings differ, as allowed:\n", differences, is_allowed_setting);
-    print_kind(out, "Other differences (informational):\n", differences, is_informational);
-    if (json_number(json, "exit_status") == COMPARE_INCOMPARABLE) {
+    const cJSON *differences = cJSON_GetObjectItemCaseSensitive(c->json, "differences");
+    char *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
+    print_runs(out, c, BASELINE);
+    print_runs(out, c, CANDIDATE);
+    print_kind(out, "Settings differ:\n", differences, DIFFERENCE_REFUSED);
+    print_kind(out, "Settings differ, as allowed:\n", differences, DIFFERENCE_ALLOWED);
+    print_kind(out, "Other differences (informational):\n", differences, DIFFERENCE_LISTED);
+    if (c->status == COMPARE_INCOMPARABLE) {
         fprintf(out, "To compare the runs anyway, name these settings with --allow, or give --allow all.\n\n"
                      "Verdict: incomparable: the runs were made with different settings.\n");
-        return;
+    } else {
+        for (const cJSON *warning = json_first(c->json, "warnings"); warning; warning = warning->next)
+            fprintf(out, "%s\n", warning->valuestring);
+        print_judged(out, c);
+        if (*c->label)
+            print_others(out, c);
+        print_verdict(out, c);
     }
-    for (const cJSON *warning = json_first(json, "warnings"); warning; warning = warning->next)
-        fprintf(out, "%s\n", warning->valuestring);
-    print_judged(out, cJSON_GetObjectItemCaseSensitive(json, "judged"), o);
-    if (*o->label)
-        print_others(out, cJSON_GetObjectItemCaseSensitive(json, "figures"), o);
-    print_verdict(out, json, o);
+    text_end(out);
+    return text;
+}
+
+void compare_print_text(FILE *out, const void *shown)
+{
+    char *text = text_of(shown);
+    text_print_lines(out, text);
+    free(text);
 }
 
 /* ---- test cases ---- */
 
-static void add_settings(struct junit *junit, const cJSON *json)
+static void add_case(struct junit *junit, const struct comparison *c, const struct figure_verdict_row *row)
 {
-    int differ = json_number(json, "exit_status") == COMPARE_INCOMPARABLE;
-    junit_add(junit, &(struct junit_case){.class = "ddpbench.compare",
-                                          .name = "the same settings",
-                                          .seconds = NAN,
-                                          .outcome = differ ? JUNIT_ERROR : JUNIT_PASSED,
-                                          .type = "incomparable",
-                                          .message = "the settings of the runs differ; see the output"});
-}
-
-static enum junit_outcome outcome_of(const cJSON *figure)
-{
-    return is(figure, VERDICT_REGRESSED) || is(figure, VERDICT_MISSING)  ? JUNIT_FAILED
-           : is(figure, VERDICT_AMBIGUOUS) || is(figure, VERDICT_UNSEEN) ? JUNIT_SKIPPED
-                                                                         : JUNIT_PASSED;
-}
-
-static void add_case(struct junit *junit, const cJSON *figure, const struct compare_options *o)
-{
-    const char *verdict = json_string(figure, "verdict");
+    static const enum junit_outcome outcome[VERDICTS] = {[VERDICT_REGRESSED] = JUNIT_FAILED,
+                                                         [VERDICT_MISSING] = JUNIT_FAILED,
+                                                         [VERDICT_AMBIGUOUS] = JUNIT_SKIPPED,
+                                                         [VERDICT_UNSEEN] = JUNIT_SKIPPED};
+    const int is_time = row->sizes == 1 && !strcmp(row->figure->figure.unit, "s");
     struct cells cells = {0};
-    char name[300], message[600];
-    fill_cells(&cells, figure, o);
+    char name[300], message[600], unseen[120] = "";
+    fill_row(&cells, c, row);
     int sized = *cells.size != '-';
     snprintf(name, sizeof name, "%s%s%s", cells.name, sized ? " " : "", sized ? cells.size : "");
-    if (json_number(figure, "sizes") > 1)
-        snprintf(message, sizeof message, "%s: change %s, the mean over %.0f sizes", cells.verdict, cells.change,
-                 json_number(figure, "sizes"));
+    if (row->verdict == VERDICT_UNSEEN)
+        snprintf(unseen, sizeof unseen, ", seen from %s, %s more runs", cells.seen, cells.more);
+    if (row->sizes > 1)
+        snprintf(message, sizeof message, "%s: change %s, the mean over %zu sizes%s", cells.verdict, cells.change,
+                 row->sizes, unseen);
     else
-        snprintf(message, sizeof message, "%s: %s %s, %s %s, change %s", cells.verdict, o->name[0], cells.baseline,
-                 o->name[1], cells.candidate, cells.change);
-    if (is(figure, VERDICT_UNSEEN))
-        snprintf(message + strlen(message), sizeof message - strlen(message), ", seen from %s, %s more runs",
-                 cells.seen, cells.more);
-    junit_add(junit, &(struct junit_case){
-                         .class = "ddpbench.compare",
-                         .name = name,
-                         .seconds = strcmp(json_string(figure, "unit"), "s") ? NAN : json_number(figure, "candidate"),
-                         .outcome = outcome_of(figure),
-                         .type = verdict,
-                         .message = message});
+        snprintf(message, sizeof message, "%s: %s %s, %s %s, change %s%s", cells.verdict, c->name[BASELINE],
+                 cells.typical[BASELINE], c->name[CANDIDATE], cells.typical[CANDIDATE], cells.change, unseen);
+    junit_add(junit,
+              &(struct junit_case){.class = "ddpbench.compare",
+                                   .name = name,
+                                   .seconds = is_time ? compare_side_of(c, row->figure, 1, CANDIDATE).value : NAN,
+                                   .outcome = outcome[row->verdict],
+                                   .type = verdict_name[row->verdict],
+                                   .message = message});
 }
 
-void compare_print_junit(FILE *out, const cJSON *json, const struct compare_options *o)
+static void print_junit(FILE *out, const void *shown)
 {
+    const struct comparison *c = shown;
     struct junit junit;
-    char *words = NULL;
-    size_t length = 0;
-    FILE *text = text_begin(&words, &length);
-    compare_print(text, json, o);
-    text_end(text);
+    char *text = text_of(c);
     junit_begin(&junit);
-    add_settings(&junit, json);
-    for (const cJSON *row = json_first(json, "judged"); row; row = row->next)
-        add_case(&junit, row, o);
-    junit_end(&junit, out, "ddpbench compare", words);
-    free(words);
+    junit_add(&junit, &(struct junit_case){.class = "ddpbench.compare",
+                                           .name = "the same settings",
+                                           .seconds = NAN,
+                                           .outcome = c->status == COMPARE_INCOMPARABLE ? JUNIT_ERROR : JUNIT_PASSED,
+                                           .type = "incomparable",
+                                           .message = "the settings of the runs differ; see the output"});
+    for (size_t i = 0; i < c->verdicts.n; i++)
+        add_case(&junit, c, &c->verdicts.row[i]);
+    junit_end(&junit, out, "ddpbench compare", text);
+    free(text);
 }
+
+const struct form compare_forms[COMPARE_FORMS] = {
+    [COMPARE_JSON] = {"json", "{\n\t\"program\":\t\"ddpbench\",\n\t\"mode\":\t\"compare\"", compare_print_json},
+    [COMPARE_JUNIT] = {"junit", JUNIT_BEGIN "ddpbench compare\"", print_junit}};

@@ -16,17 +16,9 @@
 /* The chance of status 4 on a night if nights are independent. */
 #define DEPENDENCE_CHANCE 0.01
 
-struct trend_options {
-    const char **directory; /* [n]: paths in argv */
-    size_t n;
-    const char *control, *accept;
-    int night;                     /* enum night_rule */
-    const char *form[TREND_FORMS]; /* file to write in each format; "": none, "-": standard output */
-};
-
 static const char *const night_rules[] = {"directory", "date", "commit", NULL};
 
-#define FIELD(field) offsetof(struct trend_options, field)
+#define FIELD(field) offsetof(struct trend, field)
 /* clang-format off */
 static const struct option rows[] = {
     {.name = "control", .common = 1, .kind = &option_label, .offset = FIELD(control), .initial = "control", .value_name = "LABEL",
@@ -50,29 +42,29 @@ static const struct option rows[] = {
 
 #define ACCEPTED "accepted.txt"
 
-/* Marks the level that "NIGHT" or "NIGHT:FIGURE" begins. Returns whether night and figure are known. */
-static int mark_accepted(const struct nights *nights, const char *word)
+/* Accepts "NIGHT" or "NIGHT:FIGURE": marks the level that it begins. Returns whether night and figure are known. */
+static int mark_accepted(const struct trend *t, const char *word)
 {
+    const struct nights *nights = &t->nights;
     int known = 0;
-    for (size_t t = 0; t < nights->n && !known; t++) {
-        struct night *night = &nights->night[t];
-        const char *after = word + strlen(night->name);
-        if (strncmp(word, night->name, strlen(night->name)) != 0)
-            continue;
-        if (!*after)
+    for (struct night *night = nights->night; night < nights->night + nights->n && !known; night++) {
+        const size_t length = strlen(night->name);
+        if (!strcmp(word, night->name))
             known = night->accepted = 1;
-        for (size_t f = 0; f < nights->figures && *after == ':'; f++)
-            if (!strcmp(after + 1, nights->series[f].name)) {
-                nights->series[f].begins[t] = LEVEL_ACCEPTED;
+        for (size_t f = 0; f < nights->figures && !strncmp(word, night->name, length) && word[length] == ':'; f++)
+            if (!strcmp(word + length + 1, nights->series[f].name)) {
+                nights->series[f].begins[night - nights->night] = LEVEL_ACCEPTED;
                 known = 1;
             }
     }
+    if (known)
+        results_add_sentence(t->json, "warnings", "Accepted: %s.", word);
     return known;
 }
 
-/* Marks what the file in a directory accepts, and copies its lines, except `accept`, unless copy is NULL. Returns 0; or
- * -1, reported, if there is a file that cannot be read. */
-static int read_accepted(const struct trend *trend, const char *directory, const char *accept, FILE *copy)
+/* Marks what the file in a directory accepts, and copies its lines, except that of --accept, unless copy is NULL.
+ * Returns 0; or -1, reported, if there is a file that cannot be read. */
+static int read_accepted(const struct trend *trend, const char *directory, FILE *copy)
 {
     char path[FILES_PATH], why[FILES_WHY], example[200], *line = NULL;
     size_t room = 0, unknown = 0;
@@ -83,11 +75,9 @@ static int read_accepted(const struct trend *trend, const char *directory, const
         return errno == ENOENT ? 0 : error_report("cannot read %s: %s", path, why);
     while (files_read_line(&line, &room, file) >= 0) {
         line[strcspn(line, "\r\n")] = 0;
-        if (copy && strcmp(line, accept) != 0)
+        if (copy && strcmp(line, trend->accept) != 0)
             fprintf(copy, "%s\n", line);
-        if (*line && mark_accepted(&trend->nights, line))
-            results_add_sentence(trend->json, "warnings", "Accepted: %s.", line);
-        else if (*line && !unknown++)
+        if (*line && !mark_accepted(trend, line) && !unknown++)
             snprintf(example, sizeof example, "%s", line);
     }
     if (unknown)
@@ -101,26 +91,23 @@ static int read_accepted(const struct trend *trend, const char *directory, const
 
 /* Takes the changes that are accepted, and adds the one of --accept to the file in the first directory. Returns 0; or
  * -1, reported. */
-static int take_accepted(const struct trend *trend, const struct trend_options *o)
+static int take_accepted(const struct trend *t)
 {
-    const struct nights *nights = &trend->nights;
+    const struct night *night = t->nights.night;
     char *text = NULL;
     size_t length = 0;
     FILE *all = text_begin(&text, &length);
     int status = 0;
-    for (size_t i = 0; i < o->n && !status; i++)
-        status = read_accepted(trend, o->directory[i], o->accept, i ? NULL : all);
-    fprintf(all, "%s\n", o->accept);
+    for (size_t i = 0; i < t->n && !status; i++)
+        status = read_accepted(t, t->directory[i], i ? NULL : all);
+    fprintf(all, "%s\n", t->accept);
     text_end(all);
-    if (!status && *o->accept)
-        status = mark_accepted(nights, o->accept)
-                     ? files_replace(o->directory[0], ACCEPTED, text)
-                     : error_report("--accept '%s': expected NIGHT or NIGHT:FIGURE, with a night from %s to %s and a "
-                                    "figure as it is printed, such as '%s'",
-                                    o->accept, nights->night[0].name, nights->night[nights->n - 1].name,
-                                    nights->series[0].name);
-    if (!status && *o->accept)
-        results_add_sentence(trend->json, "warnings", "Accepted: %s.", o->accept);
+    if (!status && *t->accept && !mark_accepted(t, t->accept))
+        status = error_report("--accept '%s': expected NIGHT or NIGHT:FIGURE, with a night from %s to %s and a figure "
+                              "as it is printed, such as '%s'",
+                              t->accept, night[0].name, night[t->nights.n - 1].name, t->nights.series[0].name);
+    if (!status && *t->accept)
+        status = files_replace(*t->directory, ACCEPTED, text);
     free(text);
     return status;
 }
@@ -171,33 +158,30 @@ static void watch_nights(struct trend *trend)
 
 /* ---- the command ---- */
 
-static enum trend_status find_trend(struct trend *trend, const struct trend_options *o)
+static enum trend_status find_trend(struct trend *t)
 {
-    if (forms_check_printed(trend_forms, o->form, TREND_FORMS))
-        return TREND_USAGE;
-    if (forms_check(trend_forms, o->form, TREND_FORMS, NULL, 0) ||
-        nights_read(&trend->nights, o->directory, o->n, o->control, (enum night_rule)o->night, trend->json) ||
-        take_accepted(trend, o))
+    if (forms_check(trend_forms, t->form, TREND_FORMS, NULL, 0) ||
+        nights_read(&t->nights, t->directory, t->n, t->control, (enum night_rule)t->night, t->json) || take_accepted(t))
         return TREND_FAILED;
-    watch_nights(trend);
-    return forms_write(trend_forms, o->form, TREND_FORMS, trend) ||
-                   forms_print(trend_forms, o->form, TREND_FORMS, trend, trend_print_text)
+    watch_nights(t);
+    return forms_write(trend_forms, t->form, TREND_FORMS, t) ||
+                   forms_print(trend_forms, t->form, TREND_FORMS, t, trend_print_text)
                ? TREND_FAILED
-               : trend->status;
+               : t->status;
 }
 
 static int take_word(void *context, const char *word)
 {
-    struct trend_options *o = context;
-    o->directory[o->n++] = word;
+    struct trend *t = context;
+    t->directory[t->n++] = word;
     return *word ? 0 : error_report("an empty word stands where a directory of nights is expected");
 }
 
 static int check_usage(void *context)
 {
-    return ((struct trend_options *)context)->n
-               ? 0
-               : error_report("no directory: name the one whose subdirectories are nights; see --help");
+    const struct trend *t = context;
+    return !t->n ? error_report("no directory: name the one whose subdirectories are nights; see --help")
+                 : forms_check_printed(trend_forms, t->form, TREND_FORMS);
 }
 
 static const char usage[] =
@@ -210,19 +194,18 @@ static const char statuses[] = "\nExit status, the first that holds:\n  2 the co
 
 int run_trend(int argc, char *argv[])
 {
-    struct trend_options options = {.directory = allocate((size_t)argc, sizeof *options.directory)};
-    struct option_table table = {.word = take_word, .check = check_usage, .context = &options};
-    struct trend trend = {.json = cJSON_CreateObject()};
+    struct trend trend = {.directory = allocate((size_t)argc, sizeof *trend.directory), .json = cJSON_CreateObject()};
+    struct option_table table = {.word = take_word, .check = check_usage, .context = &trend};
     cJSON_AddArrayToObject(trend.json, "warnings");
-    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
+    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &trend});
     int printed = option_table_begin(&table, usage, statuses, argc, argv);
-    enum trend_status status = printed < 0 ? TREND_USAGE : printed ? TREND_OK : find_trend(&trend, &options);
+    enum trend_status status = printed < 0 ? TREND_USAGE : printed ? TREND_OK : find_trend(&trend);
     if (status == TREND_FAILED || status == TREND_USAGE)
         error_print();
     for (int way = 0; way < WAYS; way++)
         regimes_destroy(&trend.of[way]);
     nights_destroy(&trend.nights);
     cJSON_Delete(trend.json);
-    free(options.directory);
+    free(trend.directory);
     return (int)status;
 }

@@ -13,8 +13,14 @@ enum { TREND_JSON, TREND_CSV, TREND_JUNIT, TREND_HTML, TREND_FORMS };
 enum { SLOWER, FASTER, WAYS, TREND_WITHIN = 20 };
 #define TREND_POWER 0.8
 
-/* What is printed. */
+/* The command line, and what is printed. */
 struct trend {
+    const char **directory; /* [n]: paths in argv */
+    size_t n;
+    const char *control, *accept;
+    int night;                     /* enum night_rule */
+    const char *form[TREND_FORMS]; /* file to write in each format; "": none, "-": standard output */
+
     struct nights nights;
     struct regimes of[WAYS]; /* the figures that got slower, and those that got faster */
     double dependence;       /* the greatest significant correlation of neighbouring nights; 0: none */

@@ -125,16 +125,16 @@ static cJSON *changes_table(const struct trend *t)
             change_text(row[n++].change, c);
             also |= c->kind == CHANGE_ALSO;
         }
-    cJSON *table =
-        table_json(&(struct table){.key = "changes",
-                                   .title = "Changes",
-                                   TABLE_COLUMNS(change_columns),
-                                   TABLE_ROWS(row, n),
-                                   .note = {"change: + is worse. First nights and changes are estimated "
-                                            "after selection: what looks large is found first.",
-                                            also ? "also: moved since the same night, not proven one by one." : NULL}});
+    const struct table table = {.key = "changes",
+                                .title = "Changes",
+                                TABLE_COLUMNS(change_columns),
+                                TABLE_ROWS(row, n),
+                                .note = {"change: + is worse. First nights and changes are estimated after selection: "
+                                         "what looks large is found first.",
+                                         also ? "also: moved since the same night, not proven one by one." : NULL}};
+    cJSON *json = table_json(&table);
     free(row);
-    return table;
+    return json;
 }
 
 struct figure_row {
@@ -169,15 +169,15 @@ static cJSON *figures_table(const struct trend *t)
         text_value_like(row[rows].value, value, s->figure.unit, value);
         text_value_like(row[rows++].control, control, s->figure.unit, control);
     }
-    cJSON *table = table_json(&(struct table){.key = "figures",
-                                              .title = "Figures in their present level: the nights since the last "
-                                                       "alarm or accepted change",
-                                              TABLE_COLUMNS(figure_columns),
-                                              TABLE_ROWS(row, rows),
-                                              .note = {"evidence: below 1 nothing was seen; an alarm needs 20 over all "
-                                                       "figures."}});
+    const struct table table = {
+        .key = "figures",
+        .title = "Figures in their present level: the nights since the last alarm or accepted change",
+        TABLE_COLUMNS(figure_columns),
+        TABLE_ROWS(row, rows),
+        .note = {"evidence: below 1 nothing was seen; an alarm needs 20 over all figures."}};
+    cJSON *json = table_json(&table);
     free(row);
-    return table;
+    return json;
 }
 
 /* Returns what all forms but CSV begin with: {program, ..., tables}. */
@@ -265,15 +265,15 @@ static char *draw_figure(const struct trend *t, size_t f)
     snprintf(x, sizeof x, "night: 1 is %.100s, %zu is %.100s", t->nights.night[0].name, n, t->nights.night[n - 1].name);
     snprintf(unit, sizeof unit, "%s / %s%s", s->figure.name, has ? "control" : "its median, ",
              has ? "" : text_value_like(median, level, s->figure.unit, level));
-    char *svg = chart_xy(title, "Points: medians of a night's runs. Bands: 5 % to 95 % of a level's nights.",
-                         &(struct chart_xy){.x = {.title = x},
-                                            .y = {.title = unit},
-                                            .series = series,
-                                            .n_series = has ? SERIES : 1,
-                                            .band = band,
-                                            .n_bands = bands,
-                                            .event = event,
-                                            .n_events = events});
+    const struct chart_xy chart = {.x = {.title = x},
+                                   .y = {.title = unit},
+                                   .series = series,
+                                   .n_series = has ? SERIES : 1,
+                                   .band = band,
+                                   .n_bands = bands,
+                                   .event = event,
+                                   .n_events = events};
+    char *svg = chart_xy(title, "Points: medians of a night's runs. Bands: 5 % to 95 % of a level's nights.", &chart);
     free(point);
     free(band);
     free(event);
@@ -336,16 +336,11 @@ static void print_html(FILE *out, const void *shown)
 
 /* ---- JSON, CSV, JUnit ---- */
 
-/* Adds value[n] as a list, in which NAN is null. */
-static void add_numbers(cJSON *object, const char *name, const double *value, size_t n)
-{
-    cJSON_AddItemToObject(object, name, cJSON_CreateDoubleArray(value, (int)n));
-}
-
 static void print_json(FILE *out, const void *shown)
 {
     const struct trend *t = shown;
     const struct regimes *slower = &t->of[SLOWER];
+    const int n = (int)t->nights.n;
     cJSON *json = outcome_json(t), *nights = cJSON_AddArrayToObject(json, "nights");
     cJSON *series = cJSON_AddArrayToObject(json, "series");
     for (size_t i = 0; i < t->nights.n; i++) {
@@ -367,9 +362,9 @@ static void print_json(FILE *out, const void *shown)
         json_add_text(row, "better", figure_better_name[s->figure.better]);
         json_add_number(row, "evidence", evidence_value(&slower->level[f].evidence));
         json_add_number(row, "weight", slower->level[f].weight);
-        add_numbers(row, "candidate", s->value[NIGHT_CANDIDATE], t->nights.n);
-        add_numbers(row, "control", s->value[NIGHT_CONTROL], t->nights.n);
-        add_numbers(row, "y", s->y, t->nights.n);
+        cJSON_AddItemToObject(row, "candidate", cJSON_CreateDoubleArray(s->value[NIGHT_CANDIDATE], n)); /* NAN: null */
+        cJSON_AddItemToObject(row, "control", cJSON_CreateDoubleArray(s->value[NIGHT_CONTROL], n));
+        cJSON_AddItemToObject(row, "y", cJSON_CreateDoubleArray(s->y, n));
     }
     char *text = json_print(json, 1);
     fprintf(out, "%s\n", text);

@@ -1,7 +1,6 @@
 /* verdict.c - judges whether candidate runs are slower than baseline runs. */
 #include "compare/verdict.h"
 
-#include "base/stats.h"
 #include "kernels/error.h"
 #include "results/busy.h"
 
@@ -9,13 +8,6 @@
 #include <stdlib.h>
 
 const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "unseen", "missing", "ambiguous", "regressed"};
-
-/* A row, and the values of its runs. Values are inverted if higher is better, so that greater is always worse. */
-struct hypothesis {
-    struct figure_verdict_row *row;
-    double *run[2]; /* run[0]: [row->n[0]] values of the baselines; run[1]: of the candidates */
-    struct unpaired difference;
-};
 
 /* Copies the values above 0, inverted if higher is better, to *kept, which the caller frees. Returns their number. */
 static size_t keep_positive(const double *value, size_t runs, int higher_is_better, double **kept)
@@ -28,37 +20,37 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
     return n;
 }
 
-/* Computes for each run the geometric mean over those sizes of a group that all runs have. Returns 1; or 0, with
- * nothing allocated, if there are fewer than two of these sizes. */
-static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
+static int all_have(const struct figure_verdict_row *row, const size_t runs[2])
+{
+    return row->n[0] == runs[0] && row->n[1] == runs[1];
+}
+
+/* Makes the row of the geometric mean over those of n sizes that all runs have. Returns 1; or 0, with nothing
+ * allocated, if there are fewer than two of these sizes. */
+static int take_sizes(struct figure_verdict_row *mean, const struct figure_verdict_row *size, size_t n,
                       const size_t runs[2])
 {
-    *mean->row = (struct figure_verdict_row){.n = {runs[0], runs[1]}, .summary = 1};
-    for (int side = 0; side < 2; side++)
+    size_t sizes = 0;
+    for (size_t k = 0; k < n; k++)
+        sizes += (size_t)all_have(&size[k], runs);
+    if (sizes < 2)
+        return 0;
+    *mean = (struct figure_verdict_row){.figure = size->figure, .sizes = sizes, .n = {runs[0], runs[1]}, .summary = 1};
+    for (int side = 0; side < 2; side++) {
         mean->run[side] = allocate(runs[side], sizeof *mean->run[side]);
-    for (const struct hypothesis *h = single; h < single + figures; h++) {
-        if (h->row->figure->size_group != size_group || h->row->n[0] != runs[0] || h->row->n[1] != runs[1])
-            continue;
-        mean->row->figure = h->row->figure;
-        mean->row->sizes++;
-        for (int side = 0; side < 2; side++)
-            for (size_t i = 0; i < runs[side]; i++)
-                mean->run[side][i] += log(h->run[side][i]);
+        for (size_t i = 0; i < runs[side]; i++) {
+            for (size_t k = 0; k < n; k++)
+                mean->run[side][i] += all_have(&size[k], runs) ? log(size[k].run[side][i]) : 0;
+            mean->run[side][i] = exp(mean->run[side][i] / (double)sizes);
+        }
     }
-    for (int side = 0; side < 2; side++)
-        for (size_t i = 0; i < runs[side]; i++)
-            mean->run[side][i] = exp(mean->run[side][i] / (double)mean->row->sizes);
-    if (mean->row->sizes >= 2)
-        return 1;
-    free(mean->run[0]);
-    free(mean->run[1]);
-    return 0;
+    return 1;
 }
 
 /* Returns quantile q of the candidates / quantile 1 - q of the baselines; q = 0: best candidate / worst baseline. */
-static double ratio_at(const struct hypothesis *h, double q)
+static double ratio_at(const struct figure_verdict_row *row, double q)
 {
-    return stats_quantile(h->run[1], h->row->n[1], q) / stats_quantile(h->run[0], h->row->n[0], 1 - q);
+    return stats_quantile(row->run[1], row->n[1], q) / stats_quantile(row->run[0], row->n[0], 1 - q);
 }
 
 /* ---- few runs: a difference must be large, and every run must show it ---- */
@@ -71,14 +63,13 @@ int verdict_is_possible(size_t baselines, size_t candidates, double level)
     return orders * level > 1 - 1e-9;
 }
 
-static void judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
+static void judge_extremes(struct figure_verdict_row *row, const struct verdict_rules *rules)
 {
-    struct figure_verdict_row *row = h->row;
     double far = (1 + rules->tolerance) * (1 + rules->floor);
     int possible = verdict_is_possible(row->n[0], row->n[1], rules->level);
-    row->seen_from = possible ? far * row->ratio / ratio_at(h, 0) : NAN;
-    row->verdict = possible && ratio_at(h, 0) > far                       ? VERDICT_REGRESSED
-                   : possible && ratio_at(h, 1) < 1 / far                 ? VERDICT_IMPROVED
+    row->seen_from = possible ? far * row->ratio / ratio_at(row, 0) : NAN;
+    row->verdict = possible && ratio_at(row, 0) > far                     ? VERDICT_REGRESSED
+                   : possible && ratio_at(row, 1) < 1 / far               ? VERDICT_IMPROVED
                    : row->ratio > (possible ? 1 + rules->tolerance : far) ? VERDICT_AMBIGUOUS
                                                                           : VERDICT_UNSEEN;
 }
@@ -87,46 +78,46 @@ static void judge_extremes(const struct hypothesis *h, const struct verdict_rule
 
 /* Whether a figure whose change is not significant may still be slower: both mean and median are worse by more than the
  * tolerance, or the mean is worse by more than tolerance and floor together. */
-static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
+static int may_be_worse(const struct figure_verdict_row *row, const struct verdict_rules *rules)
 {
-    double ratio = h->row->ratio, edge = 1 + rules->tolerance;
-    return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
+    double ratio = row->ratio, edge = 1 + rules->tolerance;
+    return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(row, 0.5) > edge);
 }
 
-static int is_paired(const struct hypothesis *h, size_t pairs)
+static int is_paired(const struct figure_verdict_row *row, size_t pairs)
 {
-    return pairs && h->row->n[0] == pairs && h->row->n[1] == pairs;
+    return pairs && row->n[0] == pairs && row->n[1] == pairs;
 }
 
 /* Returns how much worse candidates are, from paired differences if all runs have the figure and were made in turn. */
-static struct unpaired difference_of(const struct hypothesis *h, size_t pairs)
+static struct unpaired difference_of(const struct figure_verdict_row *row, size_t pairs)
 {
-    if (!is_paired(h, pairs))
-        return stats_unpaired(h->run[1], h->row->n[1], h->run[0], h->row->n[0], VERDICT_LEAST_SD);
-    struct unpaired difference = stats_log_ratio(h->run[1], h->run[0], pairs);
+    if (!is_paired(row, pairs))
+        return stats_unpaired(row->run[1], row->n[1], row->run[0], row->n[0], VERDICT_LEAST_SD);
+    struct unpaired difference = stats_log_ratio(row->run[1], row->run[0], pairs);
     difference.error = fmax(difference.error, VERDICT_LEAST_SD * sqrt(2 / (double)pairs));
     return difference;
 }
 
 /* Whether the upper end of the interval would be at most 1 + tolerance with `more` runs of each side. */
-static int would_do(const struct hypothesis *h, double more, const struct verdict_rules *rules)
+static int would_do(const struct figure_verdict_row *row, double more, const struct verdict_rules *rules)
 {
-    double a = (double)h->row->n[0], b = (double)h->row->n[1];
-    double error = h->difference.error * sqrt((1 / (a + more) + 1 / (b + more)) / (1 / a + 1 / b));
-    double df = h->difference.df + (is_paired(h, rules->pairs) ? 1 : 2) * more;
-    return stats_t_cdf((h->difference.difference - log1p(rules->tolerance)) / error, df) <= h->row->level;
+    double a = (double)row->n[0], b = (double)row->n[1];
+    double error = row->difference.error * sqrt((1 / (a + more) + 1 / (b + more)) / (1 / a + 1 / b));
+    double df = row->difference.df + (is_paired(row, rules->pairs) ? 1 : 2) * more;
+    return stats_t_cdf((row->difference.difference - log1p(rules->tolerance)) / error, df) <= row->level;
 }
 
-static double more_runs(const struct hypothesis *h, const struct verdict_rules *rules)
+static double more_runs(const struct figure_verdict_row *row, const struct verdict_rules *rules)
 {
-    size_t least = h->row->n[0] < VERDICT_RUNS ? VERDICT_RUNS - h->row->n[0] : 1, low = least - 1, high = 10000;
-    if (!(h->difference.df > 0))
+    size_t least = row->n[0] < VERDICT_RUNS ? VERDICT_RUNS - row->n[0] : 1, low = least - 1, high = 10000;
+    if (!(row->difference.df > 0))
         return (double)least;
-    if (!would_do(h, (double)high, rules))
+    if (!would_do(row, (double)high, rules))
         return NAN;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (would_do(h, (double)middle, rules))
+        if (would_do(row, (double)middle, rules))
             high = middle;
         else
             low = middle;
@@ -134,17 +125,17 @@ static double more_runs(const struct hypothesis *h, const struct verdict_rules *
     return (double)high;
 }
 
-static void judge_spread(const struct hypothesis *h, const struct verdict_rules *rules)
+static void judge_spread(struct figure_verdict_row *row, const struct verdict_rules *rules)
 {
-    struct figure_verdict_row *row = h->row;
-    double reach = -stats_t_quantile(row->level, h->difference.df) * h->difference.error, edge = 1 + rules->tolerance;
-    row->low = exp(h->difference.difference - reach);
-    row->seen_from = row->high = exp(h->difference.difference + reach);
-    row->verdict = row->low > edge          ? VERDICT_REGRESSED
-                   : row->high < 1 / edge   ? VERDICT_IMPROVED
-                   : may_be_worse(h, rules) ? VERDICT_AMBIGUOUS
-                   : row->high <= edge      ? VERDICT_OK
-                                            : VERDICT_UNSEEN;
+    double reach = -stats_t_quantile(row->level, row->difference.df) * row->difference.error,
+           edge = 1 + rules->tolerance;
+    row->low = exp(row->difference.difference - reach);
+    row->seen_from = row->high = exp(row->difference.difference + reach);
+    row->verdict = row->low > edge            ? VERDICT_REGRESSED
+                   : row->high < 1 / edge     ? VERDICT_IMPROVED
+                   : may_be_worse(row, rules) ? VERDICT_AMBIGUOUS
+                   : row->high <= edge        ? VERDICT_OK
+                                              : VERDICT_UNSEEN;
 }
 
 /* ---- all figures ---- */
@@ -156,18 +147,17 @@ int verdict_is_slowed(const struct verdict_rules *rules, int side)
 }
 
 /* Judges a row that baselines and candidates have. */
-static void judge(struct hypothesis *h, const struct verdict_rules *rules)
+static void judge(struct figure_verdict_row *row, const struct verdict_rules *rules)
 {
-    struct figure_verdict_row *row = h->row;
-    h->difference = difference_of(h, rules->pairs);
-    row->ratio = exp(h->difference.difference);
+    row->difference = difference_of(row, rules->pairs);
+    row->ratio = exp(row->difference.difference);
     if (row->n[0] >= VERDICT_RUNS && isfinite(row->ratio))
-        judge_spread(h, rules);
+        judge_spread(row, rules);
     else
-        judge_extremes(h, rules);
+        judge_extremes(row, rules);
     int is_good = row->verdict == VERDICT_IMPROVED || row->verdict == VERDICT_OK;
     if (row->verdict == VERDICT_UNSEEN)
-        row->more_runs = more_runs(h, rules);
+        row->more_runs = more_runs(row, rules);
     if (row->verdict == VERDICT_REGRESSED && verdict_is_slowed(rules, 1))
         row->verdict = VERDICT_AMBIGUOUS;
     if (is_good && verdict_is_slowed(rules, 0))
@@ -177,76 +167,66 @@ static void judge(struct hypothesis *h, const struct verdict_rules *rules)
 }
 
 /* Judges all rows. Means over sizes evenly share VERDICT_SIZES_PART of the level, all other judged rows the rest. */
-static void judge_all(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules,
-                      size_t candidates)
+static void judge_all(struct verdicts *verdicts, const struct verdict_rules *rules, size_t candidates)
 {
+    struct figure_verdict_row *const end = verdicts->row + verdicts->n;
     size_t judged[2] = {0, 0}; /* single figures, means over sizes */
-    for (size_t i = 0; i < verdicts->n; i++) {
-        struct figure_verdict_row *row = h[i].row;
+    for (struct figure_verdict_row *row = verdicts->row; row < end; row++) {
         row->low = row->high = row->ratio = row->level = row->seen_from = row->more_runs = NAN;
         row->verdict = !row->n[0] ? VERDICT_NEW : row->n[1] < candidates ? VERDICT_MISSING : VERDICT_OK;
         if (row->n[0] && row->n[1])
-            row->ratio = exp(stats_unpaired(h[i].run[1], row->n[1], h[i].run[0], row->n[0], 0).difference);
+            row->ratio = exp(stats_unpaired(row->run[1], row->n[1], row->run[0], row->n[0], 0).difference);
         judged[row->sizes > 1] += row->verdict == VERDICT_OK;
     }
     const double means = judged[1] ? VERDICT_SIZES_PART : 0, part[2] = {1 - means, means};
-    for (size_t i = 0; i < verdicts->n; i++) {
-        struct figure_verdict_row *row = h[i].row;
+    for (struct figure_verdict_row *row = verdicts->row; row < end; row++) {
         if (row->verdict != VERDICT_OK)
             continue;
         row->level = rules->level * part[row->sizes > 1] / (double)judged[row->sizes > 1];
-        judge(&h[i], rules);
+        judge(row, rules);
     }
 }
 
-void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, struct verdict_figure *const *figure,
                      size_t figures, size_t baselines, size_t candidates)
 {
     const size_t runs[2] = {baselines, candidates};
-    size_t size_groups = 0;
-    for (size_t g = 0; g < figures; g++)
-        size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
-    struct hypothesis *h = allocate(figures + size_groups, sizeof *h);
-    size_t *sizes = allocate(size_groups + 1, sizeof *sizes); /* number of figures in each group */
-    *verdicts = (struct verdicts){.row = allocate(figures + size_groups, sizeof *verdicts->row), .n = figures};
-    for (size_t g = 0; g < figures; g++) {
-        const struct verdict_figure *f = &figure[g];
-        sizes[f->size_group]++;
-        h[g].row = &verdicts->row[g];
-        *h[g].row = (struct figure_verdict_row){
-            .figure = f,
-            .sizes = 1,
-            .summary = 1,
-            .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
-                  keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
+    struct figure_verdict_row *row = allocate(figures + figures / 2 + 1, sizeof *row);
+    *verdicts = (struct verdicts){.row = row, .n = figures};
+    for (size_t i = 0; i < figures; i++) {
+        const struct verdict_figure *f = figure[i];
+        const int is_rate = f->figure.better == BETTER_HIGHER;
+        row[i] = (struct figure_verdict_row){.figure = f, .sizes = 1, .wrong = f->wrong, .summary = 1};
+        row[i].n[0] = keep_positive(f->baseline, baselines, is_rate, &row[i].run[0]);
+        row[i].n[1] = keep_positive(f->candidate, candidates, is_rate, &row[i].run[1]);
     }
-    for (size_t group = 0; group < size_groups; group++) {
-        if (sizes[group] < 2)
+    for (size_t first = 0, end; first < figures; first = end) {
+        for (end = first; end < figures && figure[end]->size_group == figure[first]->size_group;)
+            end++;
+        if (!take_sizes(&row[verdicts->n], &row[first], end - first, runs))
             continue;
-        h[verdicts->n].row = &verdicts->row[verdicts->n];
-        int has_mean = take_sizes(&h[verdicts->n], group, h, figures, runs);
-        verdicts->n += (size_t)has_mean;
-        for (size_t i = 0; i < figures && has_mean; i++)
-            h[i].row->summary &= figure[i].size_group != group;
+        verdicts->n++;
+        for (size_t i = first; i < end; i++)
+            row[i].summary = 0;
     }
-    judge_all(verdicts, h, rules, candidates);
-    for (size_t i = 0; i < verdicts->n; i++) {
-        struct figure_verdict_row *row = h[i].row;
-        if (row->sizes == 1 && row->figure->wrong) {
+    judge_all(verdicts, rules, candidates);
+    for (; row < verdicts->row + verdicts->n; row++) {
+        verdicts->by_spread |= isfinite(row->low) != 0;
+        if (row->wrong) {
             row->verdict = VERDICT_REGRESSED;
             row->seen_from = row->more_runs = NAN;
         }
         verdicts->count[row->verdict]++;
         verdicts->summary[row->verdict] += (size_t)row->summary;
-        free(h[i].run[0]);
-        free(h[i].run[1]);
     }
-    free(sizes);
-    free(h);
 }
 
 void verdicts_destroy(struct verdicts *verdicts)
 {
+    for (size_t i = 0; i < verdicts->n; i++) {
+        free(verdicts->row[i].run[0]);
+        free(verdicts->row[i].run[1]);
+    }
     free(verdicts->row);
     *verdicts = (struct verdicts){0};
 }

@@ -1,19 +1,15 @@
 /* verdict.h - judges whether candidate runs are slower than baseline runs: figures of several runs in, verdicts out.
  *
  * A sample is a run: each run gives one number per figure. Tests work on logarithms of ratios; a ratio above 1 is
- * worse. With at least VERDICT_RUNS baseline runs, a figure has an interval by Student's t: for two groups with a
- * common standard deviation (with a single candidate run, a prediction interval from the baselines), or for paired
- * differences. Each end is a one-sided bound at the row's part of `level`; the parts of all judged rows add up to
- * `level` (weighted Bonferroni). In one call, each of three errors therefore has a probability of at most `level`: any
- * row is regressed without being slower by more than the tolerance, or improved without being faster by it, or ok
- * although it is slower by it. With fewer baseline runs, a figure is regressed if even the best candidate run is worse
- * than the worst baseline run by more than tolerance and floor, provided there are enough runs for this rule
- * (verdict_is_possible). With too few, such as 1 + 1, a figure that is worse by more than tolerance and floor is
- * ambiguous, and all others are unseen. All functions are pure. */
+ * worse. How it decides, with an interval or with few runs, is on the page of compare (README.md). Each end of an
+ * interval (of a single candidate run, a prediction interval) is a one-sided bound at the row's part of `level`; the
+ * parts of all judged rows add up to `level` (weighted Bonferroni). In one call, each of three errors therefore has a
+ * probability of at most `level`: any row is regressed without being slower by more than the tolerance, or improved
+ * without being faster by it, or ok although it is slower by it. All functions are pure. */
 #ifndef BENCH_READ_COMPARE_VERDICT_H
 #define BENCH_READ_COMPARE_VERDICT_H
 
-#include <stddef.h>
+#include "base/figures.h"
 
 enum {
     VERDICT_RUNS = 5,
@@ -24,8 +20,7 @@ enum {
 /* Whether there are enough runs to conclude anything if all candidate runs are worse than all baseline runs. If nothing
  * has changed, all orders of the runs are equally likely, so the probability of this order is 1 / (baselines +
  * candidates choose candidates). It must be at most `level`. At 5 %, 3 + 3 and 2 + 5 runs are enough, 2 + 4 and 4 + 1
- * are not. (If runs have a standard deviation of 10 %, a gap of 15.5 % between both sides is required, and there are 48
- * figures, the probability of any false alarm is 4 % with 3 + 3 runs, 43 % with 2 + 2, and 100 % with 1 + 1.) */
+ * are not. */
 int verdict_is_possible(size_t baselines, size_t candidates, double level);
 
 /* The least standard deviation assumed for the logarithm of a figure: runs on a real machine never vary less.
@@ -66,12 +61,10 @@ int verdict_is_slowed(const struct verdict_rules *rules, int side);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {
-    size_t size_group; /* number of the group that all sizes of a figure form */
-    int higher_is_better;
-    int wrong;                          /* a candidate run found wrong data, so the figure is regressed */
+    struct figure figure; /* in the first run that has it */
+    size_t size_group;    /* number of the group that all sizes of a figure form; figures of a group are consecutive */
+    int wrong;            /* a candidate run found wrong data, so the figure is regressed */
     const double *baseline, *candidate; /* values of the baseline runs and of the candidate runs */
-    const struct figure *figure;        /* the figure in the first run that has it; used by compare/match.h */
-    int judged;                         /* used by compare/match.h: 1: judged, 0: only shown */
 };
 
 struct figure_verdict_row {
@@ -79,6 +72,8 @@ struct figure_verdict_row {
     const struct verdict_figure *figure; /* the figure; if the row is a mean over sizes, one of its figures */
     size_t sizes;                        /* 1, or the number of sizes whose mean the row is */
     size_t n[2];                         /* numbers of baseline runs and of candidate runs that have the figure */
+    double *run[2];                      /* [n] their values, inverted if higher is better, so that greater is worse */
+    struct unpaired difference;          /* of the logarithms of both sides, if the row is judged */
     double ratio;                        /* ratio of geometric means, above 1 is worse; NAN: a side has no values */
     double level;     /* the row's part of rules.level, for each end of the interval; NAN: not judged */
     double low, high; /* interval of the ratio: exp(d -+ t e), with difference d, error e and df of stats_unpaired or
@@ -92,6 +87,7 @@ struct figure_verdict_row {
     double more_runs; /* for an unseen row, how many more runs of each side give seen_from <= 1 + tolerance by Student's
                          t if d and the standard deviation stay as they are, and VERDICT_RUNS baselines or more in all;
                          with 1 + 1 runs, whose deviation is unknown, only the latter. NAN: 10,000 are not enough */
+    int wrong;        /* 1: a single figure, of which a candidate run found wrong data */
     int summary;      /* 1: a mean over sizes, or a figure that is part of no such mean, such as a step */
 };
 
@@ -100,10 +96,11 @@ struct figure_verdict_row {
 struct verdicts {
     struct figure_verdict_row *row;
     size_t n;
+    int by_spread;            /* 1: a row has an interval */
     size_t count[VERDICTS];   /* number of rows with each verdict */
     size_t summary[VERDICTS]; /* number of these rows with `summary` 1 */
 };
-void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, struct verdict_figure *const *figure,
                      size_t figures, size_t baselines, size_t candidates);
 void verdicts_destroy(struct verdicts *verdicts); /* frees all members, which may be 0 */
 

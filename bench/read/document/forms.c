@@ -14,12 +14,10 @@ static int is_printed(const char *path)
 
 int forms_check_printed(const struct form *form, const char *const *path, size_t n)
 {
-    size_t printed = n;
-    for (size_t i = 0; i < n; i++) {
-        if (is_printed(path[i]) && printed < n)
-            return error_report("--%s and --%s: only one can be printed", form[printed].option, form[i].option);
-        printed = is_printed(path[i]) ? i : printed;
-    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (is_printed(path[i]) && is_printed(path[k]))
+                return error_report("--%s and --%s: only one can be printed", form[k].option, form[i].option);
     return 0;
 }
 

@@ -118,10 +118,10 @@ static void print_table(FILE *out, const cJSON *table)
     for (int i = 0; i < view.rows; i++, row = row->next)
         print_row(out, &view, row);
     fputs("</tbody>\n</table>\n</div>\n", out);
-    if (view.more) {
-        fprintf(out, "<p class=\"note\">... (%d more in ", view.more);
-        text_print_markup(out, view.rest);
-        fputs(")</p>\n", out);
+    if (*view.more) {
+        fputs("<p class=\"note\">", out);
+        text_print_markup(out, view.more);
+        fputs("</p>\n", out);
     }
     for (const cJSON *note = view.note; note; note = note->next)
         print_element(out, "p", " class=\"note\"", note->valuestring);

@@ -103,11 +103,9 @@ static void print_table(FILE *out, const cJSON *table)
     const cJSON *row = view.row;
     for (int i = 0; i < view.rows; i++, row = row->next)
         print_row(out, &view, row);
-    if (view.more) {
-        fprintf(out, "\n... (%d more in ", view.more);
-        print_plain(out, view.rest, "");
-        fputs(")\n", out);
-    }
+    fputs(*view.more ? "\n" : "", out);
+    print_plain(out, view.more, "");
+    fputs(*view.more ? "\n" : "", out);
     fputs(view.note ? "\n" : "", out);
     for (const cJSON *note = view.note; note; note = note->next) {
         print_line(out, note->valuestring);

@@ -62,7 +62,7 @@ static void add_communication(struct bottlenecks *found, const struct report_run
         snprintf(advice, sizeof advice, "use a faster link, a larger batch, or --grad-accumulation");
     else
         snprintf(advice, sizeof advice, "run `%s` to find the strategy and bucket size that cost least",
-                 saved_run_tune(tune, run->run, run->ranks));
+                 saved_run_tune(tune, run->saved.run, run->ranks));
     struct measured exposed = run_figure(run, run->subject, "gradient_sync"),
                     gather = run_figure(run, run->subject, "parameter_gather");
     if (gather.value > 0)
@@ -134,7 +134,7 @@ struct bottlenecks bottlenecks_find(const struct report_runs *runs, const struct
 {
     struct bottlenecks found = {0};
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        for (const cJSON *finding = json_first(run->summary, "findings"); finding; finding = finding->next)
+        for (const cJSON *finding = json_first(run->saved.summary, "findings"); finding; finding = finding->next)
             finding_read(append_bottleneck(&found, run), finding);
         if (run_compares(run)) {
             add_communication(&found, runs, run);

@@ -18,16 +18,10 @@ struct bottlenecks {
     size_t n;
 };
 
-/* Finds one bottleneck for each loss of time:
- * - every finding of every profile, unchanged;
- * - "communication": sync_cost of the best implementation of a comparison, from 6 rounds on, a note if not significant;
- *   if the run lacks `none`, which sync_cost needs, gradient_sync and parameter_gather, if above 20 % of the step;
- * - "data loading" of that implementation (or of the first, if there is no best), if above 10 % of the step;
- * - "checkpoints" of that implementation, if above 10 % of the step;
- * - "slower computation" on more ranks than the base of the scaling, if significant and above 5 % of the base's step.
- * "communication", "data loading" and "slower computation" are left out if a profile with the same label and number of
- * ranks found their cause: "exposed communication", "data loading" or "CPU contention". Their level is high above 20 %
- * of the step, warning above 5 %, otherwise note; on a busy machine all are notes (busy_is). The caller frees item. */
+/* Finds one bottleneck for each loss of time, by the rules on the page of report (README.md, Top bottlenecks): every
+ * finding of every profile, unchanged; "communication", "data loading" and "checkpoints" of the best implementation of
+ * a comparison (of the first, if there is no best; communication only of the best); and "slower computation" on more
+ * ranks than the base of the scaling. The caller frees item. */
 struct bottlenecks bottlenecks_find(const struct report_runs *runs, const struct scaling *scaling);
 
 #endif

@@ -8,49 +8,45 @@
 #include <string.h>
 #include <unistd.h>
 
-struct shown {
-    const cJSON *document;
-    const struct report_runs *runs;
-};
-
 /* Prints the report as JSON {title, blocks, runs}; a run is {label, directory, state, figures}. */
 static void print_json(FILE *out, const void *shown)
 {
-    const struct shown *s = shown;
+    const struct report *report = shown;
     cJSON *list = cJSON_CreateArray();
-    for (const struct report_run *run = s->runs->item; run < s->runs->item + s->runs->n; run++) {
+    for (const struct report_run *run = report->runs.item; run < report->runs.item + report->runs.n; run++) {
         cJSON *row = json_add_row(list);
         json_add_text(row, "label", run->label);
-        json_add_text(row, "directory", run->directory);
+        json_add_text(row, "directory", run->saved.directory);
         json_add_text(row, "state", run_state(run));
-        cJSON_AddItemToObject(row, "figures", figures_json(&run->figures));
+        cJSON_AddItemToObject(row, "figures", figures_json(&run->saved.figures));
     }
-    document_print_json(out, s->document, "runs", list);
+    document_print_json(out, report->document, "runs", list);
 }
 
 #define CSV_COLUMNS "directory,label,state," FIGURES_CSV_COLUMNS
 
 static void print_csv(FILE *out, const void *shown)
 {
-    const struct shown *s = shown;
+    const struct report *report = shown;
     fprintf(out, CSV_COLUMNS "\n");
-    for (const struct report_run *run = s->runs->item; run < s->runs->item + s->runs->n; run++)
-        figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
+    for (const struct report_run *run = report->runs.item; run < report->runs.item + report->runs.n; run++)
+        figures_print_csv(out, &run->saved.figures,
+                          (const char *const[]){run->saved.directory, run->label, run_state(run)}, 3);
 }
 
 static void print_html(FILE *out, const void *shown)
 {
-    document_print_html(out, ((const struct shown *)shown)->document);
+    document_print_html(out, ((const struct report *)shown)->document);
 }
 
 static void print_markdown(FILE *out, const void *shown)
 {
-    document_print_markdown(out, ((const struct shown *)shown)->document);
+    document_print_markdown(out, ((const struct report *)shown)->document);
 }
 
 static void print_text(FILE *out, const void *shown)
 {
-    document_print_text(out, ((const struct shown *)shown)->document);
+    document_print_text(out, ((const struct report *)shown)->document);
 }
 
 const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN FORMS_TITLE, print_html},
@@ -91,9 +87,10 @@ static int open_directory(const char *directory, int *lock)
                : 0;
 }
 
-int report_write(const char *const path[FORMS], const char *directory, const cJSON *document,
-                 const struct report_runs *runs)
+int report_write(const struct report *report)
 {
+    const char *directory = report->output;
+    const cJSON *document = report->document;
     struct form all[2 * FORMS]; /* the files that options name, then those in the directory */
     const char *all_paths[2 * FORMS];
     char in_directory[FORMS][FILES_PATH];
@@ -103,15 +100,14 @@ int report_write(const char *const path[FORMS], const char *directory, const cJS
         all[i] = all[FORMS + i] = report_forms[i];
         all[FORMS + i].option = "output";
         snprintf(in_directory[i], FILES_PATH, "%.*s/%s", FORMS_DIRECTORY, directory, file_name[i]);
-        all_paths[i] = path[i];
+        all_paths[i] = report->form[i];
         all_paths[FORMS + i] = in_directory[i];
     }
-    const struct shown shown = {document, runs};
     int failed =
         (*directory && (open_directory(directory, &lock) || each_picture(document, directory, all, all_paths, 0))) ||
         forms_check(all, all_paths, n, NULL, 0) ||
-        (*directory && each_picture(document, directory, all, all_paths, 1)) || forms_write(all, all_paths, n, &shown);
+        (*directory && each_picture(document, directory, all, all_paths, 1)) || forms_write(all, all_paths, n, report);
     if (lock >= 0) /* before a reader of standard output can make this process wait */
         close(lock);
-    return failed || forms_print(report_forms, path, FORMS, &shown, print_text) ? -1 : 0;
+    return failed || forms_print(report_forms, report->form, FORMS, report, print_text) ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-/* forms.h - writes the files of a report: one file in each format, and the pictures. */
+/* forms.h - a report: its command line and its runs, and the files in which it is written. */
 #ifndef BENCH_READ_REPORT_FORMS_H
 #define BENCH_READ_REPORT_FORMS_H
 
@@ -7,16 +7,30 @@
 
 enum report_form { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORMS };
 
-extern const struct form report_forms[FORMS]; /* each prints the report given to report_write */
+struct named_directory {
+    char label[RUN_LABEL]; /* "": no label given */
+    const char *path;
+};
+
+struct report {
+    struct named_directory *directory; /* [directories], owned by run_report */
+    size_t directories;
+    const char *output;      /* directory of a file in each form and of the pictures; "": none */
+    const char *form[FORMS]; /* file to write in each form; "": none, "-": standard output */
+    int metrics;             /* 1: --metrics-csv is given */
+
+    struct report_runs runs;
+    cJSON *document;
+};
+
+extern const struct form report_forms[FORMS]; /* each prints a struct report */
 
 #define FORMS_TITLE "ddpbench report: " /* beginning of the title of every report */
 
-/* Writes a report on runs to the files given to options (path[FORMS], as in document/document.h). Unless directory is
- * "", also writes a file in each format and the pictures to directory. Then prints the form whose path is "-", or the
+/* Writes a report to the files that its options name and to `output`. Then prints the form whose path is "-", or the
  * text. Checks first that all files can be written and that no two paths name the same file. Returns 0; or -1,
  * reported; files written before the failure stay. */
-enum { FORMS_DIRECTORY = FILES_PATH - 64 }; /* maximum length of directory */
-int report_write(const char *const path[FORMS], const char *directory, const cJSON *document,
-                 const struct report_runs *runs);
+enum { FORMS_DIRECTORY = FILES_PATH - 64 }; /* maximum length of output */
+int report_write(const struct report *report);
 
 #endif

@@ -46,11 +46,11 @@ int grid_add(struct grid *grid, const struct report_run *run)
     if (*run->problem)
         return error_report("%s", run->problem);
     if (*run->unfinished)
-        return error_report("%s: %s: a sweep has complete runs only", run->directory, run->unfinished);
+        return error_report("%s: %s: a sweep has complete runs only", run->saved.directory, run->unfinished);
     if (run->implementations != 1 || !(step.value > 0) || !run->ranks ||
-        parse_directory(run->directory, new.model, &sample.repeat))
+        parse_directory(run->saved.directory, new.model, &sample.repeat))
         return error_report("%s: is not the benchmark of one implementation, so it is not a run of a sweep",
-                            run->directory);
+                            run->saved.directory);
     while (at < grid->n && (grid->point[at].ranks != new.ranks || !is_same_but_ranks(&grid->point[at], &new)))
         at++;
     if (at == grid->n) {

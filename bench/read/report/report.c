@@ -17,42 +17,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct named_directory {
-    char label[RUN_LABEL]; /* "": no label given */
-    const char *path;
-};
-
-struct report_options {
-    struct named_directory *directory; /* [directories], owned by run_report */
-    size_t directories;
-    const char *output;
-    const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
-    int metrics;             /* 1: --metrics-csv is given */
-};
-
+#define FIELD(field) offsetof(struct report, field)
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "output", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, output),
-     .initial = "", .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, "
-                            "report.csv and pictures/"},
-    {.name = "html", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_HTML]), .initial = "",
+    {.name = "output", .common = 1, .kind = &option_path, .offset = FIELD(output), .initial = "",
+     .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, report.csv and pictures/"},
+    {.name = "html", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_HTML]), .initial = "",
      .help = "file to write the report to, as one HTML page that needs no other file; - prints it in place of the text"},
-    {.name = "markdown", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_MARKDOWN]),
-     .initial = "", .help = "file to write the report to, as Markdown; - prints it in place of the text"},
-    {.name = "json", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_JSON]), .initial = "",
+    {.name = "markdown", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_MARKDOWN]), .initial = "",
+     .help = "file to write the report to, as Markdown; - prints it in place of the text"},
+    {.name = "json", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_JSON]), .initial = "",
      .help = "file to write the report to, as JSON; - prints it in place of the text"},
-    {.name = "csv", .common = 1, .kind = &option_form, .offset = offsetof(struct report_options, form[FORM_CSV]), .initial = "",
+    {.name = "csv", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_CSV]), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them in place of the text"},
-    {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
+    {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = FIELD(metrics),
      .help = "only write metrics.csv in each run's directory, from the steps in it: for runs that were killed"},
 };
 /* clang-format on */
 
-/* Adds DIR or LABEL=DIR; a word that is an existing path is DIR. options->directory has room for all words of argv. */
+/* Adds DIR or LABEL=DIR; a word that is an existing path is DIR. report->directory has room for all words of argv. */
 static int take_word(void *context, const char *word)
 {
-    struct report_options *options = context;
-    struct named_directory *d = &options->directory[options->directories++];
+    struct report *report = context;
+    struct named_directory *d = &report->directory[report->directories++];
     struct stat status;
     size_t n = strcspn(word, "=/"), valid = 0;
     int has_label = n && word[n] == '=' && stat(word, &status);
@@ -74,7 +61,7 @@ static int take_word(void *context, const char *word)
 
 static void add_lines(cJSON *document, const struct report_run *run, const char *list)
 {
-    for (const cJSON *line = json_first(run->summary, list); line; line = line->next)
+    for (const cJSON *line = json_first(run->saved.summary, list); line; line = line->next)
         if (line->valuestring && *line->valuestring)
             document_add_paragraph(document, "%s", line->valuestring);
 }
@@ -85,17 +72,17 @@ static void add_printed(cJSON *document, const struct report_run *run)
     char *command;
     size_t length;
     FILE *out = text_begin(&command, &length);
-    for (const cJSON *word = json_first(run->run, "argv"); word; word = word->next)
+    for (const cJSON *word = json_first(run->saved.run, "argv"); word; word = word->next)
         if (cJSON_IsString(word))
             text_print_word(out, word->valuestring);
     text_end(out);
     document_add_heading(document, "What the run printed");
-    document_add_paragraph(document, "%s of %s, %s %s:%s", run->mode, run->time, json_string(run->run, "program"),
-                           json_string(run->run, "version"), command);
+    document_add_paragraph(document, "%s of %s, %s %s:%s", run->mode, run->time, json_string(run->saved.run, "program"),
+                           json_string(run->saved.run, "version"), command);
     free(command);
     add_lines(document, run, "heading");
     add_lines(document, run, "answers");
-    for (const cJSON *table = json_first(run->summary, "tables"); table; table = table->next)
+    for (const cJSON *table = json_first(run->saved.summary, "tables"); table; table = table->next)
         if (table_view(table).columns)
             document_add_saved_table(document, table);
     add_lines(document, run, "notes");
@@ -170,10 +157,10 @@ static void add_needed_links(cJSON *document, const struct report_runs *runs)
         FILE *out = text_begin(&sweeps, &length);
         for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
             if (!strcmp(r->mode, "allreduce") && r->ranks == run->ranks && !*r->unfinished)
-                fprintf(out, "%s%s", ftell(out) ? "," : "", r->directory);
+                fprintf(out, "%s%s", ftell(out) ? "," : "", r->saved.directory);
         text_end(out);
         if (*sweeps && !strcmp(run->mode, "benchmark"))
-            predict_add_link_section(document, run->directory, run->ranks, sweeps);
+            predict_add_link_section(document, run->saved.directory, run->ranks, sweeps);
         free(sweeps);
     }
 }
@@ -184,7 +171,7 @@ static void add_busy(cJSON *document, const struct report_runs *runs)
     struct busy most = {0};
     char text[BUSY_WORDS], where[BUSY_WORDS] = "";
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        const struct busy busy = busy_of(run->summary, run->run);
+        const struct busy busy = busy_of(run->saved.summary, run->saved.run);
         if (busy.share > most.share)
             snprintf(where, sizeof where, runs->n > 1 ? " in %s, the busiest run" : "", run->label);
         most = busy.share > most.share ? busy : most;
@@ -216,7 +203,7 @@ static cJSON *create_sweep(const char *directory, const struct report_runs *runs
     struct grid grid = {0};
     int status = 0;
     cJSON *document = NULL;
-    if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->directory, directory))
+    if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->saved.directory, directory))
         status = error_report("%s: no run in it is complete", directory);
     for (size_t i = 0; i < runs->n && !status; i++)
         status = grid_add(&grid, &runs->item[i]);
@@ -250,23 +237,22 @@ static int write_metrics(const struct report_runs *runs)
 {
     int status = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        files_remove_left(run->directory);
-        status |= results_write_metrics_csv(run->directory);
+        files_remove_left(run->saved.directory);
+        status |= results_write_metrics_csv(run->saved.directory);
         error_print();
     }
     return status;
 }
 
 /* Prints and writes the report on runs or a sweep. Returns 0; or -1, reported, also if a run could not be read. */
-static int report_runs(const struct report_options *o, const struct report_runs *runs, int is_sweep)
+static int report_runs(struct report *report, int is_sweep)
 {
+    const struct report_runs *runs = &report->runs;
     size_t read = is_sweep ? runs->n : count_read(runs);
-    cJSON *document = is_sweep ? create_sweep(o->directory->path, runs) : read ? create_report(runs) : NULL;
-    if (!document)
-        return -1;
-    int status = report_write(o->form, o->output, document, runs);
-    cJSON_Delete(document);
-    return status || read < runs->n ? -1 : 0;
+    report->document = is_sweep ? create_sweep(report->directory->path, runs) : read ? create_report(runs) : NULL;
+    int status = report->document && !report_write(report) && read == runs->n ? 0 : -1;
+    cJSON_Delete(report->document);
+    return status;
 }
 
 /* Rejects a run that is named twice, since it would count twice. */
@@ -274,37 +260,39 @@ static int check_twice(const struct report_runs *runs)
 {
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         for (const struct report_run *r = runs->item; r < run; r++)
-            if (!*run->problem && !*r->problem && r->device == run->device && r->inode == run->inode)
-                return error_report("%s and %s are the same run; name each run once", r->directory, run->directory);
+            if (!*run->problem && !*r->problem && r->saved.device == run->saved.device &&
+                r->saved.inode == run->saved.inode)
+                return error_report("%s and %s are the same run; name each run once", r->saved.directory,
+                                    run->saved.directory);
     return 0;
 }
 
-static int report_all(const struct report_options *o)
+static int report_all(struct report *report)
 {
-    struct report_runs runs = {0};
     int sweeps = 0;
-    for (size_t i = 0; i < o->directories; i++) {
-        runs_add(&runs, o->directory[i].label, o->directory[i].path);
-        sweeps += grid_is_in(o->directory[i].path);
+    for (size_t i = 0; i < report->directories; i++) {
+        runs_add(&report->runs, report->directory[i].label, report->directory[i].path);
+        sweeps += grid_is_in(report->directory[i].path);
     }
-    int status = sweeps && o->directories > 1
+    int status = sweeps && report->directories > 1
                      ? error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory")
-                 : o->metrics         ? write_metrics(&runs)
-                 : check_twice(&runs) ? -1
-                                      : report_runs(o, &runs, sweeps);
-    runs_destroy(&runs);
+                 : report->metrics            ? write_metrics(&report->runs)
+                 : check_twice(&report->runs) ? -1
+                                              : report_runs(report, sweeps);
+    runs_destroy(&report->runs);
     return status;
 }
 
 static int check_usage(void *context)
 {
-    const struct report_options *o = context;
-    if (!o->directories)
+    const struct report *report = context;
+    if (!report->directories)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
-    if (forms_check_printed(report_forms, o->form, FORMS))
+    if (forms_check_printed(report_forms, report->form, FORMS))
         return -1;
-    if (strlen(o->output) > FORMS_DIRECTORY)
-        return error_report("--output %.100s...: the path is longer than %d characters", o->output, FORMS_DIRECTORY);
+    if (strlen(report->output) > FORMS_DIRECTORY)
+        return error_report("--output %.100s...: the path is longer than %d characters", report->output,
+                            FORMS_DIRECTORY);
     return 0;
 }
 
@@ -318,14 +306,14 @@ static const char usage[] =
 
 int run_report(int argc, char *argv[])
 {
-    struct report_options options = {.directory = allocate((size_t)argc, sizeof *options.directory)};
-    struct option_table table = {.word = take_word, .check = check_usage, .context = &options};
+    struct report report = {.directory = allocate((size_t)argc, sizeof *report.directory)};
+    struct option_table table = {.word = take_word, .check = check_usage, .context = &report};
     option_table_add(&table, (struct option_section){
-                                 .title = "Options", OPTION_ROWS(rows), .base = &options, .without = "metrics-csv"});
+                                 .title = "Options", OPTION_ROWS(rows), .base = &report, .without = "metrics-csv"});
     int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv);
-    int status = printed < 0 ? STATUS_USAGE : !printed && report_all(&options) ? STATUS_FAILED : STATUS_OK;
+    int status = printed < 0 ? STATUS_USAGE : !printed && report_all(&report) ? STATUS_FAILED : STATUS_OK;
     if (status)
         error_print();
-    free(options.directory);
+    free(report.directory);
     return status;
 }

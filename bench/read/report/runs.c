@@ -65,16 +65,15 @@ static double bucket_mb(const cJSON *run, const cJSON *row)
 
 static void read_implementations(struct report_run *run)
 {
-    for (const cJSON *one = json_first(run->run, "implementations"); one; one = one->next) {
+    for (const cJSON *one = json_first(run->saved.run, "implementations"); one; one = one->next) {
         const char *size = json_string(one, "bucket_size");
         run->implementation = allocate_more(run->implementation, run->implementations, sizeof *run->implementation);
         struct run_implementation *i = &run->implementation[run->implementations++];
-        *i = (struct run_implementation){.mb = bucket_mb(run->run, one)};
+        *i = (struct run_implementation){.mb = bucket_mb(run->saved.run, one)};
         snprintf(i->subject, sizeof i->subject, "%s", json_string(one, "name"));
         snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
-        i->compared = strcmp(i->strategy, "none") &&
-                      !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "approximates")) &&
-                      !*json_string(one, "twin_of");
+        i->compared =
+            strcmp(i->strategy, "none") && !json_is_true(one, "approximates") && !*json_string(one, "twin_of");
         snprintf(i->plan, sizeof i->plan, "%s", size[strspn(size, "0123456789.e-")] ? size : "");
         for (const cJSON *bucket = json_first(one, "collectives"); bucket; bucket = bucket->next, i->buckets++)
             i->tensors += json_count(bucket, "tensors");
@@ -88,18 +87,18 @@ const char *run_state(const struct report_run *run)
 
 static void take_facts(struct report_run *run)
 {
-    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run->run, "derived");
-    const cJSON *c = cJSON_GetObjectItemCaseSensitive(run->run, "configuration");
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run->saved.run, "derived");
+    const cJSON *c = cJSON_GetObjectItemCaseSensitive(run->saved.run, "configuration");
     const char *dtype = json_string(derived, "dtype");
     char unfinished[RESULTS_UNFINISHED];
-    const cJSON *capture = cJSON_GetObjectItemCaseSensitive(run->summary, "capture");
-    run->done = json_number(run->summary, "done");
-    if (*results_unfinished(unfinished, run->summary))
+    const cJSON *capture = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "capture");
+    run->done = json_number(run->saved.summary, "done");
+    if (*results_unfinished(unfinished, run->saved.summary))
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
-    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) /* a profile without rounds */
+    else if (json_is_true(capture, "interrupted")) /* a profile without rounds */
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted during the capture");
-    snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
-    snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
+    snprintf(run->mode, sizeof run->mode, "%s", json_string(run->saved.run, "mode"));
+    snprintf(run->time, sizeof run->time, "%s", json_string(run->saved.run, "time"));
     run->ranks = json_count(derived, "world_size");
     run->hosts = json_count(derived, "host_count");
     run->tokens = json_number(derived, "tokens_per_step");
@@ -109,9 +108,9 @@ static void take_facts(struct report_run *run)
                  json_number(c, "num-layers"), json_number(c, "d-model"), json_number(c, "num-heads"),
                  json_number(c, "d-ff"), json_number(c, "vocab-size"), json_number(c, "context-length"),
                  *dtype ? dtype : "fp32", json_string(derived, "device"));
-    place_machine(run->machine, sizeof run->machine, run->run);
-    place_link(run->link, sizeof run->link, run->run);
-    run->place = place_of(run->run);
+    place_machine(run->machine, sizeof run->machine, run->saved.run);
+    place_link(run->link, sizeof run->link, run->saved.run);
+    run->place = place_of(run->saved.run);
     run->threads = json_count(derived, "threads");
     run->cpus_per_rank = json_number(derived, "cores_per_rank");
     if (!isfinite(run->cpus_per_rank) && run->place.cpus && run->ranks)
@@ -119,8 +118,8 @@ static void take_facts(struct report_run *run)
     run->parameters = json_number(derived, "parameters");
     run->sequences = run->tokens / json_number(c, "context-length") / (double)run->ranks;
     snprintf(run->subject, sizeof run->subject, "%s",
-             run_compares(run) ? verdict_best(cJSON_GetObjectItemCaseSensitive(run->summary, "verdict"))
-                               : json_string(run->summary, "implementation"));
+             run_compares(run) ? verdict_best(cJSON_GetObjectItemCaseSensitive(run->saved.summary, "verdict"))
+                               : json_string(run->saved.summary, "implementation"));
     read_implementations(run);
     read_phases(run);
 }
@@ -129,24 +128,18 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
 {
     runs->item = allocate_more(runs->item, runs->n, sizeof *runs->item);
     struct report_run *run = &runs->item[runs->n++];
-    struct saved_run saved;
-    int failed = saved_run_read(&saved, directory, 1);
     *run = (struct report_run){.tokens = NAN};
-    snprintf(run->directory, sizeof run->directory, "%.*s", FILES_PATH - 1, directory);
-    snprintf(run->label, sizeof run->label, "%s", *label ? label : json_string(saved.run, "label"));
+    int failed = saved_run_read(&run->saved, directory, 1);
+    snprintf(run->label, sizeof run->label, "%s", *label ? label : json_string(run->saved.run, "label"));
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
         error_clear(); /* run->problem holds the error's text */
-        saved_run_destroy(&saved);
-        return;
+        saved_run_destroy(&run->saved);
+    } else {
+        cJSON_DeleteItemFromObjectCaseSensitive(run->saved.summary, "figures"); /* saved.figures has them */
+        take_facts(run);
     }
-    run->device = saved.device;
-    run->inode = saved.inode;
-    run->run = saved.run;
-    run->summary = saved.summary;
-    run->figures = saved.figures;
-    cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* run->figures has them; saves memory */
-    take_facts(run);
+    snprintf(run->saved.directory, sizeof run->saved.directory, "%s", directory);
 }
 
 /* ---- directories ---- */
@@ -213,7 +206,7 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
         if (!*run->label) { /* the directory's name; if it holds several runs, also each run's path below it */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
-                     n > 1 ? run->directory + (name - path) : name);
+                     n > 1 ? run->saved.directory + (name - path) : name);
             drop_repeated_part(run->label);
         }
 }
@@ -221,10 +214,8 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
 void runs_destroy(struct report_runs *runs)
 {
     for (struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        cJSON_Delete(run->run);
-        cJSON_Delete(run->summary);
+        saved_run_destroy(&run->saved);
         free(run->implementation);
-        figures_destroy(&run->figures);
     }
     free(runs->item);
     *runs = (struct report_runs){0};
@@ -248,19 +239,19 @@ int run_compares(const struct report_run *run)
 
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name)
 {
-    const struct figure *f = figures_find(&run->figures, subject, name, 0);
+    const struct figure *f = figures_find(&run->saved.figures, subject, name, 0);
     return f ? (struct measured){f->value, f->low, f->high} : (struct measured){NAN, NAN, NAN};
 }
 
 int run_is_busy(const struct report_run *run)
 {
-    return busy_is(busy_of(run->summary, run->run));
+    return busy_is(busy_of(run->saved.summary, run->saved.run));
 }
 
 const cJSON *run_rows(const struct report_run *run, const char *key)
 {
     const cJSON *rows = NULL;
-    for (const cJSON *table = json_first(run->summary, "tables"); table; table = table->next)
+    for (const cJSON *table = json_first(run->saved.summary, "tables"); table; table = table->next)
         if (!strcmp(json_string(table, "key"), key))
             rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
     return rows && rows->child ? rows : NULL;
@@ -268,7 +259,7 @@ const cJSON *run_rows(const struct report_run *run, const char *key)
 
 int run_has_finding(const struct report_run *run, const char *name)
 {
-    for (const cJSON *finding = json_first(run->summary, "findings"); finding; finding = finding->next)
+    for (const cJSON *finding = json_first(run->saved.summary, "findings"); finding; finding = finding->next)
         if (!strcmp(json_string(finding, "name"), name))
             return 1;
     return 0;
@@ -281,7 +272,7 @@ static void add_phases(struct breakdown *b, const struct report_run *run, const 
 {
     b->step = run_figure(run, subject, "step");
     b->compute = (struct measured){0, 0, 0};
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
+    for (const struct figure *f = run->saved.figures.item; f < run->saved.figures.item + run->saved.figures.n; f++) {
         enum step_part part = part_of(f->name);
         if (strcmp(f->subject, subject) != 0 || strcmp(f->unit, "s") != 0 || part == PART_OTHER)
             continue;
@@ -295,8 +286,8 @@ static void add_phases(struct breakdown *b, const struct report_run *run, const 
 
 int run_breakdown(struct breakdown *b, const struct report_run *run, const char *subject)
 {
-    const struct figure *step = figures_find(&run->figures, subject, "step", 0);
-    const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
+    const struct figure *step = figures_find(&run->saved.figures, subject, "step", 0);
+    const struct figure *forward = figures_find(&run->saved.figures, subject, "forward_pass", 0);
     *b = (struct breakdown){.step = {run->phase_s[PARTS], NAN, NAN}, .compute = {NAN, NAN, NAN}};
     if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(b->step.value)) {
         memcpy(b->part, run->phase_s, sizeof b->part);

@@ -29,12 +29,10 @@ enum { RUN_LABEL = 104 }; /* room for the longest --label */
 
 struct report_run {
     char label[RUN_LABEL];
-    char directory[FILES_PATH];
-    dev_t device; /* device and inode of summary.json, equal for two paths to the same run */
-    ino_t inode;
-    char problem[400];   /* why the run cannot be read (members below are unset); "": it can be read */
-    char unfinished[80]; /* text such as "interrupted, 1 of 2 rounds"; "": the run is complete */
-    double done;         /* rounds, rows or captures */
+    struct saved_run saved; /* without the figures in its summary; of a run that cannot be read, only the directory */
+    char problem[400];      /* why the run cannot be read (members below are unset); "": it can be read */
+    char unfinished[80];    /* text such as "interrupted, 1 of 2 rounds"; "": the run is complete */
+    double done;            /* rounds, rows or captures */
     char mode[16], time[40];
     char workload[200]; /* model, data type and device; only runs with equal workloads are compared */
     char machine[128];  /* model of the GPU or, without GPUs, of the CPU */
@@ -48,8 +46,6 @@ struct report_run {
     double phase_s[PARTS + 1];    /* profile: mean seconds of each part of a step, then of the step; else NAN */
     struct run_implementation *implementation; /* [implementations], owned */
     size_t implementations;
-    cJSON *run, *summary; /* run.json, and summary.json without its figures; owned */
-    struct figure_list figures;
 };
 
 struct report_runs {

@@ -14,7 +14,7 @@ static int by_ranks(const void *a, const void *b)
     int by_label = strcmp(x->label, y->label);
     return x->ranks != y->ranks ? (x->ranks > y->ranks) - (x->ranks < y->ranks)
            : by_label           ? by_label
-                                : strcmp(x->run->directory, y->run->directory);
+                                : strcmp(x->run->saved.directory, y->run->saved.directory);
 }
 
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)

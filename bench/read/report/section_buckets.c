@@ -45,7 +45,7 @@ static int by_size(const void *a, const void *b)
 /* Whether steps are shorter than with another size: by the verdict, on the same rounds; without one, by the steps. */
 static int is_shorter(const struct size_row *row, const struct size_row *than)
 {
-    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict");
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(row->run->saved.summary, "verdict");
     double a = verdict_ratio_of(verdict, row->of.subject), b = verdict_ratio_of(verdict, than->of.subject);
     return a < b || (a == b && row->step.value < than->step.value);
 }
@@ -55,7 +55,7 @@ static int is_shorter(const struct size_row *row, const struct size_row *than)
 static enum verdict_kind compare_sizes(const struct size_row *row, const struct size_row *best)
 {
     if (!strcmp(best->of.subject, row->run->subject))
-        return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict"), row->of.subject);
+        return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->saved.summary, "verdict"), row->of.subject);
     struct measured ratio = stats_ratio(row->step, best->step);
     const struct against_best against = {{ratio.value, ratio.low, ratio.high, NAN, NAN, row->n}, ratio.low > 1, 0};
     return verdict_judge(&against, VERDICT_WITHIN);
@@ -68,7 +68,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
     size_t n = 0, best = 0;
     for (size_t i = 0; i < run->implementations && run_compares(run) && run->ranks > 1; i++) {
         const struct run_implementation *of = &run->implementation[i];
-        const struct figure *step = figures_find(&run->figures, of->subject, "step", 0);
+        const struct figure *step = figures_find(&run->saved.figures, of->subject, "step", 0);
         if (!step || !of->compared || !isfinite(of->mb))
             continue;
         row[n] = (struct size_row){.run = run,
@@ -120,12 +120,12 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
         series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines, 0, 0};
         lines++;
     }
+    const struct chart_xy chart = {.x = {.title = "bucket size, MiB", .is_log = 1},
+                                   .y = {.title = "ms a step"},
+                                   .series = series,
+                                   .n_series = lines};
     document_add_picture(document, "bucket-sizes", title,
-                         chart_xy(title, "Means over the rounds (with --resolve: medians)",
-                                  &(struct chart_xy){.x = {.title = "bucket size, MiB", .is_log = 1},
-                                                     .y = {.title = "ms a step"},
-                                                     .series = series,
-                                                     .n_series = lines}));
+                         chart_xy(title, "Means over the rounds (with --resolve: medians)", &chart));
     free(point);
 }
 
@@ -140,18 +140,17 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
         most = taken > most ? taken : most;
         n += taken;
     }
+    const struct table table = {
+        .key = "bucket_sizes_of_runs",
+        TABLE_COLUMNS(size_columns),
+        TABLE_ROWS(row, n),
+        .shown = 60,
+        .note = {"*: the shortest step of the bucket sizes of that run, by its verdict; =: a "
+                 "tie with it. sync cost: (step / step of `none` in the same round - 1) x step of `none`."}};
     if (most > 1) {
         document_add_heading(document, "Bucket sizes");
         draw_buckets(document, row, n);
-        document_add_table(
-            document,
-            &(struct table){
-                .key = "bucket_sizes_of_runs",
-                TABLE_COLUMNS(size_columns),
-                TABLE_ROWS(row, n),
-                .shown = 60,
-                .note = {"*: the shortest step of the bucket sizes of that run, by its verdict; =: a "
-                         "tie with it. sync cost: (step / step of `none` in the same round - 1) x step of `none`."}});
+        document_add_table(document, &table);
     }
     free(row);
 }

@@ -55,7 +55,6 @@ static void draw_collectives(cJSON *document, const struct collective_row *row, 
 {
     enum { SERIES = SVG_COLOURS };
     const char *title = is_bandwidth ? "Bus bandwidth of a collective" : "Time of a collective";
-    const struct chart_axis axis = {.title = is_bandwidth ? "busbw, GB/s" : "time, us", .is_log = !is_bandwidth};
     struct chart_point *point = allocate(n, sizeof *point);
     struct chart_series series[SERIES];
     char name[SERIES][200];
@@ -74,12 +73,12 @@ static void draw_collectives(cJSON *document, const struct collective_row *row, 
                  space ? space + 1 : row[first].subject);
         series[lines] = (struct chart_series){name[lines], &point[first], end - first, (int)lines, 0, 0};
     }
+    const struct chart_xy chart = {.x = {.title = "size of a call", .is_log = 1, .is_bytes = 1},
+                                   .y = {.title = is_bandwidth ? "busbw, GB/s" : "time, us", .is_log = !is_bandwidth},
+                                   .series = series,
+                                   .n_series = lines};
     document_add_picture(document, is_bandwidth ? "collectives-bandwidth" : "collectives-time", title,
-                         chart_xy(title, NULL,
-                                  &(struct chart_xy){.x = {.title = "size of a call", .is_log = 1, .is_bytes = 1},
-                                                     .y = axis,
-                                                     .series = series,
-                                                     .n_series = lines}));
+                         chart_xy(title, NULL, &chart));
     free(point);
 }
 
@@ -100,7 +99,7 @@ static size_t choose_rows(struct collective_row *row, size_t n)
 
 static double figure_of(const struct report_run *run, const struct figure *like, const char *name)
 {
-    const struct figure *f = figures_find(&run->figures, like->subject, name, like->bytes);
+    const struct figure *f = figures_find(&run->saved.figures, like->subject, name, like->bytes);
     return f ? f->value : NAN;
 }
 
@@ -108,7 +107,7 @@ static double figure_of(const struct report_run *run, const struct figure *like,
 static size_t take_collectives(struct collective_row *row, const struct report_run *run)
 {
     size_t n = 0;
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+    for (const struct figure *f = run->saved.figures.item; f < run->saved.figures.item + run->saved.figures.n; f++)
         if (!strcmp(run->mode, "allreduce") && run->ranks > 1 && !strcmp(f->name, "time"))
             row[n++] = (struct collective_row){.run = run,
                                                .label = run->label,
@@ -126,7 +125,7 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
 {
     size_t room = 0, n = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        room += run->figures.n;
+        room += run->saved.figures.n;
     struct collective_row *row = allocate(room + 1, sizeof *row);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         n += take_collectives(&row[n], run);
@@ -135,15 +134,13 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
         document_add_heading(document, "Collectives");
         draw_collectives(document, row, n, 0);
         draw_collectives(document, row, n, 1);
-        document_add_table(
-            document,
-            &(struct table){
-                .key = "collectives_of_runs",
-                TABLE_COLUMNS(collective_columns),
-                TABLE_ROWS(row, choose_rows(row, n)),
-                .note = {
-                    "algbw: bytes of a call / its time. busbw: the bandwidth that each link carries, "
-                    "comparable between numbers of ranks. Runs on one rank are left out: they communicate nothing."}});
+        const struct table table = {
+            .key = "collectives_of_runs",
+            TABLE_COLUMNS(collective_columns),
+            TABLE_ROWS(row, choose_rows(row, n)),
+            .note = {"algbw: bytes of a call / its time. busbw: the bandwidth that each link carries, "
+                     "comparable between numbers of ranks. Runs on one rank are left out: they communicate nothing."}};
+        document_add_table(document, &table);
     }
     free(row);
 }

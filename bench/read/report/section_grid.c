@@ -78,15 +78,14 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
         }
     }
     snprintf(name, sizeof name, "sweep_%s_%zu-rank%s", point->model, point->ranks, text_plural(point->ranks));
+    const struct chart_xy chart = {.x = {.title = "bucket size, MiB", .is_log = 1},
+                                   .y = {.title = "ms a step"},
+                                   .series = series,
+                                   .n_series = lines,
+                                   .reference = reference,
+                                   .n_references = references};
     if (lines)
-        document_add_picture(document, name, finding,
-                             chart_xy(finding, of,
-                                      &(struct chart_xy){.x = {.title = "bucket size, MiB", .is_log = 1},
-                                                         .y = {.title = "ms a step"},
-                                                         .series = series,
-                                                         .n_series = lines,
-                                                         .reference = reference,
-                                                         .n_references = references}));
+        document_add_picture(document, name, finding, chart_xy(finding, of, &chart));
     free(taken);
     free(series);
     free(reference);

@@ -2,6 +2,7 @@
 #include "report/sections.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -30,39 +31,36 @@ struct messages {
     struct message *message; /* [n], owned; messages of slow members first, then the others, each the slowest first */
     size_t n;
     struct member *member; /* [members], owned, in the order of the run, which owns their names */
-    struct named {
-        struct member *member;
-    } * named; /* [members], owned: the same members, by name */
+    struct member **named; /* [members], owned: the same members, by name */
     size_t members, shown;
 };
 
 static int by_name(const void *a, const void *b)
 {
-    const struct named *x = a, *y = b;
-    return strcmp(x->member->name, y->member->name);
+    return strcmp((*(struct member *const *)a)->name, (*(struct member *const *)b)->name);
 }
 
 /* Reads the members of a run, each of which has a figure of its state. */
 static void read_members(struct messages *all, const struct report_run *run)
 {
     enum { SLOW = 2 };
-    all->member = allocate(run->figures.n + 1, sizeof *all->member);
-    all->named = allocate(run->figures.n + 1, sizeof *all->named);
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+    all->member = allocate(run->saved.figures.n + 1, sizeof *all->member);
+    all->named = allocate(run->saved.figures.n + 1, sizeof(struct member *));
+    for (const struct figure *f = run->saved.figures.item; f < run->saved.figures.item + run->saved.figures.n; f++)
         if (!strcmp(f->name, "member_state")) {
-            struct member *member = all->named[all->members].member = &all->member[all->members];
+            struct member *member = all->named[all->members] = &all->member[all->members];
             *member = (struct member){f->subject, f->value >= SLOW, NOT_SHOWN};
             all->members++;
         }
-    qsort(all->named, all->members, sizeof *all->named, by_name);
+    qsort(all->named, all->members, sizeof(struct member *), by_name);
 }
 
 /* Returns the member of that name; NULL: none. */
 static struct member *find_member(const struct messages *all, const char *name)
 {
-    struct member member = {.name = name};
-    const struct named key = {&member}, *found = bsearch(&key, all->named, all->members, sizeof *all->named, by_name);
-    return found ? found->member : NULL;
+    struct member member = {.name = name}, *key = &member;
+    struct member *const *found = bsearch(&key, all->named, all->members, sizeof(struct member *), by_name);
+    return found ? *found : NULL;
 }
 
 static double worst(const struct message *m)
@@ -149,19 +147,16 @@ static void draw_members(cJSON *document, const struct messages *all, const char
         most = fmax(most, ratio);
     }
     snprintf(title, sizeof title, "%s between members in %s", is_round_trip ? "Round trips" : "Messages", label);
-    int at = snprintf(subtitle, sizeof subtitle, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
+    snprintf(subtitle, sizeof subtitle, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
     if (all->shown < all->members)
-        snprintf(subtitle + at, sizeof subtitle - (size_t)at, "; %zu of %zu members: %s", all->shown, all->members,
-                 all->message->of_slow ? "those that are slow, and their partners" : "those of the slowest messages");
+        text_append(subtitle, sizeof subtitle, "; %zu of %zu members: %s", all->shown, all->members,
+                    all->message->of_slow ? "those that are slow, and their partners"
+                                          : "those of the slowest messages");
+    const struct chart_heat chart = {
+        names, is_round_trip ? "" : "sender", is_round_trip ? "" : "receiver", cell, .n = all->shown, .cells = cells};
     if (!is_round_trip || most > slow)
         document_add_picture(document, is_round_trip ? "round-trips" : "messages", title,
-                             chart_heat(title, subtitle,
-                                        &(struct chart_heat){.name = names,
-                                                             .rows = is_round_trip ? "" : "sender",
-                                                             .columns = is_round_trip ? "" : "receiver",
-                                                             .cell = cell,
-                                                             .n = all->shown,
-                                                             .cells = cells}));
+                             chart_heat(title, subtitle, &chart));
     free(cell);
 }
 
@@ -184,7 +179,7 @@ static const struct column message_columns[] = {
 
 static void add_run(cJSON *document, const struct report_run *run, const cJSON *rows, int with_answers)
 {
-    const cJSON *first = json_first(run->summary, "answers");
+    const cJSON *first = json_first(run->saved.summary, "answers");
     struct messages all;
     read_messages(&all, run, rows);
     choose_members(&all);
@@ -193,14 +188,14 @@ static void add_run(cJSON *document, const struct report_run *run, const cJSON *
             document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
     draw_members(document, &all, run->label, 0);
     draw_members(document, &all, run->label, 1);
-    document_add_table(document,
-                       &(struct table){.key = "messages",
-                                       .title = "Messages: those of slow members first, then the slowest",
-                                       TABLE_COLUMNS(message_columns),
-                                       TABLE_ROWS(all.message, all.n),
-                                       .shown = 20,
-                                       .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as "
-                                                "long. A round trip is the same for both members."}});
+    const struct table table = {.key = "messages",
+                                .title = "Messages: those of slow members first, then the slowest",
+                                TABLE_COLUMNS(message_columns),
+                                TABLE_ROWS(all.message, all.n),
+                                .shown = 20,
+                                .note = {"x: its time / the median of all: 1.00 is typical, 2.00 takes twice as "
+                                         "long. A round trip is the same for both members."}};
+    document_add_table(document, &table);
     messages_destroy(&all);
 }
 

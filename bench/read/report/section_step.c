@@ -29,7 +29,7 @@ static double phase_ms(const cJSON *line, const struct step_phase_part *phase)
 static FILE *open_metrics(const struct report_run *run, size_t rank)
 {
     char path[FILES_PATH + 64], why[FILES_WHY];
-    snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->directory, rank);
+    snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->saved.directory, rank);
     return files_open(path, FILES_MOST_BYTES, why);
 }
 
@@ -86,7 +86,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     while (files_read_line(&line, &room, file) > 0) {
         cJSON *json = json_object(line);
         /* the captured steps are the first lines of the file */
-        int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured"));
+        int captured = json_is_true(json, "captured");
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
                                        : fabs(json_number(json, "step_ms") - mean_ms);
         int active = strcmp(json_string(json, "epoch_kind"), "warmup") != 0;
@@ -138,25 +138,18 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
         if (!ranks)
             continue;
         snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
-        int at = snprintf(
-            subtitle, sizeof subtitle,
-            "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since the step started%s.",
-            p->number, run->subject, run->ranks, text_plural(run->ranks),
-            run->ranks > 1 ? " on the rank that began first, by synchronised clocks" : "");
+        snprintf(subtitle, sizeof subtitle,
+                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since the step started%s.",
+                 p->number, run->subject, run->ranks, text_plural(run->ranks),
+                 run->ranks > 1 ? " on the rank that began first, by synchronised clocks" : "");
         if (ranks < run->ranks)
-            snprintf(subtitle + at, sizeof subtitle - (size_t)at,
-                     ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl lacks the step."
-                                   : " The first %zu of %zu ranks.",
-                     ranks, run->ranks, ranks);
+            text_append(subtitle, sizeof subtitle,
+                        ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl lacks the step."
+                                      : " The first %zu of %zu ranks.",
+                        ranks, run->ranks, ranks);
         snprintf(name, sizeof name, "step-%zu", ++drawn);
-        document_add_picture(document, name, title,
-                             chart_rows(title, subtitle,
-                                        &(struct chart_rows){.row = p->row,
-                                                             .kind = kinds,
-                                                             .span = p->span,
-                                                             .rows = p->rows,
-                                                             .kinds = KINDS,
-                                                             .spans = p->spans}));
+        const struct chart_rows chart = {p->row, kinds, p->span, p->rows, KINDS, p->spans};
+        document_add_picture(document, name, title, chart_rows(title, subtitle, &chart));
     }
     free(p);
 }
@@ -204,7 +197,7 @@ static void read_series(struct step_series *series, size_t n, const struct repor
             break;
         while (files_read_line(&line, &room, file) > 0) {
             cJSON *json = json_object(line);
-            int drawn = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, run_compares(run) ? "timed" : "captured"));
+            int drawn = json_is_true(json, run_compares(run) ? "timed" : "captured");
             for (struct step_series *s = series; s < series + n && drawn && isfinite(json_number(json, "step_ms")); s++)
                 if (!strcmp(json_string(json, "implementation"), s->subject))
                     add_step(s, json);
@@ -281,14 +274,13 @@ static void draw_series(cJSON *document, const struct step_series *series, size_
              "Timed steps of each implementation, or captured steps of a profile, in order: means over the ranks (at "
              "most %d)%s%s.",
              RANKS, medians, cut);
-    document_add_picture(document, "steps-over-time", title,
-                         chart_xy(title, subtitle,
-                                  &(struct chart_xy){.x = {.title = "step"},
-                                                     .y = {.title = "ms"},
-                                                     .series = line,
-                                                     .n_series = n * LINES,
-                                                     .panel = panel,
-                                                     .n_panels = n}));
+    const struct chart_xy chart = {.x = {.title = "step"},
+                                   .y = {.title = "ms"},
+                                   .series = line,
+                                   .n_series = n * LINES,
+                                   .panel = panel,
+                                   .n_panels = n};
+    document_add_picture(document, "steps-over-time", title, chart_xy(title, subtitle, &chart));
     free(point);
 }
 

@@ -43,7 +43,8 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         char text[800], other[800], labels[200] = "";
         const char *last = NULL;
-        size_t at = 0, all = 0, like = 0, before = 0;
+        size_t all = 0, like = 0, before = 0;
+        int fits = 1;
         describe_run(text, run);
         for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
             describe_run(other, r);
@@ -51,15 +52,16 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
             all += !*r->problem;
             like += (size_t)same;
             before += same && r < run;
-            if (same && at < sizeof labels && (!last || strcmp(last, r->label) != 0))
-                at += (size_t)snprintf(labels + at, sizeof labels - at, "%s%s", at ? ", " : "", last = r->label);
+            if (same && fits && (!last || strcmp(last, r->label) != 0))
+                fits = text_append(labels, sizeof labels, "%s%s", last ? ", " : "", r->label);
+            last = same ? r->label : last;
         }
         if (*run->problem || before || lines++ >= LINES)
             continue;
         if (like == all)
             document_add_item(document, "Measured: %s.", text);
         else
-            document_add_item(document, "Measured in %s%s: %s.", labels, at < sizeof labels ? "" : " ...", text);
+            document_add_item(document, "Measured in %s%s: %s.", labels, fits ? "" : " ...", text);
     }
 }
 
@@ -91,11 +93,10 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
     if (fabs(last->sequences - s->row->sequences) > 0)
         snprintf(batch, sizeof batch, " (%.4g and %.4g sequences a rank)", s->row->sequences, last->sequences);
     if (lost > 0) {
-        int at = snprintf(why, sizeof why, " A step takes %.2f ms longer for the same number of tokens a rank:", lost);
+        snprintf(why, sizeof why, " A step takes %.2f ms longer for the same number of tokens a rank:", lost);
         for (int p = 0; p < PARTS; p++)
-            at += snprintf(why + at, sizeof why - (size_t)at, "%s %s %+.2f ms", p ? "," : "", part_name[p],
-                           1e3 * last->lost_part_s[p]);
-        snprintf(why + at, sizeof why - (size_t)at, ".");
+            text_append(why, sizeof why, " %s %+.2f ms%s", part_name[p], 1e3 * last->lost_part_s[p],
+                        p + 1 < PARTS ? "," : ".");
     }
     document_add_item(
         document, "From %zu to %zu ranks%s the throughput %s %.2f: an efficiency of %.1f %%%s.%s", s->row->run->ranks,
@@ -116,7 +117,7 @@ void section_add_choices(cJSON *document, const struct report_runs *runs)
     enum { CHOICES = 6 };
     size_t choices = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
-        const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
+        const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "verdict");
         char tie[200], undecided[200];
         if (!*verdict_best(verdict) || run->ranks < 2 || !json_first(verdict, "others"))
             continue;
@@ -184,17 +185,16 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
         document_add_paragraph(document, "None: no figure is known to be beyond a threshold.");
         return;
     }
-    document_add_table(
-        document,
-        &(struct table){
-            .key = "bottlenecks",
-            TABLE_COLUMNS(bottleneck_columns),
-            TABLE_ROWS(found->item, found->n),
-            .shown = 20,
-            .note = {"lost: by how much a step is longer. Losses overlap, so they do not add up. N/A: not known. No "
-                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
-                     "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
-                     "the step, warning above 5 %, note below. On a busy machine every level is a note."}});
+    const struct table table = {
+        .key = "bottlenecks",
+        TABLE_COLUMNS(bottleneck_columns),
+        TABLE_ROWS(found->item, found->n),
+        .shown = 20,
+        .note = {"lost: by how much a step is longer. Losses overlap, so they do not add up. N/A: not known. No "
+                 "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
+                 "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
+                 "the step, warning above 5 %, note below. On a busy machine every level is a note."}};
+    document_add_table(document, &table);
     size_t described = finding_is_significant(&found->item->finding) != 0; /* by the section Summary */
     for (size_t i = described; i < found->n && i < EXPLAINED; i++) {
         const struct finding *b = &found->item[i].finding;
@@ -226,7 +226,7 @@ static const struct column run_columns[] = {
     {"cpus", "logical\nCPUs", COLUMN_REAL, FIELD(cpus), "1", 1, 7, 0},
     {"memory", "memory\nGiB", COLUMN_REAL, FIELD(memory), "B", 0x1p-30, 7, -3},
     {"workload", NULL, COLUMN_CHARS, FIELD(run.workload), NULL, 1, 0, 0},
-    {"directory", "directory", COLUMN_CHARS, FIELD(run.directory), NULL, 1, -9, 0},
+    {"directory", "directory", COLUMN_CHARS, FIELD(run.saved.directory), NULL, 1, -9, 0},
     {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
     {"problem", "problem", COLUMN_CHARS, FIELD(run.problem), NULL, 1, -7, 0},
 };

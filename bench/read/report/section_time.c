@@ -81,40 +81,37 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
     int waits = largest == PART_COMPUTE && waits_for_cores(row[titled].run);
     snprintf(title, sizeof title, "%.0f %% of a step is %s%s (%.150s)", 100 * share[largest], part_name[largest],
              waits ? " or waiting for a core" : "", name[titled]);
+    const struct chart_rows chart = {bar, part_name, span, .rows = bars, .kinds = PARTS, .spans = bars * PARTS};
     document_add_picture(
         document, "step-breakdown", title,
-        chart_rows(
-            title, "ms a step; at the end of each bar the whole step, with its 95 % interval",
-            &(struct chart_rows){
-                .row = bar, .kind = part_name, .span = span, .rows = bars, .kinds = PARTS, .spans = bars * PARTS}));
+        chart_rows(title, "ms a step; at the end of each bar the whole step, with its 95 % interval", &chart));
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 {
-    size_t n = 0, room = runs->n == 1 ? runs->item->figures.n : runs->n;
+    size_t n = 0, room = runs->n == 1 ? runs->item->saved.figures.n : runs->n;
     struct time_row *row = allocate(room + 1, sizeof *row);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && runs->n > 1; run++)
         n += *run->subject ? take_time(&row[n], run, run->subject) : 0;
-    for (size_t i = 0; i < runs->item->figures.n && runs->n == 1; i++)
-        if (!strcmp(runs->item->figures.item[i].name, "step"))
-            n += take_time(&row[n], runs->item, runs->item->figures.item[i].subject);
+    for (size_t i = 0; i < runs->item->saved.figures.n && runs->n == 1; i++)
+        if (!strcmp(runs->item->saved.figures.item[i].name, "step"))
+            n += take_time(&row[n], runs->item, runs->item->saved.figures.item[i].subject);
+    const struct table table = {
+        .key = "where_the_time_goes",
+        TABLE_COLUMNS(time_columns),
+        TABLE_ROWS(row, n),
+        .shown = 40,
+        .note = {"compute: zero_grad, forward, backward, clipping and optimizer, including waits for a core. "
+                 "exposed: waiting for communication after backward, with ddp_sharded also in forward. other: "
+                 "the rest of the step. %: share of the sum of these four.",
+                 "A benchmark has geometric means over n rounds, and the step of the slowest rank. With "
+                 "--resolve, and in tune except for a short final, it has medians, which need not add up to "
+                 "the step. A profile has means over the captured steps of all ranks (n: steps x ranks), "
+                 "without an interval, since consecutive steps are not independent."}};
     if (n) {
         document_add_heading(document, "Where the time goes");
         draw_time(document, row, n, runs->n == 1 ? runs->item->subject : "");
-        document_add_table(
-            document,
-            &(struct table){
-                .key = "where_the_time_goes",
-                TABLE_COLUMNS(time_columns),
-                TABLE_ROWS(row, n),
-                .shown = 40,
-                .note = {"compute: zero_grad, forward, backward, clipping and optimizer, including waits for a core. "
-                         "exposed: waiting for communication after backward, with ddp_sharded also in forward. other: "
-                         "the rest of the step. %: share of the sum of these four.",
-                         "A benchmark has geometric means over n rounds, and the step of the slowest rank. With "
-                         "--resolve, and in tune except for a short final, it has medians, which need not add up to "
-                         "the step. A profile has means over the captured steps of all ranks (n: steps x ranks), "
-                         "without an interval, since consecutive steps are not independent."}});
+        document_add_table(document, &table);
     }
     free(row);
 }
@@ -171,12 +168,9 @@ static void draw_scaling(cJSON *document, const struct scaling *s)
     snprintf(subtitle, sizeof subtitle,
              "Tokens per second, with %.4g sequences a rank / those of %zu rank%s with %.4g; %s", last->sequences,
              s->row->ranks, text_plural(s->row->ranks), s->row->sequences, last->run->workload);
-    document_add_picture(document, "scaling", title,
-                         chart_xy(title, subtitle,
-                                  &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
-                                                     .y = {.title = "speed-up", .is_log = 1},
-                                                     .series = series,
-                                                     .n_series = 2}));
+    const struct chart_xy chart = {
+        .x = {.title = "ranks", .is_log = 1}, .y = {.title = "speed-up", .is_log = 1}, .series = series, .n_series = 2};
+    document_add_picture(document, "scaling", title, chart_xy(title, subtitle, &chart));
     free(measured);
     free(ideal);
 }
@@ -190,21 +184,20 @@ void section_add_scaling(cJSON *document, const struct scaling *s)
                            *s->subject ? s->subject : "the best implementation of each run",
                            *s->subject ? ", the best on the most ranks" : "", s->row->run->mode);
     draw_scaling(document, s);
-    document_add_table(
-        document,
-        &(struct table){.key = "scaling",
-                        TABLE_COLUMNS(scaling_columns),
-                        TABLE_ROWS(s->row, s->n),
-                        .note = {"speed-up: tokens per second / tokens per second of the first row. efficiency: "
-                                 "speed-up / ratio of ranks. Intervals assume that the two steps are independent."}});
-    document_add_table(
-        document,
-        &(struct table){
-            .key = "where_efficiency_is_lost",
-            .title = "Where efficiency is lost, ms a step",
-            TABLE_COLUMNS(lost_columns),
-            TABLE_ROWS(s->row + 1, s->n - 1),
-            .note = {"lost: how much longer a step takes than in the first row above, for the same number of tokens a "
-                     "rank. The other columns add up to it, unless the runs have medians; they are below 0 where a "
-                     "part got shorter. Waiting for a straggler counts as exposed communication of the other ranks."}});
+    const struct table scaling = {
+        .key = "scaling",
+        TABLE_COLUMNS(scaling_columns),
+        TABLE_ROWS(s->row, s->n),
+        .note = {"speed-up: tokens per second / tokens per second of the first row. efficiency: "
+                 "speed-up / ratio of ranks. Intervals assume that the two steps are independent."}};
+    const struct table lost = {
+        .key = "where_efficiency_is_lost",
+        .title = "Where efficiency is lost, ms a step",
+        TABLE_COLUMNS(lost_columns),
+        TABLE_ROWS(s->row + 1, s->n - 1),
+        .note = {"lost: how much longer a step takes than in the first row above, for the same number of tokens a "
+                 "rank. The other columns add up to it, unless the runs have medians; they are below 0 where a "
+                 "part got shorter. Waiting for a straggler counts as exposed communication of the other ranks."}};
+    document_add_table(document, &scaling);
+    document_add_table(document, &lost);
 }

@@ -226,4 +226,12 @@ TEST(rounded_has_no_exponent)
         ck_assert_str_eq(text_rounded(text, known[i].value, known[i].digits), known[i].text);
 }
 
+TEST(what_is_appended_may_be_cut_off)
+{
+    char text[8] = "a";
+    ck_assert_int_eq(text_append(text, sizeof text, "%d, %s", 12, "bc"), 1);
+    ck_assert_int_eq(text_append(text, sizeof text, "d"), 0);
+    ck_assert_str_eq(text, "a12, bc");
+}
+
 SUITE("text", setup, NULL)

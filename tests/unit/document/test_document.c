@@ -321,23 +321,6 @@ TEST(code_and_pictures_stay_closed)
     html_has("[e.text for e in each('code')]", "['d e']");
 }
 
-TEST(text_is_folded)
-{
-    char word[151];
-    memset(word, 'x', sizeof word - 1);
-    word[sizeof word - 1] = 0;
-    document_add_item(document, "%.90s  %.7s %.8s", word, word, word); /* 2 + 90 + 1 + 7 = 100 columns */
-    document_add_item(document, "%.90s %.8s\n%s a", word, word, word);
-    document_add_paragraph(document, "%.98s \xe2\x82\xac \xe2\x82\xac \x1b",
-                           word); /* the width counts characters, not bytes */
-    char expected[1000];
-    snprintf(
-        expected, sizeof expected,
-        "A title\n=======\n\n- %.90s %.7s\n  %.8s\n- %.90s\n  %.8s\n  %s\n  a\n\n%.98s \xe2\x82\xac\n\xe2\x82\xac ?\n",
-        word, word, word, word, word, word, word);
-    ck_assert_str_eq(form(document_print_text), expected);
-}
-
 /* A saved table is copied into the document; JSON that is not a table prints nothing. */
 TEST(saved_tables)
 {

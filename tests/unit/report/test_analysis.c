@@ -49,8 +49,8 @@ static struct report_run *add_run(const char *mode, const char *label, size_t ra
     strcpy(run->label, label);
     strcpy(run->subject, "ddp");
     strcpy(run->workload, "a model");
-    run->summary = cJSON_CreateObject();
-    cJSON_AddArrayToObject(run->summary, "findings");
+    run->saved.summary = cJSON_CreateObject();
+    cJSON_AddArrayToObject(run->saved.summary, "findings");
     run->cpus_per_rank = NAN;
     for (int i = 0; i <= PARTS; i++)
         run->phase_s[i] = NAN;
@@ -64,7 +64,7 @@ static void add_figure(struct report_run *run, const char *subject, const char *
     strcpy(figure.subject, subject);
     strcpy(figure.name, name);
     strcpy(figure.unit, "s");
-    figures_add(&run->figures, &figure);
+    figures_add(&run->saved.figures, &figure);
 }
 
 /* Adds a run in which the phases of ddp take these milliseconds; the step is known within a factor of 1.1. */
@@ -92,7 +92,7 @@ static void add_finding(struct report_run *run, const char *name, enum level lev
                               .text = "rank 1 is late",
                               .advice = "look at it"};
     strcpy(finding.name, name);
-    finding_write(cJSON_GetObjectItem(run->summary, "findings"), &finding);
+    finding_write(cJSON_GetObjectItem(run->saved.summary, "findings"), &finding);
 }
 
 static struct report_run *add_profile(const char *label, size_t ranks, double step_ms)
@@ -314,7 +314,7 @@ static void slow_down(double slower)
     add_steps("1node", 1, 100, 0, 0, 0, 0, 10);
     add_steps("2node", 2, 200, 0, 0, 0, 0, 11);
     for (size_t i = 0; i < 2; i++) {
-        figures_destroy(&runs.item[i].figures);
+        figures_destroy(&runs.item[i].saved.figures);
         add_figure(&runs.item[i], "ddp", "step", 10e-3, NAN, NAN);
     }
     add_figure(&runs.item[0], "ddp", "forward_pass", 9e-3, 8e-3, 11e-3);
@@ -341,7 +341,7 @@ TEST(insignificant_losses_come_after_significant_ones)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
     add_finding(profile, "straggler", LEVEL_NOTE, 0.001);
-    cJSON *findings = cJSON_GetObjectItem(profile->summary, "findings"), *row = cJSON_GetArrayItem(findings, 0);
+    cJSON *findings = cJSON_GetObjectItem(profile->saved.summary, "findings"), *row = cJSON_GetArrayItem(findings, 0);
     struct finding finding;
     finding_read(&finding, row);
     finding.loss = (struct measured){0.006, -0.001, 0.009};
@@ -382,7 +382,7 @@ TEST(one_implementation_on_all_ranks)
 /* A made-up run of a machine of 2 cores, of which other processes used 30 %. */
 static void make_busy(struct report_run *run)
 {
-    cJSON_AddItemToObject(run->summary, "other_processes", cJSON_Parse("{\"share\": 0.3, \"machine_cores\": 2}"));
+    cJSON_AddItemToObject(run->saved.summary, "other_processes", cJSON_Parse("{\"share\": 0.3, \"machine_cores\": 2}"));
 }
 
 /* On a busy machine a finding is a note, whose only advice is to measure again. A quiet run's finding is unchanged. */
@@ -495,7 +495,7 @@ TEST(the_best_and_what_ties_with_it)
     struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
     strcpy(run->subject, "best");
     cJSON_AddItemToObject(
-        run->summary, "verdict",
+        run->saved.summary, "verdict",
         cJSON_Parse("{\"best\": \"best\", \"options\": \"--implementations ddp_bucketed --bucket-size-mb 8\", "
                     "\"within\": 0.02, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}"));
     document = document_create("a");
@@ -519,7 +519,7 @@ TEST(the_best_bucket_size_is_that_of_the_verdict)
     for (int i = 0; i < 3; i++)
         add_figure(run, size[i].subject, "step", 0.03 - 0.01 * i, NAN, NAN);
     cJSON_AddItemToObject(
-        run->summary, "verdict",
+        run->saved.summary, "verdict",
         cJSON_Parse("{\"best\": \"none of these\", \"within\": 0.02, \"others\": [{\"implementation\": "
                     "\"two\", \"ratio\": 1.2}, {\"implementation\": \"one\", \"ratio\": 1.1}]}"));
     document = document_create("a");
@@ -535,7 +535,7 @@ TEST(labels_for_which_there_is_no_room_are_counted)
         cJSON_AddItemToArray(cJSON_GetObjectItem(verdict, "others"),
                              cJSON_Parse("{\"implementation\": \"of-forty-letters-and-no-fewer-than-forty-xx\", "
                                          "\"verdict\": \"undecided\"}"));
-    cJSON_AddItemToObject(run->summary, "verdict", verdict);
+    cJSON_AddItemToObject(run->saved.summary, "verdict", verdict);
     document = document_create("a");
     section_add_choices(document, &runs);
     check_has(said(), "than-forty-xx and 7 more.");
@@ -551,13 +551,13 @@ static void add_call(struct report_run *run, double bytes, double us)
                        .low = NAN,
                        .high = NAN,
                        .n = 9};
-    figures_add(&run->figures, &f);
+    figures_add(&run->saved.figures, &f);
     strcpy(f.name, "algbw");
     f.value = bytes / f.value;
-    figures_add(&run->figures, &f);
+    figures_add(&run->saved.figures, &f);
     strcpy(f.name, "busbw");
     f.value = run->ranks > 1 ? f.value : NAN;
-    figures_add(&run->figures, &f);
+    figures_add(&run->saved.figures, &f);
 }
 
 TEST(calls_of_one_rank_are_not_communication)
@@ -594,7 +594,7 @@ static void add_metrics(struct report_run *run, size_t rank, const double *step_
                 step_ms[i], step_ms[i] / 10, step_ms[i] / 2, step_ms[i] / 5);
     fprintf(out, "{\"implementation\": \"ddp\", \"timed\": true, \"gradients_ready_ms\": []}\n{\"implem");
     snprintf(name, sizeof name, "rank_%zu_metrics.jsonl", rank);
-    saved_file(run->directory, name, printed());
+    saved_file(run->saved.directory, name, printed());
 }
 
 /* Draws the steps of the runs over time. Returns the picture, which `said` frees. */
@@ -613,7 +613,7 @@ TEST(steps_over_time_are_means_over_ranks)
     static const char *const lines[] = {"dp-line", "dp-line dp-c0", "dp-line dp-c2"};
     static const double share[] = {1, 0.6, 0.2};
     struct report_run *run = add_steps("r", 2, 100, 3, 6, 0, 1, 10);
-    strcpy(run->directory, scratch_make());
+    strcpy(run->saved.directory, scratch_make());
     add_metrics(run, 0, rank_0, 4);
     add_metrics(run, 1, rank_1, 3);
     run->implementation = calloc(1, sizeof *run->implementation);
@@ -645,7 +645,7 @@ TEST(many_steps_are_medians_and_long_ones_are_cut)
     double step[601];
     struct report_run *run = add_profile("p", 1, 10);
     strcpy(run->mode, "benchmark");
-    strcpy(run->directory, scratch_make());
+    strcpy(run->saved.directory, scratch_make());
     for (int i = 0; i < 601; i++)
         step[i] = i == 600 ? 90 : i % 3 ? 10 : 80; /* one of three steps is long */
     add_metrics(run, 0, step, 601);

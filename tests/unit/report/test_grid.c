@@ -28,14 +28,15 @@ static void add_run(size_t ranks, const char *name, struct run_implementation of
     struct report_run *run = &runs.item[runs.n++];
     struct figure figure = {.unit = "s", .name = "step", .value = step, .low = NAN, .high = NAN, .n = 6};
     strcpy(figure.subject, name);
-    figures_add(&run->figures, &figure);
+    figures_add(&run->saved.figures, &figure);
     run->ranks = ranks;
     run->tokens = 1000 * (double)ranks;
     run->implementation = malloc(sizeof of);
     *run->implementation = of;
     run->implementations = 1;
     strcpy(run->implementation->subject, name);
-    snprintf(run->directory, sizeof run->directory, "s/ranks=%zu/model=m/%s-%g/repeat-%zu", ranks, name, of.mb, repeat);
+    snprintf(run->saved.directory, sizeof run->saved.directory, "s/ranks=%zu/model=m/%s-%g/repeat-%zu", ranks, name,
+             of.mb, repeat);
     ck_assert_int_eq(grid_add(&grid, run), 0);
 }
 
@@ -65,40 +66,6 @@ static void has_interval(const char *name, double low, double high)
 }
 
 #define STEPS(...) ((double[8]){__VA_ARGS__})
-
-/* Adds six repeats of five points. Ratios to the best are 1.1, 0.9, 1.2 twice (noisy), 2 (twice), and e^0.006,
- * e^-0.004, e^0.004 twice (close). */
-static void six_repeats(void)
-{
-    add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4, 11, 9.9, 14.4));
-    add(2, "best", "ddp_flat", NAN, STEPS(10, 11, 12, 10, 11, 12));
-    add(2, "none", "none", NAN, STEPS(9, 10, 11, 9, 10, 11));
-    add(2, "twice", "ddp_bucketed", 0.5, STEPS(20, 22, 24, 20, 22, 24));
-    add(2, "close", "ddp", NAN, STEPS(10.06018, 10.95609, 12.0481, 10.06018, 10.95609, 12.0481));
-}
-
-TEST(verdicts_and_their_intervals)
-{
-    six_repeats();
-    grid_judge(&grid);
-    static const char *const order[] = {"none", "best", "close", "noisy", "twice"};
-    for (int i = 0; i < 5; i++)
-        ck_assert_str_eq(grid.point[i].of->subject, order[i]);
-    ck_assert_int_eq(point("none")->verdict, VERDICT_KINDS);
-    ck_assert_int_eq(point("best")->verdict, VERDICT_BEST);
-    ck_assert_int_eq(point("noisy")->verdict, VERDICT_UNDECIDED);
-    ck_assert_int_eq(point("close")->verdict, VERDICT_TIE);
-    ck_assert_int_eq(point("twice")->verdict, VERDICT_SLOWER);
-    ck_assert_str_eq(point("best")->mark, "*");
-    ck_assert_str_eq(point("close")->mark, "=");
-    ck_assert_double_eq_tol(point("twice")->to_best.ratio.median, 2, 1e-12);
-    ck_assert_double_eq_tol(point("close")->to_best.ratio.median, exp(0.002), 1e-6);
-    ck_assert_double_lt(point("close")->to_best.ratio.ci_low, 1);
-    ck_assert_double_gt(point("twice")->to_best.ratio.ci_low, 1);
-    ck_assert_double_eq_tol(point("none")->to_best.ratio.median, 0.909, 5e-4);
-    ck_assert_double_eq_tol(point("twice")->step_s.median, 2 * point("best")->step_s.median, 1e-12);
-    ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
-}
 
 /* p = 0.031 is enough if only two points exist, but not against the best of three, which the same samples chose. */
 TEST(the_best_was_chosen_by_the_same_data)
@@ -224,12 +191,12 @@ TEST(no_runs_of_a_sweep)
     struct run_implementation of[2] = {{.subject = "ddp"}, {.subject = "none"}};
     struct report_run run = {.ranks = 2, .implementation = of, .implementations = 1};
     struct figure step = {.subject = "ddp", .name = "step", .unit = "s", .value = 1, .low = NAN, .high = NAN};
-    figures_add(&run.figures, &step);
+    figures_add(&run.saved.figures, &step);
     for (size_t i = 0; i < sizeof where / sizeof *where; i++) {
-        strcpy(run.directory, where[i]);
+        strcpy(run.saved.directory, where[i]);
         ck_assert_int_eq(grid_add(&grid, &run), -1);
     }
-    strcpy(run.directory, "ranks=x/s/ranks=2/model=m/ddp/repeat-12");
+    strcpy(run.saved.directory, "ranks=x/s/ranks=2/model=m/ddp/repeat-12");
     ck_assert_int_eq(grid_add(&grid, &run), 0);
     ck_assert_uint_eq(grid.point->sample->repeat, 12);
     run.implementations = 2;
@@ -237,7 +204,7 @@ TEST(no_runs_of_a_sweep)
     run.implementations = 1;
     strcpy(run.unfinished, "interrupted, 1 of 2 rounds");
     ck_assert_int_eq(grid_add(&grid, &run), -1);
-    figures_destroy(&run.figures);
+    figures_destroy(&run.saved.figures);
 }
 
 SUITE("grid", create, destroy)

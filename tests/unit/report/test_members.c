@@ -48,10 +48,10 @@ static void add_run(const char *label, int members, double round_trip, double st
     struct report_run *run = &runs.item[runs.n++];
     strcpy(run->label, label);
     strcpy(run->mode, "isolate");
-    run->summary = cJSON_CreateObject();
-    cJSON *answers = cJSON_AddArrayToObject(run->summary, "answers");
+    run->saved.summary = cJSON_CreateObject();
+    cJSON *answers = cJSON_AddArrayToObject(run->saved.summary, "answers");
     cJSON_AddItemToArray(answers, cJSON_CreateString("The answer."));
-    cJSON *table = json_add_row(cJSON_AddArrayToObject(run->summary, "tables"));
+    cJSON *table = json_add_row(cJSON_AddArrayToObject(run->saved.summary, "tables"));
     json_add_text(table, "key", "matrix");
     cJSON *rows = cJSON_AddArrayToObject(table, "rows");
     for (int m = 0; m < members; m++)
@@ -63,7 +63,7 @@ static void add_run(const char *label, int members, double round_trip, double st
     for (int m = 0; m < members; m++) {
         char name[40];
         snprintf(name, sizeof name, "host n%d", m);
-        figures_add_value(&run->figures, name, "member_state", "1", m == 7 ? state : 0, 1, BETTER_LOWER);
+        figures_add_value(&run->saved.figures, name, "member_state", "1", m == 7 ? state : 0, 1, BETTER_LOWER);
     }
 }
 
