@@ -306,6 +306,37 @@ TEST(the_last_micro_batch_counts)
     time_is(got.profile.step[0].forward_end, 0.595);
 }
 
+/* A forward behind the last gradient, such as that of an evaluation, is no micro-batch. */
+TEST(a_forward_without_a_backward_does_not_count)
+{
+    begin();
+    step(1, 1000);
+    event("user_annotation", "DistributedDataParallel.forward", 1, 1010, 90, "");
+    gradient(1200, 7);
+    event("user_annotation", "DistributedDataParallel.forward", 1, 1400, 90, "");
+    finish_well();
+    ck_assert_uint_eq(got.profile.steps, 1);
+    time_is(got.profile.step[0].ready[0], 0.2);
+    time_is(got.profile.step[0].forward_end, 0.195);
+}
+
+/* A step that is cut has fewer gradients, also if it is the last one. */
+TEST(a_step_that_is_cut_does_not_count)
+{
+    begin();
+    step(1, 1000);
+    gradient(1200, 7);
+    step(2, 2000);
+    gradient(2200, 7);
+    gradient(2300, 5);
+    step(3, 3000);
+    gradient(3200, 7);
+    finish_well();
+    ck_assert_int_eq(got.profile.tensors, 2);
+    ck_assert_uint_eq(got.profile.steps, 1);
+    time_is(got.profile.step[0].ready[0], 0.3);
+}
+
 static void launch(int thread, double ts, int correlation, double kernel_ts, const char *kernel)
 {
     char arguments[60];
@@ -352,6 +383,131 @@ TEST(all_reduces_of_nccl_take_as_long_as_their_kernels)
     time_is(got.alone[0], 0.010);
 }
 
+static const char nccl[] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage)";
+
+/* All-reduces before the first gradient, such as those of normalisation, have kernels of NCCL, too. */
+TEST(kernels_of_nccl_belong_to_the_all_reduce_that_launched_them)
+{
+    static const char seven[] = "\"Collective name\": \"allreduce\", \"In msg nelems\": 7";
+    begin();
+    for (int i = 0; i < 2; i++) {
+        double ts = 1000 * (i + 1);
+        step(i, ts);
+        event("cpu_op", "record_param_comms", 1, ts + 10, 5, seven);
+        launch(1, ts + 11, 10 * i + 1, ts + 4010, nccl);
+        launch(1, ts + 190, 10 * i + 2, ts + 4100, "backward");
+        gradient_of(1, ts + 200, 7, "float");
+        event("cpu_op", "record_param_comms", 1, ts + 205, 5, seven);
+        event("cuda_runtime", "cudaLaunchKernel", 1, ts + 206, 2, i ? "\"correlation\": 13" : "\"correlation\": 3");
+        event("kernel", nccl, 7, ts + 4300, i ? 70 : 30, i ? "\"correlation\": 13" : "\"correlation\": 3");
+    }
+    finish_well();
+    ck_assert_int_eq(got.buckets, 1);
+    time_is(got.alone[0], 0.030);
+    time_is(got.alone[1], 0.070);
+}
+
+/* Outside of a hook, too, a kernel of NCCL never makes a gradient final. */
+TEST(launches_of_nccl_do_not_count)
+{
+    begin();
+    step(1, 1000);
+    launch(1, 1190, 1, 5100, "backward");
+    gradient_of(1, 1200, 7, "float");
+    launch(1, 1290, 2, 5200, "backward");
+    event("cpu_op", "record_param_comms", 1, 1292, 3, "\"Collective name\": \"allreduce\", \"In msg nelems\": 9");
+    launch(1, 1293, 3, 5900, nccl);
+    gradient_of(1, 1300, 5, "float");
+    finish_well();
+    time_is(got.profile.step[0].ready[0], 0.11);
+}
+
+TEST(launches_of_hip_count)
+{
+    begin();
+    step(1, 1000);
+    event("cuda_runtime", "hipExtModuleLaunchKernel", 1, 1190, 2, "\"correlation\": 1");
+    event("kernel", "backward", 7, 5100, 10, "\"correlation\": 1");
+    gradient_of(1, 1200, 7, "float");
+    finish_well();
+    ck_assert_int_eq(got.on_gpu, 1);
+    time_is(got.start[0], 4.1);
+}
+
+/* The last step of a GPU has no next one: it lasts as long as on the host, from its first kernel. */
+TEST(the_last_step_of_a_gpu_lasts_as_long_as_on_the_host)
+{
+    begin();
+    step(1, 1000);
+    launch(1, 1190, 1, 5100, "backward");
+    gradient_of(1, 1200, 7, "float");
+    finish_well();
+    time_is(got.seconds[0], 1);
+}
+
+/* Waits for all-reduces cannot be left out of a step if it is not known when these ended. */
+TEST(waits_that_are_not_known_are_said)
+{
+    begin();
+    step(1, 1000);
+    launch(1, 1190, 1, 5100, "backward");
+    gradient_of(1, 1200, 7, "float");
+    event("cpu_op", "record_param_comms", 1, 1205, 3, "\"Collective name\": \"allreduce\", \"In msg nelems\": 7");
+    finish_well();
+    ck_assert_ptr_null(got.alone);
+    check_has(got.assumed, "waits for all-reduces");
+}
+
+/* All gradients of a long file may stand before its steps. */
+TEST(a_long_file_needs_no_order)
+{
+    enum { STEPS = 30000, GRADIENTS = 5 };
+    begin();
+    for (int i = 0; i < STEPS; i++)
+        for (int g = 0; g < GRADIENTS; g++)
+            gradient(1000 * (i + 1) + 100 * (g + 1), 7 + g);
+    for (int i = STEPS; i-- > 0;)
+        step(i, 1000 * (i + 1));
+    finish_well();
+    ck_assert_int_eq(got.profile.tensors, GRADIENTS);
+    ck_assert_uint_eq(got.profile.steps, IMPORT_STEPS);
+    time_is(got.profile.step[0].ready[0], 0.5);
+}
+
+/* Steps that begin together are as many as others. */
+TEST(many_steps_at_once_are_still_the_last_ones)
+{
+    begin();
+    for (int i = 0; i < 3000; i++) {
+        step(i, 1000);
+        gradient(1200, 7);
+    }
+    finish_well();
+    ck_assert_uint_le(got.profile.steps, IMPORT_STEPS);
+}
+
+/* Numbers that no clock, thread or device has. */
+TEST(impossible_numbers_are_harmless)
+{
+    begin();
+    step(1, 1000);
+    gradient(1200, 7);
+    fprintf(out, ",{\"name\": \"torch::autograd::AccumulateGrad\", \"ts\": 1250, \"dur\": 1e999, \"tid\": 1}");
+    fprintf(out, ",{\"name\": \"cudaLaunchKernel\", \"ts\": 1190, \"dur\": 1, \"tid\": 1e300, \"args\": "
+                 "{\"correlation\": 1e300}}");
+    fprintf(
+        out,
+        ",{\"name\": \"cudaLaunchKernel\", \"ts\": 1190, \"dur\": 1, \"tid\": 1, \"args\": {\"correlation\": 1e300}}");
+    fprintf(out,
+            ",{\"name\": \"k\", \"cat\": \"kernel\", \"ts\": 1190, \"dur\": 1, \"tid\": \"%s\", \"args\": "
+            "{\"correlation\": 1e300}}",
+            scratch);
+    fprintf(out, ",{\"name\": \"cudaLaunchKernel\", \"ts\": 1190, \"dur\": 1, \"tid\": \"%s\", \"args\": {}}", scratch);
+    finish_well();
+    ck_assert_int_eq(got.profile.tensors, 1);
+    ck_assert_int_ge(got.ranks, 1);
+}
+
 /* Only the last steps count, however long the file is. */
 TEST(the_last_steps_count)
 {
@@ -394,6 +550,23 @@ TEST(what_cannot_be_replayed_is_refused)
     begin();
     step(1, 1000);
     event("cuda_runtime", "cudaLaunchKernel", 1, 1100, 10, "\"correlation\": 5");
+    gradient(1200, 7);
+    refused("lacks the kernel");
+    begin();
+    gradient(900, 7); /* before all steps */
+    step(1, 1000);
+    refused("no step has a gradient");
+    begin();
+    step(1, 1000);
+    launch(1, 1190, 1, 5100, "backward");
+    event("cuda_runtime", "cudaGraphLaunch", 1, 1195, 3, "\"correlation\": 2");
+    gradient(1200, 7);
+    refused("CUDA graphs");
+    begin(); /* the step's only launch is before it */
+    launch(1, 900, 1, 5100, "backward");
+    gradient(950, 7);
+    step(0, 0);
+    step(1, 1000);
     gradient(1200, 7);
     refused("lacks the kernel");
 }
