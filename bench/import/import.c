@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,22 +17,30 @@
 #include <sys/stat.h>
 
 enum { MOST_PARAMETERS = 1000000 };
-#define MOST_ELEMENTS 1e13 /* in all parameters: 40 TB */
+#define MOST_ELEMENTS 1e13 /* of a parameter, and of all together: 40 TB */
 
-int parameters_add(struct parameters *list, const char *name, const cJSON *shape)
+int shape_read(const cJSON *shape, size_t *rows, size_t *columns)
 {
-    double elements = 1;
-    struct parameter p = {.rows = 1, .columns = 1};
-    if (!cJSON_IsArray(shape) || list->n == MOST_PARAMETERS)
+    double first = 1, others = 1;
+    if (!cJSON_IsArray(shape))
         return -1;
     for (const cJSON *size = shape->child; size; size = size->next) {
         if (!cJSON_IsNumber(size) || !(size->valuedouble >= 1 && size->valuedouble <= MOST_ELEMENTS))
             return -1;
-        elements *= size->valuedouble;
-        if (!(elements <= MOST_ELEMENTS))
+        *(size == shape->child && size->next ? &first : &others) *= floor(size->valuedouble);
+        if (!(first * others <= MOST_ELEMENTS))
             return -1;
-        *(size == shape->child && size->next ? &p.rows : &p.columns) *= (size_t)size->valuedouble;
     }
+    *rows = (size_t)first;
+    *columns = (size_t)others;
+    return 0;
+}
+
+int parameters_add(struct parameters *list, const char *name, const cJSON *shape)
+{
+    struct parameter p;
+    if (list->n == MOST_PARAMETERS || shape_read(shape, &p.rows, &p.columns))
+        return -1;
     snprintf(p.name, sizeof p.name, "%s", name);
     list->item = allocate_more(list->item, (size_t)list->n, sizeof *list->item);
     list->item[list->n++] = p;
@@ -50,36 +59,36 @@ static int number_in(const char *name)
     return -1;
 }
 
-void import_tensors(struct imported *imported, const struct parameters *list)
+int import_tensors(struct imported *imported, const struct parameters *list)
 {
     struct step_profile *p = &imported->profile;
     int layers = 0, seen = 0;
     double elements = 0;
-    p->tensors = list->n;
-    p->tensor = allocate((size_t)list->n, sizeof *p->tensor);
-    imported->has_layers = list->n > 0;
     for (int i = 0; i < list->n; i++) {
         int number = number_in(list->item[i].name);
-        imported->has_layers &= *list->item[i].name != 0;
         layers = number >= layers ? number + 1 : layers;
         elements += (double)list->item[i].rows * (double)list->item[i].columns;
     }
+    if (elements > MOST_ELEMENTS)
+        return error_report("the model has %.3g parameters; at most %.0g can be replayed", elements, MOST_ELEMENTS);
+    p->tensors = list->n;
+    p->tensor = allocate((size_t)list->n, sizeof *p->tensor);
+    imported->has_layers = 1;
     for (int i = 0; i < list->n; i++) {
         const struct parameter *from = &list->item[i];
-        int number = number_in(from->name);
+        int number = number_in(from->name), layer = seen ? layers + 1 : 0;
         seen |= number >= 0;
-        tensor_set(&p->tensor[i],
-                   number >= 0 ? number + 1
-                   : seen      ? layers + 1
-                               : 0,
-                   from->rows, from->columns, 1, "%s", *from->name ? from->name : "gradient");
-        if (!*from->name)
+        imported->has_layers &= *from->name != 0;
+        if (*from->name)
+            tensor_set(&p->tensor[i], number >= 0 ? number + 1 : layer, from->rows, from->columns, 1, "%s", from->name);
+        else
             tensor_set(&p->tensor[i], 0, from->rows, from->columns, 1, "gradient %d", list->n - i);
     }
     imported->has_layers &= seen;
     p->arena = tensors_place(p->tensor, p->tensors, 1);
     snprintf(imported->words, sizeof imported->words, "%d tensors, %.4g M parameters, %.4g MiB of gradients", list->n,
              1e-6 * elements, elements * sizeof(float) / 1048576);
+    return 0;
 }
 
 void import_assume(struct imported *imported, const char *format, ...)
@@ -127,14 +136,18 @@ static int first_of(const struct beginning *b)
 /* The members of a small JSON object: what a config.json or an index has. */
 struct members {
     cJSON *all;
+    size_t bytes;
     int is_trace;
 };
 
 static int take_member(void *context, const char *name, char *text, size_t length)
 {
+    enum { MOST = 1 << 22 }; /* bytes of all: a tree takes 8 times as much memory */
     struct members *m = context;
-    if (length < 1 << 22)
+    if (length <= MOST - m->bytes) {
+        m->bytes += length;
         cJSON_AddItemToObject(m->all, name, cJSON_Parse(text));
+    }
     return cJSON_GetArraySize(m->all) > 1000; /* enough to see what it is */
 }
 
@@ -191,10 +204,9 @@ static int read_file(struct imported *imported, const char *path, const struct p
     imported->kind = IMPORT_LIST;
     status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
                   : parameters_read(&own, path);
-    if (!status)
-        import_tensors(imported, &own);
+    status = status || import_tensors(imported, &own);
     free(own.item);
-    return status;
+    return status ? -1 : 0;
 }
 
 int import_read(struct imported *imported, const char *option, const char *files)

@@ -202,8 +202,10 @@ int config_read(struct imported *imported, const char *path, const cJSON *json)
                                 "key-value heads %zu, feed-forward %zu, vocabulary %zu, positions %zu",
                                 path, c.layers, c.width, c.heads, c.head, c.kv_heads, c.ff, c.vocabulary, c.positions);
     f->list(&list, &c);
-    import_tensors(imported, &list);
+    int status = import_tensors(imported, &list);
     free(list.item);
+    if (status)
+        return -1;
     if (f->may_be_own && c.kv_heads == c.heads && !c.is_tied && !c.qkv_bias && !c.mlp_bias &&
         c.head * c.heads == c.width)
         imported->own = (struct imported_sizes){c.layers, c.width, c.heads, c.ff, c.vocabulary, c.positions};
@@ -342,8 +344,7 @@ int safetensors_read(struct imported *imported, const char *path, const cJSON *w
                       "The order is that of the names, which is not the model's: its buckets may differ. Give "
                       "the order as a second file: FILE,ORDER, a JSON list of names as in named_parameters.");
     }
-    if (!status)
-        import_tensors(imported, &list);
+    status = status || import_tensors(imported, &list);
     free(list.item);
-    return status;
+    return status ? -1 : 0;
 }

@@ -18,12 +18,15 @@ struct parameters {
     int n;
 };
 
-/* Adds a parameter with a JSON list of sizes as its shape. The first size is its rows, unless it is the only one.
- * Returns 0; or -1, not reported, if that is no shape, or the model becomes too large. */
+/* Sets the sizes of a matrix from a shape, a JSON list: the first number is its rows, unless it is the only one.
+ * Returns 0; or -1, not reported, if that is no shape, or too large. */
+int shape_read(const cJSON *shape, size_t *rows, size_t *columns);
+
+/* Adds a parameter. Returns 0; or -1, not reported, if that is no shape, or there are too many parameters. */
 int parameters_add(struct parameters *list, const char *name, const cJSON *shape);
 
-/* Sets tensors, their layers and places from parameters. */
-void import_tensors(struct imported *imported, const struct parameters *list);
+/* Sets tensors, their layers and places from parameters. Returns 0; or -1, reported, if there are too many elements. */
+int import_tensors(struct imported *imported, const struct parameters *list);
 
 /* Adds a sentence on what was assumed. */
 __attribute__((format(printf, 2, 3))) void import_assume(struct imported *imported, const char *format, ...);
