@@ -7,7 +7,6 @@
 #include "import/parts.h"
 #include "kernels/error.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -15,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 enum { MOST_PARAMETERS = 1000000 };
 #define MOST_ELEMENTS 1e13 /* of a parameter, and of all together: 40 TB */
@@ -104,35 +104,6 @@ void import_assume(struct imported *imported, const char *format, ...)
 
 /* ---- kinds ---- */
 
-/* What the start of a file shows. */
-struct beginning {
-    unsigned char bytes[512];
-    size_t n;
-};
-
-static int look(struct beginning *b, const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return -1;
-    b->n = fread(b->bytes, 1, sizeof b->bytes, file);
-    return fclose(file);
-}
-
-static int is_safetensors(const struct beginning *b)
-{
-    return b->n > 9 && b->bytes[8] == '{' && !b->bytes[7] && !b->bytes[6] && !b->bytes[5];
-}
-
-/* Returns the first character that is no blank. */
-static int first_of(const struct beginning *b)
-{
-    size_t at = 0;
-    while (at < b->n && isspace(b->bytes[at]))
-        at++;
-    return at < b->n ? b->bytes[at] : 0;
-}
-
 /* The members of a small JSON object: what a config.json or an index has. */
 struct members {
     cJSON *all;
@@ -192,18 +163,20 @@ int import_is_file(const char *path)
 
 static int read_file(struct imported *imported, const char *path, const struct parameters *list)
 {
-    struct beginning b;
+    char start[512] = {0};
     struct parameters own = {0};
-    int status = 0;
-    if (look(&b, path))
+    gzFile file = gzopen(path, "rb"); /* reads files that are not compressed, too */
+    if (!file)
         return error_report("%s: %s", path, strerror(errno));
-    if (is_safetensors(&b))
+    int n = gzread(file, start, sizeof start - 1);
+    gzclose_r(file);
+    if (n > 9 && start[8] == '{' && !start[7] && !start[6] && !start[5]) /* behind the length of a header */
         return safetensors_read(imported, path, NULL, list);
-    if (first_of(&b) != '[')
+    if (start[strspn(start, " \t\r\n")] != '[')
         return read_object(imported, path, list);
     imported->kind = IMPORT_LIST;
-    status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
-                  : parameters_read(&own, path);
+    int status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
+                      : parameters_read(&own, path);
     status = status || import_tensors(imported, &own);
     free(own.item);
     return status ? -1 : 0;
@@ -223,7 +196,7 @@ int import_read(struct imported *imported, const char *option, const char *files
     if (status) {
         snprintf(why, sizeof why, "%s", error_text());
         error_clear();
-        return error_report("--%s %s", option, why);
+        return option ? error_report("--%s %s", option, why) : error_report("%s", why);
     }
     return 0;
 }

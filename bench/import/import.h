@@ -33,8 +33,8 @@ struct imported {
 /* Reads a file, and recognises its kind by its content: a trace of torch.profiler or of ddpbench, plain or gzip, of
  * which the last IMPORT_STEPS steps count; a JSON list of [name, shape, requires_grad] of named_parameters; the
  * config.json of a model; or a safetensors file, or its index. After a comma, `files` may name a second file: a list,
- * which gives a trace names and sizes, and a safetensors file its order. Returns 0; or -1, reported with `option`, the
- * option that names the files. Release it in either case. */
+ * which gives a trace names and sizes, and a safetensors file its order. Returns 0; or -1, reported after `option`, the
+ * option that names the files (NULL: none). Release it in either case. */
 enum { IMPORT_STEPS = 20 };
 int import_read(struct imported *imported, const char *option, const char *files);
 void import_destroy(struct imported *imported); /* a zeroed one is fine */

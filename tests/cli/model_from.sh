@@ -61,6 +61,9 @@ is "a trace of few steps is refused" "$status $(grep -c 'predictions need a trac
 try "$program" predict "$stored/parameters.json" --link-model latency=10us,bandwidth=1GB/s
 is "a file without times is refused" "$status $(grep -c 'has no times' said)" "1 1"
 
+try "$program" predict "$stored/cap4-noshapes.rank0.json.gz" --link-model latency=10us,bandwidth=1GB/s
+is "an error of predict begins with the file" "$status $(grep -c "ddpbench: $stored/cap4-noshapes.rank0.json.gz: has no sizes" said)" "1 1"
+
 # ---- what is refused ----
 
 # refuses WORDS ARGUMENT...: checks that the benchmark ends with status 2 and a message that has the words.

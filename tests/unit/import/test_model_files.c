@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #define STORED "tests/support/torch_traces/"
 
@@ -82,6 +83,30 @@ TEST(a_convolution_is_a_matrix_of_its_outputs)
     ck_assert_uint_eq(got.profile.tensor[1].count, 1);
     ck_assert_uint_eq(got.profile.tensor[2].rows, 1);
     ck_assert_int_eq(got.has_layers, 0);
+}
+
+TEST(a_list_may_be_compressed)
+{
+    gzFile file = gzopen(path, "wb");
+    gzputs(file, "[[\"a\", [5]], [\"b\", [7]]]");
+    gzclose(file);
+    read_file(path);
+    ck_assert_int_eq(got.kind, IMPORT_LIST);
+    ck_assert_int_eq(got.profile.tensors, 2);
+}
+
+/* Each is possible; all together have more bytes than an address can count. */
+TEST(a_model_has_a_largest_size)
+{
+    FILE *out = printing();
+    for (int i = 0; i < 500; i++)
+        fprintf(out, "%s[\"p%d\", [10000000000000]]", i ? ", " : "[", i);
+    fprintf(out, "]");
+    refused(printed(), "at most 1e+13");
+    refused("{\"model_type\": \"llama\", \"hidden_size\": 16000000, \"intermediate_size\": 16000000, "
+            "\"num_hidden_layers\": 9999, \"num_attention_heads\": 16000000, \"head_dim\": 16000000, "
+            "\"vocab_size\": 16000000, \"max_position_embeddings\": 1}",
+            "at most 1e+13");
 }
 
 /* ---- config.json ---- */
