@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum { JSON_STREAM_MOST = 16 << 20, JSON_STREAM_WHY = 400 }; /* most bytes of an element or member; of an error */
+enum { JSON_STREAM_MOST = 4 << 20, JSON_STREAM_WHY = 400 }; /* most bytes of an element or member; of an error */
 
 /* Who takes what is read. text: JSON, `length` bytes and a zero byte, which is valid and may be changed until the
  * function returns; it is complete, but only its brackets and strings are checked. A result that is not 0 ends the

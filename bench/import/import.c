@@ -113,9 +113,8 @@ struct members {
 
 static int take_member(void *context, const char *name, char *text, size_t length)
 {
-    enum { MOST = 1 << 22 }; /* bytes of all: a tree takes 8 times as much memory */
     struct members *m = context;
-    if (length <= MOST - m->bytes) {
+    if (length <= JSON_STREAM_MOST - m->bytes) { /* a tree takes 8 times as much memory */
         m->bytes += length;
         cJSON_AddItemToObject(m->all, name, cJSON_Parse(text));
     }

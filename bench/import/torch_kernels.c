@@ -95,8 +95,7 @@ static int take_launch(void *context, char *text, size_t length)
     const struct moments *m = context;
     const char *name = event_name(text);
     double start, end;
-    (void)length;
-    if (!name || !event_is_launch(name))
+    if (!name || !event_is_launch(name) || length > TRACE_MOST_EVENT)
         return 0;
     cJSON *event = cJSON_Parse(text);
     double correlation = json_number(cJSON_GetObjectItemCaseSensitive(event, "args"), "correlation");
@@ -118,8 +117,7 @@ static int take_kernel(void *context, char *text, size_t length)
 {
     const struct moments *m = context;
     struct moment key = {0};
-    (void)length;
-    if (!strstr(text, "\"kernel\""))
+    if (length > TRACE_MOST_EVENT || !strstr(text, "\"kernel\""))
         return 0;
     cJSON *event = cJSON_Parse(text);
     const char *name = json_string(event, "name");

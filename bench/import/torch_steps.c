@@ -114,7 +114,6 @@ static int take_event(void *context, char *text, size_t length)
     struct trace *t = context;
     const char *name = event_name(text);
     const struct known *known = NULL;
-    (void)length;
     for (size_t i = 0; name && !known && i < sizeof known_names / sizeof *known_names; i++) {
         size_t n = strlen(known_names[i].name);
         if (!strncmp(name, known_names[i].name, n) && (!known_names[i].whole || name[n] == '"'))
@@ -127,7 +126,7 @@ static int take_event(void *context, char *text, size_t length)
         t->has_shards |= !strncmp(name, "FSDP::", 6);
         t->is_compiled |= !strncmp(function, "CompiledFunctionBackward", 24);
     }
-    if (!known)
+    if (!known || length > TRACE_MOST_EVENT)
         return 0;
     cJSON *event = cJSON_Parse(text);
     const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(event, "args");
@@ -155,7 +154,7 @@ static int take_member(void *context, const char *name, char *text, size_t lengt
 {
     enum { MOST_RANKS = 1 << 20 };
     struct trace *t = context;
-    if (strcmp(name, "distributedInfo") != 0 || length > 1 << 20)
+    if (strcmp(name, "distributedInfo") != 0 || length > TRACE_MOST_EVENT)
         return 0;
     cJSON *about = cJSON_Parse(text);
     t->rank = (int)fmin((double)json_count(about, "rank"), MOST_RANKS);

@@ -45,6 +45,9 @@ void torch_steps_destroy(struct trace *trace);
 /* Replaces the host's times by those of the GPU (torch_kernels.c). Returns 0; or -1, reported. */
 int torch_kernels_read(struct trace *trace);
 
+/* Longer events, in bytes, do not count: the tree of one takes up to 32 times as much memory. */
+enum { TRACE_MOST_EVENT = 1 << 20 };
+
 /* Reads trace->path once more and gives each event, or other member, to a function (json_stream.h) with `context`.
  * Returns 0; or -1, reported. */
 int trace_scan(const struct trace *trace, int (*take)(void *context, char *text, size_t length),

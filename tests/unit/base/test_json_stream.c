@@ -108,7 +108,7 @@ TEST(an_element_that_is_too_long_is_an_error)
 {
     write_long("[1, \"", JSON_STREAM_MOST + (1 << 20), 1);
     ck_assert_int_eq(read_path(), -1);
-    check_has(why, "an element of more than 16 MiB");
+    check_has(why, "an element of more than 4 MiB");
 }
 
 static void write_bytes(const char *bytes, size_t n)

@@ -508,6 +508,21 @@ TEST(impossible_numbers_are_harmless)
     ck_assert_int_ge(got.ranks, 1);
 }
 
+/* The tree of such an event would need far more memory than the whole file does. */
+TEST(an_event_of_megabytes_does_not_count)
+{
+    enum { BYTES = 2 << 20 };
+    char *arguments = kept(malloc(BYTES + 1));
+    memset(arguments, ' ', BYTES);
+    arguments[BYTES] = 0;
+    begin();
+    step(1, 1000);
+    gradient(1200, 7);
+    event("cpu_op", "torch::autograd::AccumulateGrad", 1, 1250, 4, arguments);
+    finish_well();
+    ck_assert_int_eq(got.profile.tensors, 1);
+}
+
 /* Only the last steps count, however long the file is. */
 TEST(the_last_steps_count)
 {
