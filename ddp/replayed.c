@@ -12,6 +12,7 @@
 /* A busy product is y[rows, WIDTH] = x[rows, WIDTH] * w[WIDTH, WIDTH]^T, of at most ROWS rows; WIDE: on a GPU, where a
  * product of WIDTH would hardly be longer than its launch. Gradient number i is number i mod PATTERN of a pattern. */
 enum { WIDTH = 256, WIDE = 2048, ROWS = 4096, FEW_ROWS = 64, PATTERN = 262139 }; /* prime: shifts change the values */
+_Static_assert(2 * PATTERN * sizeof(float) <= ROWS * WIDTH * sizeof(uint16_t), "y holds two moments of AdamW");
 
 struct state {
     double forward, *backward, update; /* as in struct replayed */

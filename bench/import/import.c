@@ -173,7 +173,6 @@ static int read_file(struct imported *imported, const char *path, const struct p
         return safetensors_read(imported, path, NULL, list);
     if (start[strspn(start, " \t\r\n")] != '[')
         return read_object(imported, path, list);
-    imported->kind = IMPORT_LIST;
     int status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
                       : parameters_read(&own, path);
     status = status || import_tensors(imported, &own);

@@ -5,15 +5,12 @@
 
 #include "results/step_profile.h"
 
-enum import_kind { IMPORT_TRACE, IMPORT_LIST, IMPORT_SAFETENSORS, IMPORT_CONFIG };
-
 /* The sizes of a model that ddpbench's own transformer can train: those of a Llama. */
 struct imported_sizes {
     size_t layers, width, heads, ff, vocabulary, context;
 };
 
 struct imported {
-    enum import_kind kind;
     /* The tensors, each a matrix of its own, with number 0 the last to be final; and the steps of a trace. The first
      * forward ends when the last backward begins, so that a step with several micro-batches has one forward. Times
      * count from when the step begins to compute. No steps: the file has no times. */

@@ -84,65 +84,55 @@ static int flag_of(const cJSON *config, const char *name, int other)
     return cJSON_IsBool(flag) ? cJSON_IsTrue(flag) : other;
 }
 
-static void add_bias(struct parameters *list, int has, size_t n, const char *format, int layer)
+/* Adds the weight of a part of a layer, and its bias of so many numbers; 0: it has none. */
+static void add_part(struct parameters *list, const char *layers, int layer, const char *part, size_t rows,
+                     size_t columns, size_t bias)
 {
-    char name[80];
-    snprintf(name, sizeof name, "model.layers.%d.%s.bias", layer, format);
-    if (has)
-        add(list, n, 0, "%s", name);
+    add(list, rows, columns, "%s.%d.%s.weight", layers, layer, part);
+    if (bias)
+        add(list, bias, 0, "%s.%d.%s.bias", layers, layer, part);
 }
 
 /* The parameters of a Llama and of its relatives, in the order in which forward uses them. */
 static void list_llama(struct parameters *list, const struct config *c)
 {
-    size_t q = c->heads * c->head, kv = c->kv_heads * c->head;
-    add(list, c->vocabulary, c->width, "model.embed_tokens.weight");
+    static const char layers[] = "model.layers";
+    size_t q = c->heads * c->head, kv = c->kv_heads * c->head, width = c->width;
+    add(list, c->vocabulary, width, "model.embed_tokens.weight");
     for (int l = 0; l < (int)c->layers; l++) {
-        add(list, c->width, 0, "model.layers.%d.input_layernorm.weight", l);
-        add(list, q, c->width, "model.layers.%d.self_attn.q_proj.weight", l);
-        add_bias(list, c->qkv_bias, q, "self_attn.q_proj", l);
-        add(list, kv, c->width, "model.layers.%d.self_attn.k_proj.weight", l);
-        add_bias(list, c->qkv_bias, kv, "self_attn.k_proj", l);
-        add(list, kv, c->width, "model.layers.%d.self_attn.v_proj.weight", l);
-        add_bias(list, c->qkv_bias, kv, "self_attn.v_proj", l);
+        add_part(list, layers, l, "input_layernorm", width, 0, 0);
+        add_part(list, layers, l, "self_attn.q_proj", q, width, c->qkv_bias ? q : 0);
+        add_part(list, layers, l, "self_attn.k_proj", kv, width, c->qkv_bias ? kv : 0);
+        add_part(list, layers, l, "self_attn.v_proj", kv, width, c->qkv_bias ? kv : 0);
         if (c->has_head_norms) {
-            add(list, c->head, 0, "model.layers.%d.self_attn.q_norm.weight", l);
-            add(list, c->head, 0, "model.layers.%d.self_attn.k_norm.weight", l);
+            add_part(list, layers, l, "self_attn.q_norm", c->head, 0, 0);
+            add_part(list, layers, l, "self_attn.k_norm", c->head, 0, 0);
         }
-        add(list, c->width, q, "model.layers.%d.self_attn.o_proj.weight", l);
-        add_bias(list, c->out_bias, c->width, "self_attn.o_proj", l);
-        add(list, c->width, 0, "model.layers.%d.post_attention_layernorm.weight", l);
-        add(list, c->ff, c->width, "model.layers.%d.mlp.gate_proj.weight", l);
-        add_bias(list, c->mlp_bias, c->ff, "mlp.gate_proj", l);
-        add(list, c->ff, c->width, "model.layers.%d.mlp.up_proj.weight", l);
-        add_bias(list, c->mlp_bias, c->ff, "mlp.up_proj", l);
-        add(list, c->width, c->ff, "model.layers.%d.mlp.down_proj.weight", l);
-        add_bias(list, c->mlp_bias, c->width, "mlp.down_proj", l);
+        add_part(list, layers, l, "self_attn.o_proj", width, q, c->out_bias ? width : 0);
+        add_part(list, layers, l, "post_attention_layernorm", width, 0, 0);
+        add_part(list, layers, l, "mlp.gate_proj", c->ff, width, c->mlp_bias ? c->ff : 0);
+        add_part(list, layers, l, "mlp.up_proj", c->ff, width, c->mlp_bias ? c->ff : 0);
+        add_part(list, layers, l, "mlp.down_proj", width, c->ff, c->mlp_bias ? width : 0);
     }
-    add(list, c->width, 0, "model.norm.weight");
+    add(list, width, 0, "model.norm.weight");
     if (!c->is_tied)
-        add(list, c->vocabulary, c->width, "lm_head.weight");
+        add(list, c->vocabulary, width, "lm_head.weight");
 }
 
-/* Adds the weight and the bias of a part of GPT-2, whose weights are [inputs, outputs]. */
-static void add_pair(struct parameters *list, size_t rows, size_t columns, int layer, const char *part)
-{
-    add(list, rows, columns, "transformer.h.%d.%s.weight", layer, part);
-    add(list, columns ? columns : rows, 0, "transformer.h.%d.%s.bias", layer, part);
-}
-
+/* Weights of GPT-2 are [inputs, outputs]. */
 static void list_gpt2(struct parameters *list, const struct config *c)
 {
+    static const char layers[] = "transformer.h";
     size_t width = c->width;
     add(list, c->vocabulary, width, "transformer.wte.weight");
     add(list, c->positions, width, "transformer.wpe.weight");
     for (int l = 0; l < (int)c->layers; l++) {
-        add_pair(list, width, 0, l, "ln_1");
-        add_pair(list, width, 3 * width, l, "attn.c_attn");
-        add_pair(list, width, width, l, "attn.c_proj");
-        add_pair(list, width, 0, l, "ln_2");
-        add_pair(list, width, c->ff, l, "mlp.c_fc");
-        add_pair(list, c->ff, width, l, "mlp.c_proj");
+        add_part(list, layers, l, "ln_1", width, 0, width);
+        add_part(list, layers, l, "attn.c_attn", width, 3 * width, 3 * width);
+        add_part(list, layers, l, "attn.c_proj", width, width, width);
+        add_part(list, layers, l, "ln_2", width, 0, width);
+        add_part(list, layers, l, "mlp.c_fc", width, c->ff, c->ff);
+        add_part(list, layers, l, "mlp.c_proj", c->ff, width, width);
     }
     add(list, width, 0, "transformer.ln_f.weight");
     add(list, width, 0, "transformer.ln_f.bias");
@@ -168,7 +158,6 @@ int config_read(struct imported *imported, const char *path, const cJSON *json)
     const char *type = json_string(json, "model_type");
     const struct family *f = NULL;
     struct parameters list = {0};
-    imported->kind = IMPORT_CONFIG;
     for (size_t i = 0; i < sizeof experts / sizeof *experts; i++)
         if (json_count(json, experts[i]) > 1)
             return error_report(
@@ -334,7 +323,6 @@ int safetensors_read(struct imported *imported, const char *path, const cJSON *w
                      const struct parameters *order)
 {
     struct parameters list = {0};
-    imported->kind = IMPORT_SAFETENSORS;
     int status = weight_map ? read_shards(&list, path, weight_map) : read_header(&list, path);
     if (!status && order)
         status = reorder(imported, &list, order, path);

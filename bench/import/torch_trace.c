@@ -148,7 +148,6 @@ int trace_read(struct imported *imported, const char *path, const struct paramet
 {
     struct trace t = {.path = path};
     struct parameters made = {0};
-    imported->kind = IMPORT_TRACE;
     int status = torch_steps_read(&t);
     imported->on_gpu = t.has_kernels && !t.is_own; /* ddpbench writes the GPU's times itself */
     status = status || (imported->on_gpu && torch_kernels_read(&t)) ||

@@ -26,6 +26,9 @@ is "a step lasts as long as the trace says" "$(awk -F, '$2 == "none" && $3 == "s
 run --model-from "$stored/parameters.json" --backward-ms 5 --compute sleep --implementations none,ddp_bucketed:block --output listed
 is "a list can be replayed" "$status" 0
 is "names give blocks" "$(grep -c '"kind"' listed/run.json)" 6
+echo '[["scale", [500]], ["shift", [500]]]' >vectors.json
+run --model-from vectors.json --backward-ms 50 --compute sleep --implementations none --output vectors
+is "vectors alone share the time of backward" "$status $(awk -F, '$2 == "none" && $3 == "step" { print ($6 >= 0.07) }' vectors/summary.csv)" "0 1"
 run --model-from "$stored/cap8.rank0.json.gz" --implementations none,ddp_bucketed:block --output unnamed
 succeeds "without names there are no blocks" grep -q -- "--bucket-size-mb block: .*give the names as a second file" <(unwrapped said)
 run --model-from "$stored/cap8.rank0.json.gz,$stored/parameters.json" --compute sleep --time-scale 0.01 --implementations none,ddp_bucketed:block --output named

@@ -123,9 +123,9 @@ static void plan_replay(struct model *model, const struct workload *w, size_t ba
         } else
             all += backward[i] = 2 * forward_flops(&p->tensor[i], (double)(batch * w->context_length));
     r.in_flops = !workload_has_times(w) && !(from->backward_ms > 0);
-    for (int i = 0; i < p->tensors && from->backward_ms > 0; i++)
-        backward[i] *= 1e-3 * from->backward_ms / all;
     for (int i = 0; i < p->tensors && !workload_has_times(w); i++) {
+        if (from->backward_ms > 0) /* in proportion to the operations, if there are any */
+            backward[i] = 1e-3 * from->backward_ms * (all > 0 ? backward[i] / all : 1. / p->tensors);
         backward[i] *= from->time_scale;
         r.forward += backward[i] / 2;
     }
