@@ -170,7 +170,7 @@ refuses 2 "ranks that are no number" "--ranks '2,x'" known --link-model latency=
 refuses 2 "a bucket size that is none" "--bucket-size-mb '0'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 0
 refuses 2 "a bucket size in hexadecimal" "--bucket-size-mb '25[+]0x2'" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 25+0x2
 refuses 2 "a number of ranks that is listed twice" "--ranks '1,2,1[.]0': 1 ranks are listed twice" known --link-model latency=1us,bandwidth=1GB/s --ranks 1,2,1.0
-refuses 2 "blocks of a run of an earlier version, which did not write them" "--bucket-size-mb block: an earlier version made the run" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb block
+refuses 2 "blocks of a run of an earlier version, which did not write them" "--bucket-size-mb block: the block of each tensor is not known: an earlier version made the run" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb block
 refuses 2 "a bucket size that is listed twice" "--bucket-size-mb: 3 and 3[.]0 are one size" known --link-model latency=1us,bandwidth=1GB/s --bucket-size-mb 3,3.0
 refuses 2 "a control" "--implementations 'none'" known --link-model latency=1us,bandwidth=1GB/s --implementations none
 refuses 2 "hierarchical without the link within a host" '--implementations: ddp_hierarchical also needs' known \
