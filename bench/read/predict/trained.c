@@ -56,10 +56,18 @@ struct replay_plan trained_cut(const struct trained *t, const struct strategy *s
     return plan_of(t, strategy->traits[variant], &cut, ranks);
 }
 
+/* Adds the bucket of the next tensors, which end before tensor *next, and moves *next to the first of them. */
+static void add_bucket(struct plan *plan, const struct tensor *tensor, int *next, int tensors)
+{
+    const struct tensor *first = &tensor[*next - 1], *last = &tensor[ *next -= tensors];
+    plan->bucket[plan->n++] =
+        (struct bucket){first->offset, last->offset + last->count - first->offset, *next, tensors};
+}
+
 /* Sets *plan to the recorded buckets, cut by any rule. Returns 0; or -1 if they do not cover all tensors in order. */
 static int read_buckets(struct plan *plan, const struct trained *t, const cJSON *implementation)
 {
-    int next = t->profile.tensors; /* the first tensor of the bucket is the one before it */
+    int next = t->profile.tensors;
     *plan = (struct plan){0, allocate((size_t)t->profile.tensors, sizeof *plan->bucket)};
     for (const cJSON *item = json_first(implementation, "collectives"); item; item = item->next) {
         size_t tensors = json_count(item, "tensors");
@@ -67,9 +75,7 @@ static int read_buckets(struct plan *plan, const struct trained *t, const cJSON 
             next = -1;
             break;
         }
-        const struct tensor *first = &t->profile.tensor[next - 1], *last = &t->profile.tensor[next -= (int)tensors];
-        plan->bucket[plan->n++] =
-            (struct bucket){first->offset, last->offset + last->count - first->offset, next, (int)tensors};
+        add_bucket(plan, t->profile.tensor, &next, (int)tensors);
     }
     if (next)
         plan_destroy(plan);
@@ -232,6 +238,19 @@ static void use_steps(const struct reading *r)
     t->spread = sqrt(fmax(0, squares / (double)(t->profile.steps * r->timed)));
 }
 
+/* Allocates the times of a row in each round, and gives each round the buckets of its plan. */
+static void allocate_row(const struct trained *t, struct trained_row *row)
+{
+    size_t n = (size_t)row->plan.n;
+    struct replay_bucket *of_rounds = allocate(t->profile.steps * n + 1, sizeof *of_rounds);
+    for (size_t i = 0; i < t->profile.steps * n; i++)
+        of_rounds[i] = row->plan.bucket[i % n];
+    free(row->plan.bucket);
+    row->plan.bucket = of_rounds;
+    row->step = allocate(t->profile.steps, sizeof *row->step);
+    row->computing = allocate(t->profile.steps, sizeof *row->computing);
+}
+
 /* Allocates what the files of the ranks fill. Returns 0; or -1, reported, if it is too much. */
 static int allocate_rounds(struct reading *r, const char *directory)
 {
@@ -246,15 +265,8 @@ static int allocate_rounds(struct reading *r, const char *directory)
     }
     r->step = allocate(t->profile.steps * r->timed, sizeof *r->step);
     step_profile_create_steps(&t->profile, t->profile.steps);
-    for (struct trained_row *row = t->row; row <= t->row + t->rows; row++) {
-        struct replay_bucket *of_rounds = allocate(t->profile.steps * (size_t)row->plan.n + 1, sizeof *of_rounds);
-        for (size_t i = 0; i < t->profile.steps * (size_t)row->plan.n; i++)
-            of_rounds[i] = row->plan.bucket[i % (size_t)row->plan.n];
-        free(row->plan.bucket);
-        row->plan.bucket = of_rounds;
-        row->step = allocate(t->profile.steps, sizeof *row->step);
-        row->computing = allocate(t->profile.steps, sizeof *row->computing);
-    }
+    for (size_t i = 0; i <= t->rows; i++)
+        allocate_row(t, &t->row[i]);
     return 0;
 }
 
@@ -313,42 +325,24 @@ int trained_read(struct trained *t, const char *directory)
 
 /* ---- a trace ---- */
 
-/* Adds a row with `buckets` buckets and a time for each step. */
-static struct trained_row *add_row(struct trained *t, const char *label, int buckets)
-{
-    size_t steps = t->profile.steps;
-    struct trained_row *row = &t->row[t->rows++];
-    *row = (struct trained_row){.plan.bucket = allocate(steps * (size_t)buckets + 1, sizeof *row->plan.bucket),
-                                .step = allocate(steps, sizeof *row->step),
-                                .computing = allocate(steps, sizeof *row->computing)};
-    snprintf(row->label, sizeof row->label, "%s", label);
-    return row;
-}
-
 /* Adds the traced all-reduces as buckets. */
 static void add_traced(struct trained *t, const struct imported *from)
 {
-    struct trained_row *row = add_row(t, "traced", from->buckets);
-    struct plan cut = {.n = from->buckets, .bucket = allocate((size_t)from->buckets, sizeof *cut.bucket)};
-    int last = from->profile.tensors;
-    row->strategy = &strategy_ddp_bucketed;
-    for (int b = 0; b < cut.n; b++) {
-        size_t count = 0;
-        int first = last;
-        while (count < from->bucket[b])
-            count += from->profile.tensor[--last].count;
-        const struct tensor *begin = &from->profile.tensor[first - 1], *end = &from->profile.tensor[last];
-        cut.bucket[b] = (struct bucket){begin->offset, end->offset + end->count - begin->offset, last, first - last};
+    struct trained_row *row = &t->row[t->rows++];
+    struct plan cut = {.bucket = allocate((size_t)from->buckets, sizeof *cut.bucket)};
+    int next = from->profile.tensors;
+    for (int b = 0; b < from->buckets; b++) {
+        int tensors = 0;
+        for (size_t count = 0; count < from->bucket[b]; tensors++)
+            count += from->profile.tensor[next - 1 - tensors].count;
+        add_bucket(&cut, from->profile.tensor, &next, tensors);
     }
-    struct replay_plan plan = plan_of(t, strategy_ddp_bucketed.traits[VARIANT_PLAIN], &cut, t->ranks);
-    struct replay_bucket *of_steps = row->plan.bucket;
-    row->plan = plan;
-    row->plan.bucket = of_steps;
-    for (size_t i = 0; i < t->profile.steps * (size_t)plan.n; i++) {
-        of_steps[i] = plan.bucket[i % (size_t)plan.n];
-        of_steps[i].reduce = from->alone[i];
-    }
-    free(plan.bucket);
+    *row = (struct trained_row){.label = "traced",
+                                .strategy = &strategy_ddp_bucketed,
+                                .plan = plan_of(t, strategy_ddp_bucketed.traits[VARIANT_PLAIN], &cut, t->ranks)};
+    allocate_row(t, row);
+    for (size_t i = 0; i < t->profile.steps * (size_t)row->plan.n; i++)
+        row->plan.bucket[i].reduce = from->alone[i];
     for (size_t i = 0; i < t->profile.steps; i++) {
         row->step[i] = from->seconds[i];
         row->computing[i] = from->profile.step[i].backward_end;
@@ -373,8 +367,9 @@ int trained_import(struct trained *t, const char *files)
         t->profile = from.profile;
         if (from.alone && from.ranks > 1)
             add_traced(t, &from);
-        const struct trained_row *none = add_row(t, "none", 0);
-        t->rows--;
+        struct trained_row *none = &t->row[t->rows];
+        strcpy(none->label, "none");
+        allocate_row(t, none);
         for (size_t i = 0; i < t->profile.steps; i++) {
             const struct step_compute *c = &t->profile.step[i];
             none->computing[i] = c->backward_end;
