@@ -157,44 +157,42 @@ static int pass_separator(struct input *in, char closing, int is_first)
     return c == ',' ? 1 : c == closing ? 0 : fail(in, "is not JSON: '%c' where a comma or '%c' must be", c, closing);
 }
 
-static int read_elements(struct input *in, const struct json_stream *stream)
+/* Moves past the name of a member, and the colon after it. A name that is too long becomes "". */
+static int pass_name(struct input *in, char name[JSON_STREAM_NAME])
 {
-    int more = pass_separator(in, ']', 1);
-    while (more > 0) {
-        if (pass_value(in))
-            return -1;
-        if (in->length > JSON_STREAM_MOST)
-            return fail(in, "has an element of more than %d MiB", JSON_STREAM_MOST >> 20);
-        int status = stream->element(stream->context, in->text, in->length);
-        if (status)
-            return status;
-        more = pass_separator(in, ']', 0);
-    }
-    return more;
+    if (peek_word(in) != '"' || pass_value(in))
+        return fail(in, "is not JSON, or ends in the middle");
+    *name = 0;
+    if (in->length - 2 < JSON_STREAM_NAME)
+        snprintf(name, JSON_STREAM_NAME, "%.*s", (int)in->length - 2, in->text + 1);
+    if (peek_word(in) != ':')
+        return fail(in, "is not JSON, or ends in the middle");
+    in->at++;
+    return 0;
 }
 
-static int read_members(struct input *in, const struct json_stream *stream)
+/* Reads an array, or the members of the object at the top. */
+static int read_items(struct input *in, const struct json_stream *stream, char closing)
 {
-    int more = pass_separator(in, '}', 1);
-    while (more > 0) {
-        char name[64] = "";
-        int status = 0;
-        if (peek_word(in) != '"' || pass_value(in))
-            return fail(in, "is not JSON, or ends in the middle");
-        if (in->length - 2 < sizeof name)
-            snprintf(name, sizeof name, "%.*s", (int)in->length - 2, in->text + 1);
-        if (peek_word(in) != ':')
-            return fail(in, "is not JSON, or ends in the middle");
-        in->at++;
-        if (peek_word(in) == '[' && !strcmp(name, stream->array))
-            status = read_elements(in, stream);
+    int more = pass_separator(in, closing, 1), status;
+    for (; more > 0; more = pass_separator(in, closing, 0)) {
+        char name[JSON_STREAM_NAME];
+        if (closing == '}' && pass_name(in, name))
+            return -1;
+        if (closing == '}' && peek_word(in) == '[' && !strcmp(name, stream->array))
+            status = read_items(in, stream, ']');
         else if (pass_value(in))
             return -1;
-        else if (in->length <= JSON_STREAM_MOST && stream->member)
-            status = stream->member(stream->context, name, in->text, in->length);
+        else if (closing == ']')
+            status = in->length > JSON_STREAM_MOST
+                         ? fail(in, "has an element of more than %d MiB", JSON_STREAM_MOST >> 20)
+                         : stream->element(stream->context, in->text, in->length);
+        else
+            status = in->length <= JSON_STREAM_MOST && stream->member
+                         ? stream->member(stream->context, name, in->text, in->length)
+                         : 0;
         if (status)
             return status;
-        more = pass_separator(in, '}', 0);
     }
     return more;
 }
@@ -211,15 +209,15 @@ int json_stream_read(const char *path, const struct json_stream *stream, char wh
     if (!in.file)
         return fail(&in, "%s", strerror(errno));
     gzbuffer(in.file, PIECE);
+    gzseek(in.file, (z_off_t)stream->skip, SEEK_SET);
     in.piece = allocate(PIECE, 1);
     in.room = PIECE;
     in.text = allocate(in.room, 1);
     int c = peek_word(&in);
-    int status = c == '{'   ? read_members(&in, stream)
-                 : c == '[' ? read_elements(&in, stream)
-                 : c < 0    ? -1
-                            : fail(&in, "is not JSON");
-    if (!status && peek_word(&in) >= 0)
+    int status = c == '{' || c == '[' ? read_items(&in, stream, c == '{' ? '}' : ']')
+                 : c < 0              ? -1
+                                      : fail(&in, "is not JSON");
+    if (!status && !stream->skip && peek_word(&in) >= 0)
         status = fail(&in, "is not JSON: text follows after its last bracket");
     gzclose_r(in.file);
     free(in.piece);

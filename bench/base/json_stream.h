@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-enum { JSON_STREAM_MOST = 4 << 20, JSON_STREAM_WHY = 400 }; /* most bytes of an element or member; of an error */
+/* Most bytes of an element or member; of a member's name; of an error. */
+enum { JSON_STREAM_MOST = 4 << 20, JSON_STREAM_NAME = 256, JSON_STREAM_WHY = 400 };
 
 /* Who takes what is read. text: JSON, `length` bytes and a zero byte, which is valid and may be changed until the
  * function returns; it is complete, but only its brackets and strings are checked. A result that is not 0 ends the
@@ -16,6 +17,7 @@ struct json_stream {
     /* Takes each other member that has at most JSON_STREAM_MOST bytes; NULL: they are skipped. */
     int (*member)(void *context, const char *name, char *text, size_t length);
     void *context;
+    size_t skip; /* bytes before the JSON; if there are any, then others may follow it */
 };
 
 /* Reads a regular file, which holds an object, or an array whose elements are then read. Returns 0; the result of a

@@ -134,7 +134,8 @@ static int read_object(struct imported *imported, const char *path, const struct
 {
     struct members m = {.all = cJSON_CreateObject()};
     char why[JSON_STREAM_WHY];
-    const struct json_stream stream = {"traceEvents", is_trace, take_member, &m};
+    const struct json_stream stream = {
+        .array = "traceEvents", .element = is_trace, .member = take_member, .context = &m};
     int status = json_stream_read(path, &stream, why);
     if (status < 0)
         status = error_report("%s", why);

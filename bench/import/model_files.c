@@ -5,9 +5,7 @@
 #include "kernels/error.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +33,7 @@ static int take_parameter(void *context, char *text, size_t length)
 int parameters_read(struct parameters *list, const char *path)
 {
     char why[JSON_STREAM_WHY];
-    const struct json_stream stream = {"", take_parameter, NULL, list};
+    const struct json_stream stream = {.array = "", .element = take_parameter, .context = list};
     int status = json_stream_read(path, &stream, why);
     if (status < 0)
         return error_report("%s", why);
@@ -250,33 +248,32 @@ static int is_buffer(const cJSON *tensor, const char *name)
     return !(*type == 'F' || *type == 'B') || !strcmp(type, "BOOL");
 }
 
+/* Takes a tensor of a header. Returns 1 if it has no shape, or one that is not possible. */
+static int take_tensor(void *context, const char *name, char *text, size_t length)
+{
+    cJSON *tensor = length < 1 << 16 ? cJSON_Parse(text) : NULL;
+    int is_counted = strcmp(name, "__metadata__") != 0 && !(tensor && is_buffer(tensor, name));
+    int status = is_counted && parameters_add(context, name, cJSON_GetObjectItemCaseSensitive(tensor, "shape"));
+    cJSON_Delete(tensor);
+    return status;
+}
+
+static int no_elements(void *context, char *text, size_t length)
+{
+    (void)context, (void)text, (void)length;
+    return 1;
+}
+
+/* Reads the JSON of a safetensors file: it is after its length, of 8 bytes, and before the tensors. */
 static int read_header(struct parameters *list, const char *path)
 {
-    enum { MOST = 100 << 20 }; /* the format's own limit */
-    unsigned char length[8];
-    uint64_t n = 0;
-    int status = 0;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return error_report("%s: %s", path, strerror(errno));
-    size_t got = fread(length, 1, 8, file);
-    for (size_t i = got; i-- > 0;)
-        n = n << 8 | length[i];
-    char *text = got == 8 && n && n <= MOST ? allocate(n + 1, 1) : NULL;
-    cJSON *header = text && fread(text, 1, n, file) == n ? cJSON_Parse(text) : NULL;
-    fclose(file);
-    free(text);
-    if (!cJSON_IsObject(header))
-        status =
-            error_report("%s: is no safetensors file, or its header of %llu bytes is cut", path, (unsigned long long)n);
-    for (const cJSON *item = header ? header->child : NULL; item && !status; item = item->next) {
-        if (!strcmp(item->string, "__metadata__") || is_buffer(item, item->string))
-            continue;
-        if (parameters_add(list, item->string, cJSON_GetObjectItemCaseSensitive(item, "shape")))
-            status = error_report("%s: the shape of %s is not possible", path, item->string);
-    }
-    cJSON_Delete(header);
-    return status;
+    char why[JSON_STREAM_WHY];
+    const struct json_stream stream = {
+        .array = "", .element = no_elements, .member = take_tensor, .context = list, .skip = 8};
+    int status = json_stream_read(path, &stream, why);
+    return status < 0 ? error_report("%s", why)
+           : status ? error_report("%s: its header has an item that is no tensor, or whose shape is not possible", path)
+                    : 0;
 }
 
 /* Puts the list into the order of the names in `order`. */

@@ -72,7 +72,7 @@ int trace_scan(const struct trace *t, int (*take)(void *, char *, size_t),
                int (*member)(void *, const char *, char *, size_t), void *context)
 {
     char why[JSON_STREAM_WHY];
-    const struct json_stream stream = {"traceEvents", take, member, context};
+    const struct json_stream stream = {.array = "traceEvents", .element = take, .member = member, .context = context};
     return json_stream_read(t->path, &stream, why) ? error_report("%s", why) : 0;
 }
 

@@ -38,7 +38,7 @@ static int take_member(void *context, const char *name, char *text, size_t lengt
 
 static int read_path(void)
 {
-    const struct json_stream stream = {"list", take_element, take_member, NULL};
+    const struct json_stream stream = {.array = "list", .element = take_element, .member = take_member};
     return json_stream_read(path, &stream, why);
 }
 
@@ -63,6 +63,15 @@ TEST(a_file_may_be_the_array)
     *seen = 0;
     ck_assert_int_eq(read_text("[]"), 0);
     ck_assert_str_eq(seen, "");
+}
+
+/* The JSON of a safetensors file lies between other bytes. */
+TEST(bytes_before_the_json_are_skipped)
+{
+    const struct json_stream stream = {.array = "list", .element = take_element, .member = take_member, .skip = 3};
+    saved_file(scratch, "file", "[[[{\"a\": 1} xyz");
+    ck_assert_msg(!json_stream_read(path, &stream, why), "%s", why);
+    ck_assert_str_eq(seen, "(a=1)");
 }
 
 TEST(a_function_can_end_the_reading)
@@ -140,7 +149,7 @@ TEST(a_damaged_gzip_file_is_an_error)
 
 TEST(only_regular_files_are_read)
 {
-    const struct json_stream stream = {"list", take_element, NULL, NULL};
+    const struct json_stream stream = {.array = "list", .element = take_element};
     ck_assert_int_eq(json_stream_read("/dev/null", &stream, why), -1);
     check_has(why, "/dev/null: is not a regular file");
 }

@@ -208,6 +208,12 @@ TEST(an_index_names_its_shards)
     ck_assert_str_eq(got.profile.tensor[1].name, "layers.10.w");
     import_destroy(&got);
     refused("{\"weight_map\": {\"w\": \"absent\"}}", "absent: No such file");
+    save_safetensors("cut", "{\"w\": {\"dtype\": \"F32\", \"shape\": [3, 4]");
+    refused("{\"weight_map\": {\"w\": \"cut\"}}", "cut: ends in the middle");
+    save_safetensors("shape", "{\"w\": {\"dtype\": \"F32\", \"shape\": [0, 4]}}");
+    refused("{\"weight_map\": {\"w\": \"shape\"}}", "shape: its header has an item that is no tensor");
+    save_safetensors("list", "[[]]");
+    refused("{\"weight_map\": {\"w\": \"list\"}}", "list: its header has an item that is no tensor");
     refused("{\"weight_map\": {\"w\": \"../a.safetensors\"}}", "not the name of a file beside it");
 }
 

@@ -407,6 +407,21 @@ TEST(kernels_of_nccl_belong_to_the_all_reduce_that_launched_them)
     time_is(got.alone[1], 0.070);
 }
 
+/* A hook may launch others behind its all-reduce. */
+TEST(launches_of_the_hook_do_not_count_behind_its_all_reduce)
+{
+    begin();
+    step(1, 1000);
+    launch(1, 1190, 1, 5100, "backward");
+    gradient_of(1, 1200, 7, "float");
+    event("cpu_op", "record_param_comms", 1, 1202, 3, "\"Collective name\": \"allreduce\", \"In msg nelems\": 7");
+    launch(1, 1203, 2, 5300, nccl);
+    launch(1, 1210, 3, 5900, "of the hook");
+    gradient_of(1, 1300, 5, "float");
+    finish_well();
+    time_is(got.profile.step[0].ready[0], 0.01);
+}
+
 /* Outside of a hook, too, a kernel of NCCL never makes a gradient final. */
 TEST(launches_of_nccl_do_not_count)
 {
