@@ -177,7 +177,8 @@ static void find_hook(struct mark *gradient, const struct mark *first, const str
         }
 }
 
-/* Sets *s to the step whose mark is *step; marks are in order of their starts until `end`. Returns how many gradients
+/* Sets *s to the step whose mark is *step; marks are in order of their starts until `end`. The next step ends it, so
+ * that no mark is in two steps, and the memory is limited. Returns how many gradients
  * it has; if there are any, the caller frees them. */
 static size_t collect(struct traced_step *s, const struct mark *step, const struct mark *end)
 {
@@ -190,7 +191,7 @@ static size_t collect(struct traced_step *s, const struct mark *step, const stru
                               .forward_end = NAN,
                               .optimizer = NAN,
                               .updated = NAN};
-    for (; last < end && last->start < step->end; last++) {
+    for (; last < end && last->start < step->end && last->kind != STEP; last++) {
         n += last->kind == GRADIENT || last->kind == REDUCTION;
         if (last->kind == GRADIENT)
             last_gradient = fmax(last_gradient, last->end);
@@ -267,6 +268,8 @@ int torch_steps_read(struct trace *t)
                             "parameters",
                             t->path);
     find_steps(t);
+    free(t->mark);
+    t->mark = NULL;
     return t->steps ? 0
                     : error_report("%s: no step has a gradient (torch::autograd::AccumulateGrad): a trace of "
                                    "inference, or of steps whose backward was not recorded",

@@ -29,7 +29,7 @@ struct traced_step {
 
 struct trace {
     const char *path;
-    struct mark *mark; /* [marks] the newest events that count, owned */
+    struct mark *mark; /* [marks] the newest events that count, owned, until the steps are found */
     size_t marks;
     struct traced_step step[IMPORT_STEPS]; /* [steps], in order, each with as many gradients as the others */
     size_t steps;

@@ -501,6 +501,19 @@ TEST(many_steps_at_once_are_still_the_last_ones)
     ck_assert_uint_le(got.profile.steps, IMPORT_STEPS);
 }
 
+/* A step that lasts into the next one ends where that begins. */
+TEST(a_gradient_is_of_one_step)
+{
+    begin();
+    step(1, 1000);
+    gradient(1200, 7);
+    step(2, 1500);
+    gradient(1700, 7);
+    finish_well();
+    ck_assert_uint_eq(got.profile.steps, 2);
+    ck_assert_int_eq(got.profile.tensors, 1);
+}
+
 /* Numbers that no clock, thread or device has. */
 TEST(impossible_numbers_are_harmless)
 {
