@@ -210,24 +210,22 @@ void import_destroy(struct imported *imported)
     *imported = (struct imported){0};
 }
 
-/* Returns the median of a time over the steps, which lies at `at` in the first. */
-static double median_of(const struct step_profile *p, size_t at, int tensor)
+/* Returns a time of a step: number 0 to TIMES - 1, and then those of `ready`. */
+enum { TIMES = 4 };
+static double *time_of(struct step_compute *c, int i)
 {
-    double *value = allocate(p->steps + 1, sizeof *value);
-    for (size_t i = 0; i < p->steps; i++)
-        value[i] = tensor >= 0 ? p->step[i].ready[tensor] : *(double *)(void *)((char *)&p->step[i] + at);
-    double median = stats_median(value, p->steps);
-    free(value);
-    return median;
+    double *const first[TIMES] = {&c->forward_end, &c->backward_end, &c->update, &c->rest};
+    return i < TIMES ? first[i] : &c->ready[i - TIMES];
 }
 
 void import_typical(const struct imported *imported, struct step_compute *typical)
 {
     const struct step_profile *p = &imported->profile;
-    typical->forward_end = median_of(p, offsetof(struct step_compute, forward_end), -1);
-    typical->backward_end = median_of(p, offsetof(struct step_compute, backward_end), -1);
-    typical->update = median_of(p, offsetof(struct step_compute, update), -1);
-    typical->rest = median_of(p, offsetof(struct step_compute, rest), -1);
-    for (int i = 0; i < p->tensors; i++)
-        typical->ready[i] = median_of(p, 0, i);
+    double *value = allocate(p->steps + 1, sizeof *value);
+    for (int i = 0; i < TIMES + p->tensors; i++) {
+        for (size_t k = 0; k < p->steps; k++)
+            value[k] = *time_of(&p->step[k], i);
+        *time_of(typical, i) = stats_median(value, p->steps);
+    }
+    free(value);
 }
