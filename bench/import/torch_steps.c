@@ -186,7 +186,7 @@ static size_t collect(struct traced_step *s, const struct mark *step, const stru
     double last_gradient = -INFINITY, forward = -INFINITY; /* when they end; the forward before that gradient */
     size_t n = 0;
     *s = (struct traced_step){.start = step->start,
-                              .seconds_us = step->end - step->start,
+                              .duration = step->end - step->start,
                               .begin = step->start,
                               .forward_end = NAN,
                               .optimizer = NAN,

@@ -18,9 +18,9 @@ struct mark {
 
 /* A step; a moment that is not known is NAN. */
 struct traced_step {
-    double start, seconds_us; /* of its ProfilerStep */
-    struct mark *gradient;    /* [n], owned, in order of their ends: those of the last backward */
-    struct mark *reduction;   /* [reductions], behind the gradients: the all-reduces since the first of them */
+    double start, duration; /* of its ProfilerStep */
+    struct mark *gradient;  /* [n], owned, in order of their ends: those of the last backward */
+    struct mark *reduction; /* [reductions], behind the gradients: the all-reduces since the first of them */
     size_t n, reductions;
     double begin, forward_end; /* when it begins to compute; when the last backward begins */
     double optimizer, updated; /* when the optimizer begins and ends */

@@ -109,8 +109,8 @@ static double set_alone(const struct traced_step *s, double *alone)
 static double end_of(const struct traced_step *s, const struct traced_step *next, int on_gpu)
 {
     const double gap = 1e3; /* us */
-    double end = fmax(s->begin + s->seconds_us, s->updated);
-    return on_gpu && next && next->start <= s->start + s->seconds_us + gap ? next->begin : end;
+    double end = fmax(s->begin + s->duration, s->updated);
+    return on_gpu && next && next->start <= s->start + s->duration + gap ? next->begin : end;
 }
 
 /* Fills the steps of the profile. */
