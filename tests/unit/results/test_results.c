@@ -400,14 +400,25 @@ TEST(the_environment_has_no_secrets)
     check_lacks(all, "SECRET_TOKEN");
 }
 
-TEST(the_command_to_tune_a_run)
+/* A replayed model has no sizes of its own; one with recorded times has no batch or context either. */
+static const char *const tuned[][2] = {
+    {"\"configuration\": {\"batch-size\": 8, \"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": "
+     "\"fp32\"}",
+     "--d-model 64 --batch-size 8 --data 'a b.txt'"},
+    {"\"derived\": {\"tokens_per_step\": null}, \"configuration\": {\"model-from\": \"t.json\", \"compute\": "
+     "\"sleep\", "
+     "\"time-scale\": 0.5, \"batch-size\": 2, \"context-length\": 1, \"vocab-size\": 2, \"d-model\": 0}",
+     "--model-from t.json --compute sleep --time-scale 0.5"},
+    {"\"derived\": {\"tokens_per_step\": 1024}, \"configuration\": {\"model-from\": \"list.json\", \"batch-size\": 2, "
+     "\"context-length\": 512, \"vocab-size\": 2, \"d-model\": 0}",
+     "--model-from list.json --context-length 512 --batch-size 2"}};
+
+TEST_EACH(the_command_to_tune_a_run, 3)
 {
-    char text[TUNE_COMMAND];
-    cJSON *json =
-        kept_json(cJSON_Parse("{\"argv\": [\"my bench\", \"--rounds\", \"3\"], \"configuration\": {\"batch-size\": 8, "
-                              "\"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": \"fp32\"}}"));
-    ck_assert_str_eq(saved_run_tune(text, json, 4),
-                     "mpirun -n 4 'my bench' tune --d-model 64 --batch-size 8 --data 'a b.txt'");
+    char text[TUNE_COMMAND], run[600], expected[300];
+    snprintf(run, sizeof run, "{\"argv\": [\"my bench\", \"--rounds\", \"3\"], %s}", tuned[_i][0]);
+    snprintf(expected, sizeof expected, "mpirun -n 4 'my bench' tune %s", tuned[_i][1]);
+    ck_assert_str_eq(saved_run_tune(text, kept_json(cJSON_Parse(run)), 4), expected);
 }
 
 /* The buckets of every plan add up to the gradient, at most with its gaps and the padding of the vocabulary; `none`
