@@ -87,11 +87,11 @@ mapfile -t traces < <(find "$temporary" -name '*_trace.json*' ! -path '*/joint/d
 
 if has hta traceinsight==0.6.1; then # PyPI's name of Holistic Trace Analysis since 0.6.0
     for implementation in "${implementations[@]}"; do
-        compare "$implementation" "$python" hta_agrees.py "$temporary/$implementation" "$implementation"
+        compare "$implementation" "$python" check_hta.py agrees "$temporary/$implementation" "$implementation"
     done
-    compare "a GPU" "$python" hta_knows.py "$temporary/gpu"
+    compare "a GPU" "$python" check_hta.py knows "$temporary/gpu"
     for pair in "ddp ddp_bucketed" "ddp_individual compressed" "ddp_individual_v2 ddp" "gpu stamped" "gpu mpi"; do
-        compare "$pair" "$python" hta_differs.py "$temporary/${pair% *}" "$temporary/${pair#* }"
+        compare "$pair" "$python" check_hta.py differs "$temporary/${pair% *}" "$temporary/${pair#* }"
     done
 else
     skip "Holistic Trace Analysis: pip cannot install traceinsight==0.6.1 here"
