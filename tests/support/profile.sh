@@ -16,7 +16,9 @@ profile() {
     timeout --kill-after=5 "$limit" "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
 }
 
-agrees() { python3 "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
+agrees() {
+    python3 "$root/tests/consumers/recompute_trace.py" "$out" "$implementation" && python3 "$root/tests/consumers/recompute_printed.py" "$out/$implementation"
+}
 
 # summary EXPRESSION: tests a Python expression on s, the summary.json, and t, the rows of its tables by key.
 summary() { python3 -c "import json, sys; s = json.load(open(sys.argv[1], encoding='utf-8'))
@@ -28,4 +30,8 @@ rows() {
 rows = [r['name'] for r in t]; assert $1, rows" "$out/${implementation}_rank_0_trace.json"
 }
 
-together() { python3 "$root/tests/consumers/recompute_trace.py" "$out"; }
+# together: checks several profiles, NAME in the directory NAME/NAME.
+together() {
+    local inner=("$out"/*/*/run.json)
+    python3 "$root/tests/consumers/recompute_trace.py" "$out" && python3 "$root/tests/consumers/recompute_printed.py" "$out/comparison" "${inner[@]%/run.json}"
+}
