@@ -32,12 +32,13 @@ def same(kind, words, found, wanted, relative=1e-6, absolute=1e-12):
           (found is None or math.isclose(found, wanted, rel_tol=relative, abs_tol=absolute)))
 
 
-def shows(kind, words, printed, value, scale=1, ends=(), printed_ends=""):
-    """Claims that the printed number, and its interval, equal value * scale rounded to the last digit (no value: N/A or nothing)."""
+def shows(kind, words, printed, value, scale=1, ends=(), printed_ends="", relative=1e-9):
+    """Claims that the printed number, and its interval, equal value * scale, known to `relative`, rounded to the last digit (no value:
+    N/A or nothing)."""
     pairs = [(printed, value)] + list(zip(re.findall(NUMBER, printed_ends or "") or (None, None), ends or (None, None))) * (ends != ())
     for number, of in pairs:
         absent = number in (None, "N/A")
-        near = not absent and of is not None and abs(float(number) - of * scale) <= 0.50001 * 10 ** -len(number.partition(".")[2]) + 1e-12
+        near = not absent and of is not None and abs(float(number) - of * scale) <= 0.50001 * 10 ** -len(number.partition(".")[2]) + abs(of) * scale * relative
         claim(kind, f"{words}: printed {number}, recomputed {of and of * scale}", near or absent and of is None)
 
 
@@ -424,9 +425,9 @@ def check_captured(run):
         claim("a part is at most its whole", f"rank {r}", row["overlap"] <= min(row["comm_busy"], row["compute_busy"]) + 1e-9 and row["compute_busy"] <= row["step"] + 1e-9)
     kind, factor = "operations, collectives, buckets", 2 * (run.ranks - 1) / run.ranks
     for row, cell in run.cells("operations"):
-        shows(kind, f"{row['name']}, self", cell["share"], row["self"] / (step * len(steps)), 100)
+        shows(kind, f"{row['name']}, self", cell["share"], row["self"] and row["self"] / (step * len(steps)), 100)
         shows(kind, f"{row['name']}, mean", cell["mean"], row["total"] / row["calls"], 1e6)
-        claim("a part is at most its whole", row["name"], row["self"] <= row["total"] + 1e-9 and 0 <= row["share"] <= 1)
+        claim("a part is at most its whole", row["name"], (row["self"] or 0) <= row["total"] + 1e-9 and 0 <= (row["share"] or 0) <= 1)
     for row, cell in run.cells("collectives"):
         shows(kind, f"{row['bytes']} bytes, algbw", cell["algbw"], row["bytes"] / row["duration"], 1e-9)
         of = factor / (1 if row.get("kind", "all_reduce") == "all_reduce" else 2)
@@ -474,7 +475,7 @@ def check_controls(run):
     computed = {label: (typical(x, False), interval(x, False)) for label, x in of.items() if x}
     if run.rounds:
         computed["sync cost"] = run.excess(name, "none", False)[:2]
-    if run.rounds and after:
+    if run.rounds and after and alone:
         could, (value, ends, _) = min(computed["comm alone"][0], typical(run.samples("none", "backward_pass_ms"), False)), run.excess(after, name, False)
         computed |= {"saved by overlap": (value, ends), "overlap efficiency": (value / could, ends and tuple(e / could for e in ends))}
     figures = {f["name"]: f["value"] for f in run.summary["figures"] if f["subject"] == name}
@@ -487,7 +488,7 @@ def check_controls(run):
     for key, scale in (("controls", 1e3), ("control_ratios", 1)):
         for row, cell in run.cells(key):
             value, ends = computed.get(row["name"], (None, None))
-            shows(kind, row["name"], cell["value"], value, scale, ends, cell["interval"])
+            shows(kind, row["name"], cell["value"], value, scale, ends, cell["interval"], relative=1e-5)  # ratios of single microseconds
             claim("a control lies inside its interval", row["name"], not ends or row["interval_low"] <= row["value"] <= row["interval_high"])
     if saved := found("overlap sentence", r"\(saved: " + NUMBER + " ms" + ENDS + r" a step, n = (\d+) rounds\)", run.said, needed=False):
         value, ends = computed["saved by overlap"]
