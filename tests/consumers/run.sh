@@ -129,7 +129,7 @@ fi
 # Debian's package is for /usr/bin/python3, which may not be the first Python in the PATH
 if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
     "$build/tests/unit/predict/test_export" "$temporary/chakra"
-    compare "Chakra" /usr/bin/python3 check_chakra.py --self-test "$temporary/chakra"
+    compare "Chakra" /usr/bin/python3 check_chakra.py "$temporary/chakra"
     kept=$(realpath -e "$here/../../results/reference/chakra")
     compare "Chakra" /usr/bin/python3 check_chakra.py --predictions "$kept/predictions.csv" "$kept"
 else
