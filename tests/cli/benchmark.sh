@@ -188,26 +188,11 @@ refuse() {
     result "$good" "refused: $words${why:+: ${why#, }}"
 }
 
-# One case of each kind of bad input; bad_calls.sh tests all options with many values, and tests/unit the messages.
+# Cases that every rank must refuse; bad_calls.sh tests all options with many values, and their messages.
 refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* multiple of 2' --batch-size 7
-
-refuse "a batch that needs more memory than the machine has" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*; use a smaller --preset, --batch-size, ' \
-    --batch-size 600000000
-refuse "steps that need more memory than the machine has" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
-refuse "sizes whose product overflows" 2 'no machine has that much memory' \
-    --d-model 1000000 --d-ff 10000000 --num-layers 10000 --batch-size 1000000000 --context-length 1000000 --vocab-size 65536
-
-: >"$temporary/empty"
 head -c 20000 /dev/zero | tr '\0' '\310' >"$temporary/text" # bytes with value 200
-printf 'abc' >"$temporary/odd.bin"
-refuse "an empty data file" 2 "--data $(literal "$temporary")/empty: is empty" --data "$temporary/empty"
-refuse "a missing data file" 2 '--data .*/absent: cannot open it: No such file.*allowed' --data "$temporary/absent"
-refuse "a directory as data" 2 '--data .*: is a directory; allowed: a file' --data "$temporary"
-refuse "a device as data" 2 '--data /dev/zero: is not a regular file; allowed' --data /dev/zero
-refuse "a token file with an odd number of bytes" 2 '--data .*odd.bin: 3 bytes is an odd size' --data "$temporary/odd.bin"
-refuse "a data file shorter than one batch" 2 '--data .*text: has 20000 tokens, but one batch needs 24001' --data "$temporary/text" --context-length 4000
 refuse "a token outside the vocabulary" 2 '--data .*text: token 200 at position [0-9]+ is not below the vocabulary of 200' \
     --data "$temporary/text" --vocab-size 200
 if [ "$(id -u)" = 0 ]; then
@@ -219,10 +204,6 @@ else
     refuse "an output directory without write permission" 2 '--output .*closed.*Permission denied' --output "$temporary/closed/run"
     refuse "an output directory that cannot be written" 2 '--output .*closed: cannot write files to this directory: Permission denied' --output "$temporary/closed"
 fi
-
-refuse "an output directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
-refuse "an output directory that holds results" 2 '--output .*out1 already holds run[.]json, which is not overwritten; choose another directory' --output "$temporary/out1"
-refuse "an output path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "an output directory where a directory has the name of a file of rank 1" 2 "blocked already holds rank_1_metrics[.]jsonl" --output "$temporary/blocked"
 
