@@ -135,6 +135,7 @@ TEST(a_real_sweep_is_read)
     seconds_are(COMM_ALL_REDUCE, 2, 16777216, 1.405130726, LINK_MEASURED);
     seconds_are(COMM_ALL_REDUCE, 2, 2097152, 0.0878465565 + (0.3512629845 - 0.0878465565) / 3, LINK_INTERPOLATED);
     seconds_are(COMM_ALL_REDUCE, 2, 4, 1.860898125e-05, LINK_INTERPOLATED);
+    seconds_are(COMM_ALL_REDUCE, 2, 40, (1.860898125e-05 + 1.861203375e-05) / 2, LINK_INTERPOLATED);
     seconds_are(COMM_ALL_REDUCE, 2, 33554432, 1.405130726 + (1.405130726 - 0.3512629845) * 4 / 3, LINK_EXTRAPOLATED);
     const double seconds =
         FITTED_LATENCY + 16777216 / FITTED_BANDWIDTH; /* of two messages; of one for the smallest size */
