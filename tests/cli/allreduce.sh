@@ -178,13 +178,10 @@ expect "the share of the nominal rate is busbw divided by the nominal rate" awk 
     ratio = x[k, "nominal_share"] * 12.5e6 / x[k, "busbw"]
     if (ratio < 0.999 || ratio > 1.001) { print k, ratio; bad = 1 } } exit bad || n != 14 }' out/summary.csv
 expect "a note explains that one host uses no network" grep -q '^# But all ranks are on one host, so no network is involved' printed
-if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
-    # shellcheck disable=SC2016
-    printf '#!/bin/sh\nhostname "host${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"\nexec "$@"\n' >as_host
-    chmod +x as_host
+if name_hosts 1; then
     status=0
     rm -rf out
-    timeout "$limit" "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
+    timeout "$limit" "${mpirun[@]}" -n 2 "${named[@]}" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
         --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
     expect "between hosts, the largest size of each placement is compared with the nominal rate" equal \
         "$(texts out/summary.json | grep -c '^float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than a link can carry: ')" 2

@@ -460,18 +460,14 @@ check 1 "a file that cannot be replaced is named" '^common.sh: cannot write text
 is "a file that cannot be replaced leaves no other file" "$(wc -l <said) $(find texts -name '*.part')" "1 "
 group "unknown options and paths of all scripts"
 
-for option in gate:--tries:1:9999 gate:--runs:3:9999 isolate_check:--seeds:1:9999 isolate_check:--load:0:999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
-    IFS=: read -r name option least most <<<"$option"
-    numbers "$checks/$name.sh" "$option" "$least" "$most"
-done
+# They read options as the scripts above do: tries one number, and the values of their own kinds.
+numbers "$checks/gate.sh" --runs 3 9999
 for name in gate overlap same_twice isolate_check; do bad 2 "$checks/$name.sh" "unexpected argument 'word'" word; done
-for name in gate overlap isolate_check; do without_value "$checks/$name.sh" --output; done
-for name in overlap isolate_check; do
-    for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$checks/$name.sh" 'rate' --rate "$word"; done
+for option in {overlap,isolate_check}:--rate:{10,0mbit,101gbit,junk} isolate_check:--{nodes:{3,65,'4,4','4,,5'},kinds:{pairs,'none,none'}} \
+    same_twice:--strategy:{bogus,a=ddp,'ddp,ddp',"it's"}; do
+    IFS=: read -r name option word <<<"$option"
+    bad 2 "$checks/$name.sh" "${option#--}" "$option" "$word"
 done
-for word in "${odd[@]}" 3 65 4,4 4,,5; do bad 2 "$checks/isolate_check.sh" '--nodes' --nodes "$word"; done
-for word in "${odd[@]}" pairs none,none; do bad 2 "$checks/isolate_check.sh" '--kinds' --kinds "$word"; done
-for word in "${odd[@]}" bogus a=ddp ddp,ddp; do bad 2 "$checks/same_twice.sh" '--strategy' --strategy "$word"; done
 group "gate.sh, overlap.sh, isolate_check.sh and same_twice.sh"
 
 for word in "${odd[@]}" MPICH -; do
