@@ -346,7 +346,7 @@ def check_benchmark(run):
     words = {o["implementation"]: o["verdict"] for o in verdict["others"]}
     for row in table["rows"]:
         mark = "*" if row["implementation"] == best else "=" if words.get(row["implementation"]) == "tie" else ""
-        claim("marks * and =", f"{row['implementation']}: {row['best']!r}, not {mark!r}", row["best"] == mark or best is None)
+        claim("marks * and =", f"{row['implementation']}: {row['best']!r}, not {mark!r}", row["best"] == mark or best is None and run.ranks > 1)
     for name, of in run.implementations.items():
         if "twin_of" in of:
             claim("twins", name, f"{name} does the same as {of['twin_of']} here" in run.said and name not in words)
