@@ -505,6 +505,8 @@ done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
 PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
 is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
+mkdir -p linked && echo '# measured by bench_gpu.sh' >texts/marked && ln -s ../texts/marked linked/provenance.txt
+PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'linked: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/linked" smoke
 # archive NAME WORDS TAR_OPTION...: packs the directory gpus with these options. Checks that bench_gpu.sh refuses the archive.
 archive() {
     [ -z "${*:3}" ] || tar -czf "$1" -C gpus "${@:3}" 2>>said
