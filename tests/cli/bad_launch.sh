@@ -650,18 +650,12 @@ chmod +x tree/build/ddpbench tree/launch/netlab.sh tree/tools/*
 # stopped SIGNALS WORDS COMMAND...: checks that each signal ends the command, which otherwise runs for 200 s, and that no file or
 # process is left. All scripts trap signals by trap_signals of common.sh, so that one of them gets every signal.
 stopped() {
-    local words=$2 signal process begin left signals=$1
+    local words=$2 signal begin left signals=$1
     shift 2
     for signal in $signals; do
         rm -rf ready scratch && mkdir scratch
-        set -m
-        TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher "$@" >printed 2>said </dev/null &
-        process=$!
-        set +m
-        wait_until [ -e ready ] || true
-        begin=$SECONDS status=0
-        kill "-$signal" $process 2>/dev/null || true
-        wait $process 2>/dev/null || status=$?
+        begin=$SECONDS
+        TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher interrupt "$signal" ready "$@"
         left=(scratch/* scratch_*/.gate-* lab_is_u[p])
         is "SIG$signal ends $words, and no file or process is left" "$([ -e ready ] && echo at work), $status $((SECONDS - begin < 100)) \
 $(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l "$signal"))) 1   0"
