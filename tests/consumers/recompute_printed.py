@@ -532,9 +532,9 @@ def check_findings(run, mean):
                 ("straggler", r"a step would be " + NUMBER, of["saves"], 1e3), ("exposed communication", r"takes " + NUMBER + " % of the step", max(exposed), 100),
                 ("exposed communication", r"a step is " + NUMBER, cost, 1e3), ("exposed communication", r"alone take " + NUMBER, controls.get("comm alone"), 1e3),
                 ("exposed communication", r"of `none` " + NUMBER, backward, 1e3), ("exposed communication", r"of `none` [\d.]+ ms: a ratio of " + NUMBER, backward and controls.get("comm alone", 0) / backward, 100)):
-            if name == f["name"] and (late or name != "CPU contention") and (number := re.search(pattern, text)):
+            if name == f["name"] and (late or name not in ("CPU contention", "straggler")) and (number := re.search(pattern, text)):
                 shows(kind, f"{name}, {pattern}", number[1], value, scale)
-        if f["name"] == "straggler":
+        if f["name"] == "straggler" and late:  # without collectives there is no table of stragglers
             claim(kind, "loss of a straggler", f["loss"] == (of["saves"] if of["late"] == max(x["late"] for x in late.values()) and of["late"] > of["cost"] / 2 else of["cost"]))
         if above := re.search(r"above it: ranks? ([\d, ]+)\)", text):
             claim(kind, above[0], [int(q) for q in above[1].split(", ")] == [q for q in ranks if exposed[q] > 0.2])
