@@ -192,5 +192,7 @@ static enum exit_status training_main(const struct job *job, int argc, char *con
         &line, &table, &line.run.harness, check, print_help, "the run failed", dry_run, run, ""};
     run_options_add(&table, &line.run);
     profile_options_add(&table, &line.profile);
-    return harness_main(&command, job, argc, argv);
+    enum exit_status status = harness_main(&command, job, argc, argv);
+    workload_release(&line.run.training.workload);
+    return status;
 }

@@ -198,14 +198,21 @@ void place_link(char *text, size_t size, const cJSON *run)
 
 const char *saved_run_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks)
 {
+    /* usual: the value that is not written. of_own 1: given only for ddpbench's own model; 2: also for a user's model
+     * without recorded times. A model that is replayed has a width of 0, and one with recorded times no tokens. */
     static const struct {
-        const char *name, *usual; /* usual: the value that is not written */
-    } options[] = {{"num-layers", ""},     {"d-model", ""},    {"num-heads", ""},  {"d-ff", ""},
-                   {"context-length", ""}, {"vocab-size", ""}, {"batch-size", ""}, {"grad-accumulation", "1"},
-                   {"data", "synthetic"},  {"dtype", "fp32"},  {"device", "auto"}, {"comm", "auto"},
-                   {"threads", "0"}};
+        const char *name, *usual;
+        int of_own;
+    } options[] = {{"model-from", "", 0},    {"compute", "busy", 0}, {"time-scale", "1", 0},
+                   {"backward-ms", "0", 0},  {"num-layers", "", 1},  {"d-model", "", 1},
+                   {"num-heads", "", 1},     {"d-ff", "", 1},        {"context-length", "", 2},
+                   {"vocab-size", "", 1},    {"batch-size", "", 2},  {"grad-accumulation", "1", 0},
+                   {"data", "synthetic", 0}, {"dtype", "fp32", 0},   {"device", "auto", 0},
+                   {"comm", "auto", 0},      {"threads", "0", 0}};
     const char *program = cJSON_GetStringValue(json_first(run, "argv"));
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");
+    int kind = json_number(configuration, "d-model") > 0 ? 0 : isnan(json_number(derived, "tokens_per_step")) ? 2 : 1;
     char *words = NULL;
     size_t length = 0;
     FILE *out = text_begin(&words, &length);
@@ -216,9 +223,9 @@ const char *saved_run_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ran
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(configuration, options[i].name);
         char number[CELL] = "";
         if (cJSON_IsNumber(value))
-            snprintf(number, sizeof number, "%.0f", value->valuedouble);
+            snprintf(number, sizeof number, "%.10g", value->valuedouble);
         const char *word = cJSON_IsString(value) ? value->valuestring : number;
-        if (!*word || !strcmp(word, options[i].usual))
+        if (!*word || !strcmp(word, options[i].usual) || (options[i].of_own && kind >= options[i].of_own))
             continue;
         fprintf(out, " --%s", options[i].name);
         text_print_word(out, word);

@@ -178,13 +178,10 @@ expect "the share of the nominal rate is busbw divided by the nominal rate" awk 
     ratio = x[k, "nominal_share"] * 12.5e6 / x[k, "busbw"]
     if (ratio < 0.999 || ratio > 1.001) { print k, ratio; bad = 1 } } exit bad || n != 14 }' out/summary.csv
 expect "a note explains that one host uses no network" grep -q '^# But all ranks are on one host, so no network is involved' printed
-if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
-    # shellcheck disable=SC2016
-    printf '#!/bin/sh\nhostname "host${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"\nexec "$@"\n' >as_host
-    chmod +x as_host
+if name_hosts 1; then
     status=0
     rm -rf out
-    timeout "$limit" "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
+    timeout "$limit" "${mpirun[@]}" -n 2 "${named[@]}" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
         --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
     expect "between hosts, the largest size of each placement is compared with the nominal rate" equal \
         "$(texts out/summary.json | grep -c '^float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than a link can carry: ')" 2
@@ -207,32 +204,8 @@ done
 expect "--monitor-cpu samples the CPUs" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
 expect "summary.json contains the monitor's own CPU time" grep -q '"cpu_seconds_per_sample"' out/summary.json
 
-# ---- bad input ----
+# ---- bad input: bad_calls.sh tests more ----
 
-refuse() {
-    local words=$1 pattern=$2
-    shift 2
-    measure 2 "$@"
-    [ "$status" = 2 ] && grep -qE "^ddpbench: .*($pattern)" said && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -e out ] && good=0 || good=1
-    result "$good" "refused: $words"
-}
-refuse "an invalid size" '--sizes 8X: expected a size' --sizes 8,8X
-refuse "a range from large to small" '--max-bytes 8 is less than --min-bytes 1048576' -b 1M -e 8
-refuse "--sizes with --max-bytes" '--max-bytes does not go with --sizes' --sizes 8 -e 1M
-refuse "--step-factor with --step-bytes" '--step-factor does not go with --step-bytes' -f 2 -i 8
-refuse "one size in two spellings" '--sizes: 1024 bytes are listed twice' --sizes 1K,1024
-refuse "a size that is not a multiple of the element size" '--sizes: 3 bytes of float do not divide into elements; use multiples of 4' --sizes 8,3
-refuse "a size that does not give each rank whole elements" '--sizes: 12 bytes of double do not divide into elements of each rank; use multiples of 16' \
-    --collective all_gather -d double --sizes 12
-refuse "--op with all_gather" '--op does not go with --collective all_gather' --collective all_gather -o sum
-refuse "--root with all_reduce" '--root needs --collective broadcast' --root 1
-refuse "--blocking with --overlap" '--blocking does not go with --overlap' --overlap -z 1
-refuse "--d-model without --sizes-from-model" '--d-model needs --sizes-from-model' --d-model 64
-refuse "--check with --overlap" '--check does not go with --overlap' --overlap -c 3
-refuse "an unknown link" '--nominal nvlink9: expected a rate such as 100mbit, .* pcie3x16, .*nvlink5, or bytes' --nominal nvlink9
-refuse "--nominal with --overlap" '--nominal does not go with --overlap' --overlap --nominal 1gbit
-refuse "a root that is not a rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
-refuse "too many sizes" 'more than 100000 sizes' -b 1 -e 1G -i 1
 measure 2 -b 1G -e 1024G -f 1024
 check 1 "refused: more memory than the machine has" 'need .* of memory .*--max-bytes'
 status=0

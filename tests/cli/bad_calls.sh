@@ -83,13 +83,13 @@ bad_options() {
         case $kind in
         PATH) picked=("") ;;
         N | SIZE | PERCENT)
-            some 4 "${not_numbers[@]}"
+            some 2 "${not_numbers[@]}"
             read -r what low high <<<"$(bounds "$@" "--$name")" || true
             [ "$what" != whole ] || picked+=(0.5 "$((high + 1))" 18446744073709551617)
             [ "$what" != real ] || picked+=("${high}1" "1%")
             [ -z "$what" ] || [ "$low" = 0 ] || picked+=(0 1e-300)
             ;;
-        NAME) some 8 "${not_names[@]}" ;;
+        NAME) some 4 "${not_names[@]}" ;;
         *)
             some 3 "${not_names[@]}"
             picked+=(-1 "${choices}x")
@@ -179,22 +179,50 @@ for word in 8,x 8,,16 "," 0 -8 1e3 8B 8KB 2T 1.0001K 0x8 "8 " "8,9," nan inf "$(
 done
 for word in float,x all,float "float," int64 sum; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
 
-group "options that contradict each other" # tests/unit and allreduce.sh test more cases
+group "options that contradict each other" # tests/unit tests more cases of training and profiles
 bad "--dtype" "${tiny[@]}" --dtype bf16
 bad "--comm" "${tiny[@]}" --comm nccl
 for word in --profile-output-dir=x --verbose --trace-gzip; do bad "--profile" "${tiny[@]}" "$word"; done
 bad "--profile-activities" "${profile[@]}" --profile-activities cuda
 bad "--sizes-from-model" "${allreduce[@]}" --sizes-from-model
 for word in --average=0 --run-cycles=2; do bad "--overlap" "${allreduce[@]}" --overlap "$word"; done
+while IFS='|' read -r words options; do # of allreduce alone
+    read -ra options <<<"$options"
+    bad "$words" allreduce --device cpu "${options[@]}"
+done <<'END'
+--sizes 8X: expected a size|--sizes 8,8X
+--max-bytes 8 is less than --min-bytes 1048576|-b 1M -e 8
+--max-bytes does not go with --sizes|--sizes 8 -e 1M
+--step-factor does not go with --step-bytes|-f 2 -i 8
+--sizes: 1024 bytes are listed twice|--sizes 1K,1024
+--sizes: 3 bytes of float do not divide into elements; use multiples of 4|--sizes 8,3
+--op does not go with --collective all_gather|--collective all_gather -o sum
+--root needs --collective broadcast|--root 1
+--blocking does not go with --overlap|--overlap -z 1
+--d-model needs --sizes-from-model|--d-model 64
+--check does not go with --overlap|--overlap -c 3
+--nominal nvlink9: expected a rate such as 100mbit, |--nominal nvlink9
+--nominal does not go with --overlap|--overlap --nominal 1gbit
+more than 100000 sizes|-b 1 -e 1G -i 1
+END
 bad "none of the --implementations" allreduce --device cpu --sizes-from-model --implementations none
 bad "--reference" "${report[@]}" --reference run
 
 group "files to read"
-for file in missing empty dir fifo short high loop dangling empty/x odd.bin empty.bin truncated.bin promises.bin version.bin header.bin \
-    fifo.bin dir/; do
+for file in fifo loop dangling empty/x empty.bin truncated.bin promises.bin version.bin header.bin fifo.bin dir/; do
     bad "../in/$file" "${tiny[@]}" --data "../in/$file"
 done
-for file in /dev/zero /dev/null /dev/full /proc/self/mem /proc/self/environ "${nasty[@]}" Synthetic; do bad "--data" "${tiny[@]}" --data "$file"; done
+while IFS='|' read -r file words; do bad "--data ../in/$file: $words" "${tiny[@]}" --data "../in/$file"; done <<'END'
+missing|cannot open it: No such file or directory (allowed: a file, 
+empty|is empty
+dir|is a directory; allowed: a file
+odd.bin|3 bytes is an odd size
+short|has 3 tokens, but one batch needs 9
+high|token 
+END
+bad " is not below the vocabulary of 64" "${tiny[@]}" --data ../in/high
+bad "--data /dev/zero: is not a regular file; allowed" "${tiny[@]}" --data /dev/zero
+for file in /dev/null /dev/full /proc/self/mem /proc/self/environ "${nasty[@]}" Synthetic; do bad "--data" "${tiny[@]}" --data "$file"; done
 kinds=()
 for what in run summary; do
     for how in empty junk truncated array number missing directory fifo zero deep; do kinds+=("$what-$how"); done
@@ -225,19 +253,25 @@ for place in "${unwritable[@]}"; do
 done
 for place in /dev/full /dev/null /proc/nothing /sys/x ../in/fifo ../in/empty ../in/empty/x ../in/dangling ../in/loop ../in/loop/x \
     "$name300" "$deep" "${nasty[1]}" "${nasty[3]}" ../in/run; do
-    bad "--output" "${tiny[@]}" --output "$place"
+    case $place in ../in/empty/x | "$deep" | ../in/run) ;; *) bad "--output" "${tiny[@]}" --output "$place" ;; esac
     bad "--output" "${allreduce[@]}" --output "$place"
     [ "$place" = ../in/run ] || bad "--output" "${report[@]}" --output "$place"
     bad "--profile-output-dir" "${profile[@]}" --profile-output-dir "$place"
 done
 
+bad "--output ../in/empty/x: cannot make the directory" "${tiny[@]}" --output ../in/empty/x
+bad "--output ../in/run already holds run.json, which is not overwritten; choose another directory" "${tiny[@]}" --output ../in/run
+bad "--output: the path is longer than" "${tiny[@]}" --output "$deep"
+
 group "sizes that exceed any machine"
 huge=(--device cpu --implementations ddp)
 bad "memory" "${huge[@]}" --d-model 1000000 --num-heads 1
 bad "memory" "${huge[@]}" --num-layers 10000 --d-model 100000 --num-heads 1
-bad "memory" "${huge[@]}" --d-model 1000000 --num-heads 500000 --d-ff 10000000 --num-layers 10000 --vocab-size 65536
+bad "no machine has that much memory" "${huge[@]}" --d-model 1000000 --num-heads 500000 --d-ff 10000000 --num-layers 10000 --batch-size 1000000000 \
+    --context-length 1000000 --vocab-size 65536
 bad "memory" "${huge[@]}" --context-length 1000000
-bad "memory" "${huge[@]}" --batch-size-per-rank 1000000000
+bad "use a smaller --preset, --batch-size, " "${huge[@]}" --batch-size-per-rank 1000000000
+bad "--steps-per-block" "${tiny[@]}" --steps-per-block 1000000 --num-layers 1000
 bad "memory" "${huge[@]}" --batch-size 1000000000 --context-length 1000000
 bad "" "${tiny[@]}" --num-epochs 1000000000 --steps-per-epoch 1000000000 --steps-per-block 0
 bad "" "${tiny[@]}" --steps-per-block 0 --num-epochs 10 --steps-per-epoch 1000000000
@@ -260,7 +294,9 @@ for ((i = 7; i < n; i += 40)); do
 done
 for kind in empty high fifo odd.bin; do bad "../in/$kind" "${tiny[@]}" --data "../in/$kind"; done
 bad "--inject-delay" "${tiny[@]}" --inject-delay rank=2,ms=1,phase=forward_pass
-bad "--root" "${allreduce[@]}" --root 2
+bad "--root 2: there are ranks 0 to 1" "${allreduce[@]}" --collective broadcast --root 2
+bad "--sizes: 12 bytes of double do not divide into elements of each rank; use multiples of 16" allreduce --device cpu \
+    --collective all_gather -d double --sizes 12
 for kind in missing empty short promises.bin; do bad "../in/$kind" "${tune[@]}" --data "../in/$kind"; done
 for place in ../in/dir ../in/nowhere/x; do bad "--prometheus" "${tune[@]}" --prometheus "$place"; done
 for place in /dev/full ../in/empty/x ../in/dangling "$name300" "$deep" ../in/run; do

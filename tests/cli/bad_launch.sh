@@ -363,22 +363,18 @@ for script in "$sweep" "$paper"; do
     bad 2 "$script" "unexpected argument 'word'" word
     without_value "$script" --ranks --bucket-size-mb --output --launcher --program
     numbers "$script" --rounds 1 999999 "${own[@]}"
-    for word in 0 -1 10000 '1,,2' '1,1' '1;2' $'1\n2' "$nines" '$(touch made)' '*' ',' "$long"; do
-        bad 2 "$script" '--ranks' "${own[@]}" --ranks "$word"
-    done
-    for word in 0 -1 1MB '1,,2' '1,1.0' $'1\n2' "$nines" '$(touch made)' "$long" nan 1e3; do
-        bad 2 "$script" '--bucket-size-mb' "${own[@]}" --bucket-size-mb "$word"
-    done
+    some 5 0 -1 10000 '1,,2' '1,1' '1;2' $'1\n2' "$nines" '$(touch made)' '*' ',' "$long"
+    for word in "${picked[@]}"; do bad 2 "$script" '--ranks' "${own[@]}" --ranks "$word"; done
+    some 5 0 -1 1MB '1,,2' '1,1.0' $'1\n2' "$nines" '$(touch made)' "$long" nan 1e3
+    for word in "${picked[@]}"; do bad 2 "$script" '--bucket-size-mb' "${own[@]}" --bucket-size-mb "$word"; done
     bad 2 "$script" 'write \{ranks\}' "${own[@]}" --launcher mpirun
     bad 2 "$script" 'no program' "${own[@]}" --launcher 'absent {ranks}'
     bad 2 "$script" '--launcher' "${own[@]}" --launcher $'mpirun {ranks}\nrm'
     bad 2 "$script" '--launcher' "${own[@]}" --launcher "$long {ranks}"
-    for word in /absent / /etc/passwd "$long" $'a\nb' $'\xff'; do
-        bad 1 "$script" 'there is no .*run make' --program "$word" --output out
-    done
-    for word in --bogus --rounds --output=x --bucket_size_mb --profile word $'--a\nb' $'\xff' "--$long"; do
-        bad 2 "$script" '' "${own[@]}" -- "$word"
-    done
+    some 3 /absent / /etc/passwd "$long" $'a\nb' $'\xff'
+    for word in "${picked[@]}"; do bad 1 "$script" 'there is no .*run make' --program "$word" --output out; done
+    some 5 --bogus --rounds --output=x --bucket_size_mb --profile word $'--a\nb' $'\xff' "--$long"
+    for word in "${picked[@]}"; do bad 2 "$script" '' "${own[@]}" -- "$word"; done
     bad 2 "$script" 'divide' "${own[@]}" -- --d-model 64 --num-heads 3
     for word in /proc/none/out /proc /etc/passwd "$long"; do
         bad 1 "$script" 'cannot (make|write to) the directory' "${own[@]}" --output "$word"
@@ -459,18 +455,14 @@ check 1 "a file that cannot be replaced is named" '^common.sh: cannot write text
 is "a file that cannot be replaced leaves no other file" "$(wc -l <said) $(find texts -name '*.part')" "1 "
 group "unknown options and paths of all scripts"
 
-for option in gate:--tries:1:9999 gate:--runs:3:9999 isolate_check:--seeds:1:9999 isolate_check:--load:0:999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
-    IFS=: read -r name option least most <<<"$option"
-    numbers "$checks/$name.sh" "$option" "$least" "$most"
-done
+# They read options as the scripts above do: tries one number, and the values of their own kinds.
+numbers "$checks/gate.sh" --runs 3 9999
 for name in gate overlap same_twice isolate_check; do bad 2 "$checks/$name.sh" "unexpected argument 'word'" word; done
-for name in gate overlap isolate_check; do without_value "$checks/$name.sh" --output; done
-for name in overlap isolate_check; do
-    for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$checks/$name.sh" 'rate' --rate "$word"; done
+for option in {overlap,isolate_check}:--rate:{10,0mbit,101gbit,junk} isolate_check:--{nodes:{3,65,'4,4','4,,5'},kinds:{pairs,'none,none'}} \
+    same_twice:--strategy:{bogus,a=ddp,'ddp,ddp',"it's"}; do
+    IFS=: read -r name option word <<<"$option"
+    bad 2 "$checks/$name.sh" "${option#--}" "$option" "$word"
 done
-for word in "${odd[@]}" 3 65 4,4 4,,5; do bad 2 "$checks/isolate_check.sh" '--nodes' --nodes "$word"; done
-for word in "${odd[@]}" pairs none,none; do bad 2 "$checks/isolate_check.sh" '--kinds' --kinds "$word"; done
-for word in "${odd[@]}" bogus a=ddp ddp,ddp; do bad 2 "$checks/same_twice.sh" '--strategy' --strategy "$word"; done
 group "gate.sh, overlap.sh, isolate_check.sh and same_twice.sh"
 
 for word in "${odd[@]}" MPICH -; do
@@ -508,6 +500,8 @@ done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
 PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
 is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
+mkdir -p linked && echo '# measured by bench_gpu.sh' >texts/marked && ln -s ../texts/marked linked/provenance.txt
+PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'linked: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/linked" smoke
 # archive NAME WORDS TAR_OPTION...: packs the directory gpus with these options. Checks that bench_gpu.sh refuses the archive.
 archive() {
     [ -z "${*:3}" ] || tar -czf "$1" -C gpus "${@:3}" 2>>said
@@ -648,33 +642,28 @@ printf '#!/bin/sh\necho "GPU 0: made up"\n' >tree/tools/nvidia-smi
 for name in xz cc; do cp tree/build/ddpbench tree/tools/$name; done
 chmod +x tree/build/ddpbench tree/launch/netlab.sh tree/tools/*
 
-# stopped WORDS COMMAND...: checks that each signal ends the command, which otherwise runs for 200 s, and that no file or process is left.
+# stopped SIGNALS WORDS COMMAND...: checks that each signal ends the command, which otherwise runs for 200 s, and that no file or
+# process is left. All scripts trap signals by trap_signals of common.sh, so that one of them gets every signal.
 stopped() {
-    local words=$1 signal process begin left
-    shift
-    for signal in HUP INT USR2 TERM; do
+    local words=$2 signal begin left signals=$1
+    shift 2
+    for signal in $signals; do
         rm -rf ready scratch && mkdir scratch
-        set -m
-        TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher "$@" >printed 2>said </dev/null &
-        process=$!
-        set +m
-        wait_until [ -e ready ] || true
-        begin=$SECONDS status=0
-        kill -$signal $process 2>/dev/null || true
-        wait $process 2>/dev/null || status=$?
+        begin=$SECONDS
+        TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher interrupt "$signal" ready "$@"
         left=(scratch/* scratch_*/.gate-* lab_is_u[p])
         is "SIG$signal ends $words, and no file or process is left" "$([ -e ready ] && echo at work), $status $((SECONDS - begin < 100)) \
-$(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l $signal))) 1   0"
+$(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l "$signal"))) 1   0"
         rm -f lab_is_up
     done
 }
-stopped gate.sh tree/tests/long/gate.sh --output "$temporary/scratch_gate"
-stopped overlap.sh tree/tests/long/overlap.sh
-stopped same_twice.sh tree/tests/long/same_twice.sh
-stopped bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
+stopped "HUP INT USR2 TERM" gate.sh tree/tests/long/gate.sh --output "$temporary/scratch_gate"
+stopped INT overlap.sh tree/tests/long/overlap.sh
+stopped TERM same_twice.sh tree/tests/long/same_twice.sh
+stopped "HUP INT USR2 TERM" bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
 cp -r "$root"/{bench,ddp,tests,LICENSE} tree
 cp "$program" tree/build/ddpbench # pack.sh asks it for its version
-stopped pack.sh tree/launch/pack.sh tree/build ddpbench
+stopped "INT TERM" pack.sh tree/launch/pack.sh tree/build ddpbench
 
 # Tests signals to the real netlab.sh, if this machine has network namespaces.
 left_in_lab() { { ip netns list | grep ^ddpb- || true; find /run -maxdepth 1 -name 'ddpb-*'; } | tr '\n' ' '; }

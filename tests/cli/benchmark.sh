@@ -52,6 +52,9 @@ else
     echo "skip - the table is computed from the lines: no python3 with pandas and SciPy (make test-consumers installs both)"
 fi
 
+# recomputed WORDS DIRECTORY...: checks that each number, mark and verdict that these runs printed follows from their lines.
+recomputed() { with_python "$1: all that is printed follows from the lines" python3 "$root/tests/consumers/recompute_printed.py" "${@:2}"; }
+recomputed "1 to 3 ranks" out1 out2 out3
 # errors LOW HIGH: prints how many gradient errors in the last run's figures lie in [LOW, HIGH].
 errors() { awk -F, -v low="$1" -v high="$2" '/,gradient_error,/ && $6 >= low && $6 <= high' "$out/summary.csv" | wc -l; }
 launch 3 --rounds 1 --implementations all
@@ -68,6 +71,7 @@ is "rows with other arithmetic have a loss, and are marked in run.json" \
     "$status $(grep -cE '^ddp_(powersgd:1|local:2) .* [0-9.]+ +[0-9.]+ +[0-9.]+$' printed) $(grep -c '"approximates":.true' "$out/run.json")" "0 2 2"
 is "rows with other arithmetic are not in the verdict" \
     "$(texts "$out/summary.json" | grep -E '^(Use|Shortest|Tie|Slower|Undecided|Options).*ddp_(powersgd|local)')" ""
+recomputed "other arithmetic" "$out"
 out=own
 latest "${tiny[@]}" --output own --implementations none,ddp,own=ddp_bucketed --bucket-size-mb block --attainable --dtype fp32
 try "${mpirun[@]}" -n 2 "$build/tests/support/programs/own_benchmark" "${latest[@]}"
@@ -188,26 +192,11 @@ refuse() {
     result "$good" "refused: $words${why:+: ${why#, }}"
 }
 
-# One case of each kind of bad input; bad_calls.sh tests all options with many values, and tests/unit the messages.
+# Cases that every rank must refuse; bad_calls.sh tests all options with many values, and their messages.
 refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* multiple of 2' --batch-size 7
-
-refuse "a batch that needs more memory than the machine has" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*; use a smaller --preset, --batch-size, ' \
-    --batch-size 600000000
-refuse "steps that need more memory than the machine has" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
-refuse "sizes whose product overflows" 2 'no machine has that much memory' \
-    --d-model 1000000 --d-ff 10000000 --num-layers 10000 --batch-size 1000000000 --context-length 1000000 --vocab-size 65536
-
-: >"$temporary/empty"
 head -c 20000 /dev/zero | tr '\0' '\310' >"$temporary/text" # bytes with value 200
-printf 'abc' >"$temporary/odd.bin"
-refuse "an empty data file" 2 "--data $(literal "$temporary")/empty: is empty" --data "$temporary/empty"
-refuse "a missing data file" 2 '--data .*/absent: cannot open it: No such file.*allowed' --data "$temporary/absent"
-refuse "a directory as data" 2 '--data .*: is a directory; allowed: a file' --data "$temporary"
-refuse "a device as data" 2 '--data /dev/zero: is not a regular file; allowed' --data /dev/zero
-refuse "a token file with an odd number of bytes" 2 '--data .*odd.bin: 3 bytes is an odd size' --data "$temporary/odd.bin"
-refuse "a data file shorter than one batch" 2 '--data .*text: has 20000 tokens, but one batch needs 24001' --data "$temporary/text" --context-length 4000
 refuse "a token outside the vocabulary" 2 '--data .*text: token 200 at position [0-9]+ is not below the vocabulary of 200' \
     --data "$temporary/text" --vocab-size 200
 if [ "$(id -u)" = 0 ]; then
@@ -219,10 +208,6 @@ else
     refuse "an output directory without write permission" 2 '--output .*closed.*Permission denied' --output "$temporary/closed/run"
     refuse "an output directory that cannot be written" 2 '--output .*closed: cannot write files to this directory: Permission denied' --output "$temporary/closed"
 fi
-
-refuse "an output directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
-refuse "an output directory that holds results" 2 '--output .*out1 already holds run[.]json, which is not overwritten; choose another directory' --output "$temporary/out1"
-refuse "an output path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "an output directory where a directory has the name of a file of rank 1" 2 "blocked already holds rank_1_metrics[.]jsonl" --output "$temporary/blocked"
 
@@ -333,6 +318,7 @@ resolved() {
 resolved 2 resolved --resolve 50% --max-minutes 1
 grep -qx "Resolved to 50 %: $rounds rounds[.]" printed || good=1
 result "$good" "--resolve 50%: $rounds rounds on 2 ranks show that one strategy under two names differs by less than 50 %"
+recomputed "--resolve 50%" "$out"
 # Makes fewer than 8 rounds, too few to find a difference; in more rounds, one strategy under two names may seem different.
 resolved 3 max_minutes --resolve 0.01% --max-minutes 0.03 --inject-delay rank=0,ms=40,phase=backward_pass
 [ "$rounds" -lt 8 ] || good=1

@@ -146,12 +146,9 @@ is "an interrupted run leaves no process" "$(gone out2)" ""
 
 # ---- hosts ----
 
-if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
-    # shellcheck disable=SC2016
-    printf '#!/bin/sh\nhostname "host$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} / 2))"\nexec "$@"\n' >as_host
-    chmod +x as_host
+if name_hosts 2; then
     rm -rf out
-    try "${mpirun[@]}" -n 6 unshare --uts "$temporary/as_host" "$program" isolate --device cpu --bytes 64K --resolve 50% --max-minutes 0.05 --output out --nominal 1mbit
+    try "${mpirun[@]}" -n 6 "${named[@]}" "$program" isolate --device cpu --bytes 64K --resolve 50% --max-minutes 0.05 --output out --nominal 1mbit
     is "hosts: the exit status agrees with the answer" "$status" "$(verdict)"
     is "hosts: each is a member, by its first rank" "$(grep -oE '^host host[0-9]+' printed | sort | tr '\n' ' ')" "host host0 host host1 host host2 "
     is "hosts: the median message is compared with the nominal rate" "$(texts out/summary.json | grep -cE \

@@ -23,6 +23,9 @@ is "run.json has the tensors" "$(grep -c '"joined":' replayed/run.json)" 51
 # Sleeps are never too short: a tenth of 65 to 240 ms of forward and backward.
 is "a step lasts as long as the trace says" "$(awk -F, '$2 == "none" && $3 == "step" { print ($6 >= 0.025) }' replayed/summary.csv)" 1
 
+try "$program" report replayed
+succeeds "report says what was replayed" grep -qF "Measured: 51 tensors, 4.185 M parameters" <(unwrapped printed)
+
 run --model-from "$stored/parameters.json" --backward-ms 5 --compute sleep --implementations none,ddp_bucketed:block --output listed
 is "a list can be replayed" "$status" 0
 is "names give blocks" "$(grep -c '"kind"' listed/run.json)" 6

@@ -155,14 +155,11 @@ result "$good" "a profile reports a busy loop"
 
 # ---- several hosts ----
 
-# Hosts differ only by name: they share the machine, its processes and the directory.
-printf '#!/bin/sh\nhostname "host$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} / 2))"\nexec "$@"\n' >as_host
-chmod +x as_host
-if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
+if name_hosts 2; then
     (sleep 1 && busy 2) &
     busy=$!
     latest "${tiny[@]}" "${two[@]}" --batch-size 8 "${slow[@]}" --rounds 15 --output "$temporary/hosts" --monitor-cpu
-    start_ranks hosts 4 unshare --uts "$temporary/as_host" "$program" "${latest[@]}"
+    start_ranks hosts 4 "${named[@]}" "$program" "${latest[@]}"
     wait $busy
     end hosts
     result "$status" "2 hosts: exit status 0"

@@ -103,24 +103,7 @@ try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
 check 1 "two series cannot share a directory" "^paper.sh: another paper.sh runs in "
 exec 7<&-
 
-export temporary root # the launcher `slow` reads these
-# The launcher `slow`: the run `buckets` takes hours while the file `hours` exists, and fails while the file `broken` exists.
-cat >slow <<END
-#!/bin/sh
-ranks=\$1
-shift
-case "\$*" in *,ddp_flat\ *)
-    [ ! -e "\$temporary/broken" ] || { echo "slow: broken" >&2; exit 3; }
-    [ ! -e "\$temporary/hours" ] || for word; do
-        shift
-        [ "\$before" != --rounds ] || word=1000000
-        set -- "\$@" "\$word"
-        before=\$word
-    done ;;
-esac
-exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
-END
-chmod +x slow
+write_slow_launcher '*,ddp_flat\ *' # the run `buckets`
 : >hours
 few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "$(quote_words "$temporary/slow") {ranks}")
 # stop SIGNAL STATUS: sends paper.sh the signal once its second run has begun; checks that paper.sh ends with STATUS.

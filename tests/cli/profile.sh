@@ -107,5 +107,6 @@ with_python "--profile-wait, -warmup, -active, -repeat: every figure agrees with
 profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8
 with_python "hundreds of collectives: every figure agrees with the traces" agrees
 
+check_printed
 check_sentences
 exit "$failed"

@@ -123,5 +123,6 @@ full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) ddp,ddp_individ
     [ -s "$out/ddp_individual/ddp_individual_rank_0_trace.json" ] && [ ! -e "$out/none/none_rank_0_trace.json" ] &&
     [ ! -e "$out/comparison/all_ranks/comparison_all_ranks_trace.json" ] && good=0 || good=1
 result "$good" "a joint trace that cannot be written ends the run immediately with an error (status $status)"
+check_printed
 check_sentences
 exit "$failed"

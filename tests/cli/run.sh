@@ -232,23 +232,14 @@ check 1 "a warning of ssh is not reported as the error" '^run.sh: host new1 cann
 mkdir asking
 cat >asking/ssh <<'END'
 #!/bin/bash
-: >"$(dirname "$0")/asked"
+echo >"$(dirname "$0")/asked"
 exec -a "$0" sleep 300
 END
 chmod +x asking/ssh
 for signal in HUP:129 INT:130 TERM:143; do
     rm -f asking/asked
-    # Job control gives the script the default action of SIGINT, as on a terminal.
-    set -m
-    HYDRA_LAUNCHER_EXEC="$temporary/asking/ssh" "$run" --hosts hosts -- prog >printed 2>said </dev/null &
-    set +m
-    running=$!
-    wait_until [ -e asking/asked ] || true
-    began=$([ -n "$(left_over asking)" ] && echo yes || echo no)
-    kill "-${signal%:*}" $running || true
-    status=0
-    wait $running 2>/dev/null || status=$?
-    is "SIG${signal%:*} ends run.sh while it queries hosts, and no process is left" "$began $status $(gone asking)" "yes ${signal#*:} "
+    HYDRA_LAUNCHER_EXEC="$temporary/asking/ssh" interrupt "${signal%:*}" asking/asked "$run" --hosts hosts -- prog
+    is "SIG${signal%:*} ends run.sh while it queries hosts, and no process is left" "${began:+yes} $status $(gone asking)" "yes ${signal#*:} "
 done
 
 # ---- refused, in addition to bad_launch.sh ----

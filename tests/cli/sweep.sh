@@ -97,22 +97,7 @@ for tools in "$temporary/busybox:" ''; do
 done
 exec 7<&-
 
-# The launcher `slow`: the run of ddp_flat takes hours while the file `hours` exists.
-cat >slow <<END
-#!/bin/sh
-ranks=\$1
-shift
-case "\$*" in *\ ddp_flat\ --rounds\ 2\ *)
-    [ ! -e "\$temporary/hours" ] || for word; do
-        shift
-        [ "\$before" != --rounds ] || word=1000000
-        set -- "\$@" "\$word"
-        before=\$word
-    done ;;
-esac
-exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
-END
-chmod +x slow
+write_slow_launcher '*\ ddp_flat\ --rounds\ 2\ *'
 : >hours
 
 # stop SIGNAL STATUS: sends the signal to a sweep of three points once the second has begun; checks that the sweep ends with STATUS.

@@ -60,6 +60,8 @@ is "a search with a very short time limit succeeds" "$status" 0
 is "a search with a very short time limit makes one round" "$(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' short/summary.json | tr '\n' ' ')" "1 1 "
 succeeds "a search reports that the time limit was reached" grep -qE '^Time limit reached, after .*, 1 round, before the final rounds; no verdict[.]$' printed
 
+with_python "all that is printed follows from the lines" python3 "$root/tests/consumers/recompute_printed.py" found plan short
+
 # ---- refused options ----
 
 # refuses WORDS RANKS PATTERN OPTION...: checks that tune refuses the options with an error matching PATTERN.

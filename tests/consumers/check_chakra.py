@@ -1,12 +1,10 @@
 #!/usr/bin/python3
 """check_chakra.py - checks the Chakra execution traces PREFIX.RANK.et of a directory by the rules that simulators rely on.
 
-Decodes them with code that protoc makes from SCHEMA, so it needs protoc and Python's protobuf. With --self-test it also
-breaks copies of the files, each in one way, and checks that every mistake is found. With --predictions it also replays the
-files as a simulator does, from their dependencies and durations alone, and compares them with the predicted steps.
+Decodes them with code that protoc makes from SCHEMA, so it needs protoc and Python's protobuf. With --predictions it also
+replays the files as a simulator does, from their dependencies and durations alone, and compares them with the predicted steps.
 """
 import argparse
-import copy
 import csv
 import glob
 import os
@@ -16,6 +14,8 @@ import sys
 import tempfile
 
 from google.protobuf.message import DecodeError
+
+from checks import end, result
 
 # the part of the schema that the files use; any other field is a fault
 SCHEMA = """
@@ -150,10 +150,10 @@ def collectives_of(nodes):
 
 def seconds_of(nodes):
     """Returns how long the nodes take if each begins when all its dependencies have ended."""
-    end = {}
+    ended = {}
     for node in nodes:
-        end[node.id] = max([end[id] for id in (*node.ctrl_deps, *node.data_deps)], default=0) + value_of(node, "duration_ns")
-    return max(end.values()) / 1e9
+        ended[node.id] = max([ended[id] for id in (*node.ctrl_deps, *node.data_deps)], default=0) + value_of(node, "duration_ns")
+    return max(ended.values()) / 1e9
 
 
 def check_step(nodes, step):
@@ -200,92 +200,29 @@ def steps_of(path):
         return {f"{row['implementation'].replace(':', '_')}.{row['ranks']}_ranks": float(row["step"]) for row in csv.DictReader(file)}
 
 
-# ---- self-test ----
-
-def attribute_of(node, name):
-    return next(a for a in node.attr if a.name == name)
-
-
-def copy_of_attribute(node, name):
-    node.attr.add().CopyFrom(attribute_of(node, name))
-
-
-# mistakes, each made in the nodes of the last rank: f is the first node, c the first collective, and l the last node
-MISTAKES = {
-    "two nodes have the same id": lambda f, c, l: setattr(l, "id", f.id),
-    "depends on a node that is not in the file": lambda f, c, l: l.data_deps.append(l.id + 1),
-    "every node depends on another": lambda f, c, l: f.ctrl_deps.append(l.id),
-    "depend on each other in a cycle": lambda f, c, l: c.ctrl_deps.append(l.id),
-    "but rank 0": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int64_val", 1),
-    "but rank 0 [(": lambda f, c, l: setattr(attribute_of(c, "comm_type"), "int64_val", 0 if value_of(c, "comm_type") else 2),
-    "has comm_type": lambda f, c, l: setattr(attribute_of(c, "comm_type"), "int64_val", 3),
-    "has comm_size": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int64_val", 0),
-    "has the attributes": lambda f, c, l: setattr(attribute_of(c, "comm_size"), "int32_val", 5),
-    "{'is_cpu_op'": lambda f, c, l: copy_of_attribute(c, "comm_type"),
-    "is a CPU operation": lambda f, c, l: setattr(attribute_of(c, "is_cpu_op"), "bool_val", True),
-    "of a group": lambda f, c, l: setattr(attribute_of(c, "pg_name"), "string_val", "1"),
-    "has type": lambda f, c, l: setattr(f, "type", 5),
-    "is not named by its type": lambda f, c, l: setattr(c, "name", "COMP_NODE"),
-    "COMP_NODEs are": lambda f, c, l: setattr(f, "duration_micros", f.duration_micros + 2),
-    "COMM_COLL_NODEs are": lambda f, c, l: setattr(attribute_of(c, "duration_ns"), "uint64_val", 0),
-}
-
-
-def expect_wrong(words, action, *arguments):
-    try:
-        action(*arguments)
-    except Wrong as wrong:
-        require(words in str(wrong), f"the mistake '{words}' was called '{wrong}'")
-    else:
-        raise Wrong(f"the mistake '{words}' was not found")
-
-
-def self_test(schema, files):
-    """Breaks the files of a prefix in memory. Returns the number of mistakes."""
-    ranks = [read(schema, data) for data in files]
-    for words, mistake in MISTAKES.items():
-        broken = copy.deepcopy(ranks)
-        mistake(broken[-1][0], next(n for n in broken[-1] if n.type == COLL), broken[-1][-1])
-        expect_wrong(words, check, broken)
-    broken = copy.deepcopy(ranks)
-    del [n for n in broken[-1] if n.type == COLL][1].ctrl_deps[:]
-    expect_wrong("does not depend on the one before it", check, broken)
-    end = files[-1]
-    for words, data in [("cut off", end[:-1]), ("cut off or too long", end + b"\xff" * 6), ("0.0.4", end.replace(b"0.0.4", b"0.0.3")),
-                        ("no node", end[:end[0] + 1]), ("not in the schema", end + b"\x02\x58\x01")]:
-        expect_wrong(words, read, schema, data)
-    return len(MISTAKES) + 6
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--self-test", action="store_true", help="also break copies of the files that have 2 collectives or more")
     parser.add_argument("--predictions", metavar="FILE", help="what `ddpbench predict --csv` wrote: compare with its steps")
     parser.add_argument("directory", help="the directory of the files")
     arguments = parser.parse_args()
-    failed = False
     try:
         schema = import_schema()
         found = load(arguments.directory)
         steps = steps_of(arguments.predictions) if arguments.predictions else {}
         require(not steps or steps.keys() == found.keys(), f"predicted are {sorted(steps)}, and exported {sorted(found)}")
     except (Wrong, OSError, KeyError, ValueError, subprocess.CalledProcessError) as wrong:
-        print(f"not ok - Chakra: {wrong}")
-        return 1
+        result(False, f"Chakra: {wrong}")
+        end()
     for prefix, files in found.items():
         try:
             ranks = [read(schema, data) for data in files]
-            n = check(ranks)
+            words = f"{len(files)} ranks, {check(ranks)} collectives of each"
             for nodes in ranks if steps else []:
                 check_step(nodes, steps[prefix])
-            print(f"ok - Chakra, {prefix}: {len(files)} ranks, {n} collectives of each" + (", and the predicted step" if steps else ""))
-            if arguments.self_test and n > 1 and len(files) > 1:
-                print(f"ok - Chakra, {prefix}: {self_test(schema, files)} mistakes are found")
+            result(True, f"Chakra, {prefix}: {words}" + (", and the predicted step" if steps else ""))
         except Wrong as wrong:
-            failed = True
-            print(f"not ok - Chakra, {prefix}: {wrong}")
-    return int(failed)
+            result(False, f"Chakra, {prefix}: {wrong}")
+    end()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+main()

@@ -21,14 +21,7 @@ import peer_model
 import peer_strategies
 from peer_job import Job
 from peer_step import Learner
-
-failed = False
-
-
-def result(good, words):
-    global failed
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} - {words}")
+from checks import end, result
 
 
 def apart(a, b):
@@ -127,4 +120,4 @@ elif sys.argv[1] == "sharding":
     check_sharding(int(sys.argv[2]))
 else:
     check_losses(int(sys.argv[2]), *sys.argv[3:5], *map(float, sys.argv[5:]))
-sys.exit(failed)
+end()

@@ -27,17 +27,18 @@ def claim(kind, words, true):
         claims[kind][1].append(f"{place}: {words}")
 
 
-def same(kind, words, found, wanted):
+def same(kind, words, found, wanted, relative=1e-6, absolute=1e-12):
     claim(kind, f"{words}: {found}, recomputed {wanted}", (found is None) == (wanted is None) and
-          (found is None or math.isclose(found, wanted, rel_tol=1e-6, abs_tol=1e-12)))
+          (found is None or math.isclose(found, wanted, rel_tol=relative, abs_tol=absolute)))
 
 
-def shows(kind, words, printed, value, scale=1, ends=(), printed_ends=""):
-    """Claims that the printed number, and its interval, equal value * scale rounded to the last digit (no value: N/A or nothing)."""
+def shows(kind, words, printed, value, scale=1, ends=(), printed_ends="", relative=1e-9):
+    """Claims that the printed number, and its interval, equal value * scale, known to `relative`, rounded to the last digit (no value:
+    N/A or nothing)."""
     pairs = [(printed, value)] + list(zip(re.findall(NUMBER, printed_ends or "") or (None, None), ends or (None, None))) * (ends != ())
     for number, of in pairs:
         absent = number in (None, "N/A")
-        near = not absent and of is not None and abs(float(number) - of * scale) <= 0.50001 * 10 ** -len(number.partition(".")[2]) + 1e-12
+        near = not absent and of is not None and abs(float(number) - of * scale) <= 0.50001 * 10 ** -len(number.partition(".")[2]) + abs(of) * scale * relative
         claim(kind, f"{words}: printed {number}, recomputed {of and of * scale}", near or absent and of is None)
 
 
@@ -112,13 +113,15 @@ class Run:
                 (self.captured if line.get("captured") else self.extra if "step" not in line else
                  self.blocks[line["implementation"], line["round"], rank]).append(line)
         self.captured = [x for x in self.captured if x["epoch_kind"] == "active"] or self.captured
-        self.rounds = collections.defaultdict(dict)
+        self.rounds, self.outside = collections.defaultdict(dict), []  # outside: time of a block outside its steps, relative to theirs
         for (name, number, _), lines in self.blocks.items():
             timed = [line for line in lines if line["timed"]]
             sample = self.rounds[name].setdefault(number, collections.defaultdict(float))
             for key in {k for line in timed for k in line if k.endswith("_ms")}:
                 sample[key] += fmean(line.get(key) or 0 for line in timed) / self.ranks
             sample["step"] = max(sample["step"], timed[0]["block_ms"] / len(timed))
+            inside = (timed[-1]["start"] - timed[0]["start"]) * 1e3 + timed[-1]["step_ms"]
+            self.outside.append((timed[0]["block_ms"] - inside) / inside)
 
     def samples(self, name, key="step", rounds=None):
         return [s[key] / 1e3 for r, s in sorted(self.rounds[name].items()) if rounds is None or r in rounds]
@@ -175,7 +178,12 @@ class Run:
                 if given["strategy"] != "none" and not given.get("approximates") and given.get("wire_dtype", "fp32") == "fp32":
                     for line in lines:
                         of[line["step"], rank].add(line["loss"])
-            claim("losses", "they differ", of and all(len(v) == 1 for v in of.values()))
+            claim("losses", "they differ", (of or self.summary.get("implementation") == "none") and all(len(v) == 1 for v in of.values()))
+
+
+def within_host(line):
+    """Returns the times of the buckets' stages within hosts; zeros if there are none."""
+    return line.get("within_host_alone_ms") or [0] * len(line["alone_ms"])
 
 
 def attainable(run, name):
@@ -183,13 +191,13 @@ def attainable(run, name):
     rounds, parameters = collections.defaultdict(list), [c["parameters"] for c in run.implementations[name]["collectives"]]
     none = {(x["round"], x["rank"]): x for x in run.extra if x["implementation"] == "none"}
     for line in (x for x in run.extra if x["implementation"] == name and "alone_ms" in x):
-        of, remaining = none[line["round"], line["rank"]], 0
+        of, remaining, remaining_within = none[line["round"], line["rank"]], 0, 0
         update, gathers, last = of["update_ms"], line.get("gather_alone_ms"), parameters[-1] / sum(parameters)
         early = (1 - last) * update * run.implementations[name]["update_in_backward"]
         end, update = of["backward_end_ms"] + early, update - early
-        for tensor, alone in reversed(list(zip(line["last_tensor"], line["alone_ms"]))):
-            remaining += alone
-            end = max(end, of["gradients_ready_ms"][tensor] + remaining)
+        for tensor, alone, within in reversed(list(zip(line["last_tensor"], line["alone_ms"], within_host(line)))):
+            remaining, remaining_within = remaining + alone, remaining_within + within
+            end = max(end, of["gradients_ready_ms"][tensor] + max(remaining, remaining_within, alone + within))
         if gathers:
             update /= run.ranks
             end += max(0, max(gathers[-1], sum(gathers) - of["forward_end_ms"]) - (1 - last) * update)
@@ -252,7 +260,7 @@ def check_verdict(run, ranked, medians, rounds=None, cost=True):
         claim("verdict: best", step[2], step[2] in (best, given["strategy"]))
         shows("verdict: best", "its step", step[4], typical(run.samples(best, rounds=rounds), medians), 1e3)
         if step[3] and "+" not in step[3]:
-            shows("verdict: best", "its bucket size", step[3], given["bucket_bytes"], 2**-20)
+            claim("verdict: best", f"its bucket size, {step[3]}", step[3] == given["bucket_size"])
     if options := found("verdict: options", r"Options: --implementations (\S+)(?: --bucket-size-mb (\S+))?", said):
         claim("verdict: options", options[0], options[1].startswith(given["strategy"]) and options[2] == given.get("bucket_size"))
     value, ends, share = run.excess(best, "none", medians, rounds) if cost else (None, None, None)
@@ -288,6 +296,13 @@ def check_more(run, rounds, counted):
 
 # ---- benchmark, tune ----
 
+def ranked_of(run, names):
+    """Returns the rows that a verdict compares: without controls, and without those that do the same as another."""
+    of = {name: run.implementations[name] for name in names}
+    return [name for name, i in of.items() if i["strategy"] != "none" and "twin_of" not in i and not i["approximates"]]
+
+
+
 PARTS = ["data_loading", "forward_pass", "parameter_gather", "backward_pass", "gradient_sync", "optimizer_step", "checkpoint"]
 
 
@@ -298,6 +313,7 @@ def check_benchmark(run):
         claim("legend", "medians or means", (legend[1] == "Medians") == medians)
         claim("legend", f"{legend[2]} rounds", int(legend[2]) == max(map(len, run.rounds.values())) == run.summary["done"])
         claim("legend", f"{legend[3]} steps", int(legend[3]) == timed)
+    claim("blocks last as long as their steps", f"{min(run.outside)} to {max(run.outside)}", min(run.outside) > -0.005 and median(run.outside) < 0.05)
     for row, cell in run.cells("implementations"):
         name, samples = row["implementation"], {key: run.samples(row["implementation"], key + "_ms") for key in PARTS}
         samples["step"] = run.samples(name)
@@ -305,6 +321,8 @@ def check_benchmark(run):
         value["other"] = value["step"] - sum(value[k] for k in PARTS)
         for column in value.keys() & cell.keys():
             shows(kind, f"{name}, {column}", cell[column], value[column], 1e3)
+        for f in (f for f in run.summary["figures"] if f["subject"] == name and f["name"] in samples):
+            same("figures", f"{name}, {f['name']}", f["value"], value[f["name"]], absolute=1e-9)
         for column in ("data_loading", "other"):
             over[column] += value[column] > 0.05 * value["step"]
         if "step_to_ddp" in cell:
@@ -324,12 +342,11 @@ def check_benchmark(run):
             shows("attainable", name, cell["step_to_attainable"], typical([s / b for s, b in zip(samples["step"], bound)], medians))
     for column in ("data_loading", "other"):
         claim("columns data and other", f"{column}: above 5 % in {over[column]} rows", (column in cell) == (over[column] > 0))
-    ranked = [name for name, i in run.implementations.items() if i["strategy"] != "none" and "twin_of" not in i and not i["approximates"]]
-    best, verdict = check_verdict(run, ranked, medians), run.summary.get("verdict", {"others": []})
+    best, verdict = check_verdict(run, ranked_of(run, run.implementations), medians), run.summary.get("verdict", {"others": []})
     words = {o["implementation"]: o["verdict"] for o in verdict["others"]}
     for row in table["rows"]:
         mark = "*" if row["implementation"] == best else "=" if words.get(row["implementation"]) == "tie" else ""
-        claim("marks * and =", f"{row['implementation']}: {row['best']!r}, not {mark!r}", row["best"] == mark or best is None)
+        claim("marks * and =", f"{row['implementation']}: {row['best']!r}, not {mark!r}", row["best"] == mark or best is None and run.ranks > 1)
     for name, of in run.implementations.items():
         if "twin_of" in of:
             claim("twins", name, f"{name} does the same as {of['twin_of']} here" in run.said and name not in words)
@@ -353,7 +370,7 @@ def check_tune(run):
     if limit := found("search", r"(?:after|so far) [^,]*?, (\d+) rounds", run.said, needed=False):
         claim("search", limit[0], int(limit[1]) == len(run.rounds["none"]))
     if not has_final:
-        return claim("verdict: too few rounds", "no final", "No verdict" in run.said)
+        return claim("verdict: too few rounds", "no final", "no verdict" in run.said.lower())
     ranked = [name for name, r in rows.items() if r["verdict"] not in ("dropped", "control")]
     best, words = check_verdict(run, ranked, medians, final), {o["implementation"]: o["verdict"] for o in run.summary["verdict"]["others"]}
     for name in ranked:
@@ -374,6 +391,7 @@ def check_captured(run):
     mean = {key: [fmean(run.of_captured(key + "_ms", r)) for r in ranks] for key in
             PARTS + ["step", "compute", "communication", "overlap", "exposed", "exposed_tail"]}
     step, note = fmean(steps), " ".join(run.tables["phases"]["notes"])
+    figures = {f["name"]: f["value"] for f in run.summary["figures"] if f["subject"] == run.summary["implementation"]}
     title = found(kind, r"in (\d+) captured steps? .*on (\d+) ranks?", run.tables["phases"]["title"])
     claim(kind, title[0], int(title[1]) * int(title[2]) == len(steps) and int(title[2]) == run.ranks)
     for row, cell in run.cells("phases"):
@@ -385,38 +403,43 @@ def check_captured(run):
         for column, values, value in (("least_rank", medians, min(medians)), ("most_rank", medians, max(medians)), ("p95_rank", tails, max(tails))):
             same(kind, f"{key}, {column}", values[int(cell[column])], value)
         shows(kind, f"{key}, share", cell["share"], fmean(x) / step, 100)
+        if key != "step" or not run.rounds:  # controls measure the step
+            same("figures of phases", key, figures.get(key), row["mean" if key == "checkpoint" else "median"])
     whole = sum(r["mean"] for r in run.tables["phases"]["rows"] if r["name"] != "step")
     claim(kind, f"phases add up to {whole}", abs(whole / step - 1) < 0.01)
     rates = found(kind, NUMBER + r" tokens per second, " + NUMBER + r" ([GMT])FLOP/s of the model; .*? ([\d.]+)\.(?= |$)", note)
     shows(kind, "tokens per second", rates[1], derived["tokens_per_step"] / step)
     shows(kind, "FLOP/s", rates[2], derived["model_flops_per_step"] / step, {"M": 1e-6, "G": 1e-9, "T": 1e-12}[rates[3]])
     shows(kind, "communication ratio", rates[4], (fmean(mean["gradient_sync"]) + fmean(mean["parameter_gather"])) / step)
-    kind, first = "first sentence of a profile", found("first sentence of a profile", r"A captured step takes " + NUMBER + r" ms on average: (.*?) \(table", run.said)
-    shows(kind, "step", first[1], step, 1e3)
-    rest = step
-    for percent, name in re.findall(r"(\d+) % ([a-z_ ]+?)(?:,|$)", first[2]):
+    kind, first = "first sentence of a profile", found("first sentence of a profile", r"A captured step takes " + NUMBER + r" (m?s|us) on average: (.*?) \(table", run.said)
+    shows(kind, "step", first[1], step, {"s": 1, "ms": 1e3, "us": 1e6}[first[2]])
+    rest, unnamed = step, {row["name"] for row in run.tables["phases"]["rows"]} - {"step"}
+    for percent, name in re.findall(r"(\d+) % ([a-z_ ]+?)(?:,|$)", first[3]):
         value = rest if name == "other phases" else fmean(run.of_captured(name + "_ms"))
         rest -= value
         shows(kind, name, percent, value / step, 100)
+        unnamed = unnamed - {name}
+    claim(kind, "all phases above 5 % are named", all(fmean(run.of_captured(key + "_ms")) <= 0.051 * step for key in unnamed))
     for row, cell in run.cells("ranks"):
         r, kind = row["rank"], "ranks of a profile"
         for column, key in (("compute_busy", "compute"), ("comm_busy", "communication"), ("overlap", "overlap"), ("exposed", "exposed"), ("exposed_tail", "exposed_tail")):
             shows(kind, f"{r}, {column}", cell[column], mean[key][r], 1e3)
         for column, part, of, scale in (("span_overlap", "overlap", "communication", 1), ("compute_coverage", "overlap", "compute", 1), ("utilisation", "compute", "step", 100)):
-            shows(kind, f"{r}, {column}", cell[column], mean[part][r] / mean[of][r], scale)
+            known = mean[of][r] and (part != "overlap" or mean["communication"][r])
+            shows(kind, f"{r}, {column}", cell[column], mean[part][r] / mean[of][r] if known else None, scale)
         claim("a part is at most its whole", f"rank {r}", row["overlap"] <= min(row["comm_busy"], row["compute_busy"]) + 1e-9 and row["compute_busy"] <= row["step"] + 1e-9)
     kind, factor = "operations, collectives, buckets", 2 * (run.ranks - 1) / run.ranks
     for row, cell in run.cells("operations"):
-        shows(kind, f"{row['name']}, self", cell["share"], row["self"] / (step * len(steps)), 100)
+        shows(kind, f"{row['name']}, self", cell["share"], row["self"] and row["self"] / (step * len(steps)), 100)
         shows(kind, f"{row['name']}, mean", cell["mean"], row["total"] / row["calls"], 1e6)
-        claim("a part is at most its whole", row["name"], row["self"] <= row["total"] + 1e-9 and 0 <= row["share"] <= 1)
+        claim("a part is at most its whole", row["name"], (row["self"] or 0) <= row["total"] + 1e-9 and 0 <= (row["share"] or 0) <= 1)
     for row, cell in run.cells("collectives"):
         shows(kind, f"{row['bytes']} bytes, algbw", cell["algbw"], row["bytes"] / row["duration"], 1e-9)
         of = factor / (1 if row.get("kind", "all_reduce") == "all_reduce" else 2)
         shows(kind, f"{row['bytes']} bytes, busbw", cell["busbw"], row["bytes"] / row["duration"] * of, 1e-9)
         claim("a part is at most its whole", f"{row['bytes']} bytes", max(row["wait"] or 0, row["transfer"] or 0) <= row["duration"] + 1e-9)
     calls = sum(line["collectives"] for line in run.captured)
-    claim(kind, "calls of all sizes", calls == sum(r["calls"] for r in run.tables.get("collectives", {"rows": []})["rows"]))
+    claim(kind, "calls of all sizes", run.ranks == 1 or calls == sum(r["calls"] for r in run.tables.get("collectives", {"rows": []})["rows"]))
     for row, _ in run.cells("buckets"):
         claim("a part is at most its whole", f"bucket {row['bucket']}", row["ready"] <= row["queued"] <= row["posted"] <= row["done"] and 0 <= row["last"] <= 1)
     work = [[s - sum(p) for s, *p in zip(*(run.of_captured(k + "_ms", r) for k in ("step", "gradient_sync", "parameter_gather", "checkpoint")))] for r in ranks]
@@ -429,30 +452,48 @@ def check_captured(run):
     check_findings(run, mean)
 
 
+# {figure: what this script calls it}; without rounds, or where a control does not apply, there is no such figure
+CONTROLS = {"step_to_none": "step / none", "compute_slowdown": "compute slowdown", "sync_cost": "sync cost", "comm_alone": "comm alone",
+            "attainable": "attainable", "step_to_attainable": "step / attainable", "comm_slowdown": "comm slowdown",
+            "saved_by_overlap": "saved by overlap", "overlap_efficiency": "overlap efficiency", "profiling_overhead": "profiling overhead"}
+
+
 def check_controls(run):
     kind, name = "controls", run.summary["implementation"]
     alone, slowdown = collections.defaultdict(list), collections.defaultdict(list)
     for line in (x for x in run.extra if x["implementation"] == name and "alone_ms" in x):
         gathers = line.get("gather_alone_ms", [0] * len(line["alone_ms"]))
-        alone[line["round"]].append(sum(line["alone_ms"]) * line["reductions"] / 1e3)
-        slowdown[line["round"]].append(median(a / (b * line["reductions"] + c) for a, b, c in zip(line["in_step_ms"], line["alone_ms"], gathers)))
+        reductions = [line["reductions"] * (a + w) for a, w in zip(line["alone_ms"], within_host(line))]
+        alone[line["round"]].append(sum(reductions) / 1e3)
+        slowdown[line["round"]].append(median(a / (b + c) for a, b, c in zip(line["in_step_ms"], reductions, gathers)))
     untraced, after = (next((r for r in (c, f"{c}:{name}") if r in run.rounds), None) for c in ("untraced", "after_backward"))
     of = {"ddp": None} if not run.rounds else {n: run.samples(k) for n, k in ((name, name), ("untraced", untraced), ("after backward", after), ("none", "none")) if k}
     if alone:
         bound = attainable(run, name)
         of |= {"comm alone": [max(v) for _, v in sorted(alone.items())], "comm slowdown": [fmean(v) for _, v in sorted(slowdown.items())], "attainable": bound,
-               "step / attainable": [s / b for s, b in zip(run.samples(name), bound)], "profiling overhead": run.ratios(name, untraced),
+               "step / attainable": [s / b for s, b in zip(run.samples(name), bound)]}
+    if run.rounds:
+        of |= {"profiling overhead": run.ratios(name, untraced)}
+    if run.rounds and name != "none":
+        of |= {"step / none": run.ratios(name, "none"),
                "compute slowdown": [a / b for a, b in zip(run.samples(name, "compute_ms"), run.samples("none", "compute_ms"))]}
     computed = {label: (typical(x, False), interval(x, False)) for label, x in of.items() if x}
     if run.rounds:
         computed["sync cost"] = run.excess(name, "none", False)[:2]
-    if run.rounds and after:
+    if run.rounds and after and alone:
         could, (value, ends, _) = min(computed["comm alone"][0], typical(run.samples("none", "backward_pass_ms"), False)), run.excess(after, name, False)
         computed |= {"saved by overlap": (value, ends), "overlap efficiency": (value / could, ends and tuple(e / could for e in ends))}
+    figures = {f["name"]: f["value"] for f in run.summary["figures"] if f["subject"] == name}
+    for figure, label in CONTROLS.items():  # an efficiency of collectives below 0.01 ms depends on single nanoseconds
+        if figure != "overlap_efficiency" or computed.get("comm alone", (1,))[0] > 1e-5:
+            rough = figure in ("overlap_efficiency", "comm_slowdown")
+            same("figures of controls", figure, figures.get(figure), computed.get(label, (None,))[0], 1e-4, 1e-3 if rough else 1e-7)
+    if run.rounds:
+        same("figures of controls", "step", figures["step"], computed[name][0], 1e-4)
     for key, scale in (("controls", 1e3), ("control_ratios", 1)):
         for row, cell in run.cells(key):
             value, ends = computed.get(row["name"], (None, None))
-            shows(kind, row["name"], cell["value"], value, scale, ends, cell["interval"])
+            shows(kind, row["name"], cell["value"], value, scale, ends, cell["interval"], relative=1e-5)  # ratios of single microseconds
             claim("a control lies inside its interval", row["name"], not ends or row["interval_low"] <= row["value"] <= row["interval_high"])
     if saved := found("overlap sentence", r"\(saved: " + NUMBER + " ms" + ENDS + r" a step, n = (\d+) rounds\)", run.said, needed=False):
         value, ends = computed["saved by overlap"]
@@ -478,7 +519,7 @@ def check_findings(run, mean):
         if opening := found(kind, re.escape(f["name"]) + words + re.escape(text), run.said):
             claim(kind, f"level of {f['name']}", opening[1] == f["level"] and (not busy or f["level"] == "note"))
             shows(kind, f"{f['name']}, lost", opening[2], f["loss"], 1e3, () if f["loss_low"] is None else (f["loss_low"], f["loss_high"]), opening[3])
-        claim("shares", f"{f['name']}: {f['percent']}, {f['share']}", 0 <= f["percent"] <= 100 and 0 <= (f["share"] or 0) <= 1)
+        claim("shares", f"{f['name']}: {f['percent']}, {f['share']}", (0 <= f["percent"] <= 100 or f["name"] == "slow collectives") and 0 <= (f["share"] or 0) <= 1)
         of = late.get(int(r[1]) if r else None, collections.defaultdict(float))
         others = fmean(mean["step"][q] for q in ranks if q != of["rank"] or run.ranks == 1)
         least = min((x["core_wait"] for x in late.values()), default=0)
@@ -491,28 +532,39 @@ def check_findings(run, mean):
                 ("straggler", r"a step would be " + NUMBER, of["saves"], 1e3), ("exposed communication", r"takes " + NUMBER + " % of the step", max(exposed), 100),
                 ("exposed communication", r"a step is " + NUMBER, cost, 1e3), ("exposed communication", r"alone take " + NUMBER, controls.get("comm alone"), 1e3),
                 ("exposed communication", r"of `none` " + NUMBER, backward, 1e3), ("exposed communication", r"of `none` [\d.]+ ms: a ratio of " + NUMBER, backward and controls.get("comm alone", 0) / backward, 100)):
-            if name == f["name"] and (number := re.search(pattern, text)):
+            if name == f["name"] and (late or name not in ("CPU contention", "straggler")) and (number := re.search(pattern, text)):
                 shows(kind, f"{name}, {pattern}", number[1], value, scale)
-        if f["name"] == "straggler":
+        if f["name"] == "straggler" and late:  # without collectives there is no table of stragglers
             claim(kind, "loss of a straggler", f["loss"] == (of["saves"] if of["late"] == max(x["late"] for x in late.values()) and of["late"] > of["cost"] / 2 else of["cost"]))
         if above := re.search(r"above it: ranks? ([\d, ]+)\)", text):
             claim(kind, above[0], [int(q) for q in above[1].split(", ")] == [q for q in ranks if exposed[q] > 0.2])
     names = {f["name"] for f in findings}
     claim(kind, "idle device", ("idle device" in names) == (min(compute) < 0.7))
-    claim(kind, "CPU contention", ("CPU contention" in names) == any(x["core_wait"] / steps[q] > 0.1 for q, x in late.items()))
+    claim(kind, "CPU contention", not late or ("CPU contention" in names) == any(x["core_wait"] / steps[q] > 0.1 for q, x in late.items()))
 
 
 def check_comparison(run):
-    best = check_verdict(run, [row["implementation"] for row in run.tables["implementations"]["rows"]], False, cost=False)
+    if not run.rounds:
+        return claim("table of several", "no comparison without rounds", "The steps are not compared" in run.said)
+    names, others = [row["implementation"] for row in run.tables["implementations"]["rows"]], collections.defaultdict(set)
+    best = check_verdict(run, ranked_of(run, names) or names, False, cost=False)
     columns = {"step": "step", "forward_pass": "forward_pass_ms", "backward_pass": "backward_pass_ms", "exposed": "exposed_ms", "overlap": "overlap_ms"}
     for row, cell in (of for key in ("implementations", "phases", "communication") for of in run.cells(key)):
+        name = row["implementation"]
         for column in columns.keys() & cell.keys():
-            x, medians = run.samples(row["implementation"], columns[column]), column in ("exposed", "overlap")
+            x, medians = run.samples(name, columns[column]), column in ("exposed", "overlap")
             ends = interval(x, False) if not medians else \
                 sign_interval(x, lambda k: sum(math.comb(len(x), i) for i in range(k)) * 2 / 2 ** len(x) <= 0.05)  # pylint: disable=cell-var-from-loop
-            shows("table of several", f"{row['implementation']}, {column}", cell[column], typical(x, medians), 1e3, ends, cell[column + "_95"])
+            known = not medians or (name != "none" and run.ranks > 1)
+            shows("table of several", f"{name}, {column}", cell[column], typical(x, medians) if known else None, 1e3,
+                  ends if known else None, cell[column + "_95"])
         if "step_to_shortest" in cell:
-            shows("table of several", f"{row['implementation']}, ratio", cell["step_to_shortest"], typical(run.ratios(row["implementation"], best), False))
+            shows("table of several", f"{name}, ratio", cell["step_to_shortest"], typical(run.ratios(name, best), False))
+            peaks = [max(x[0]["peak_memory_bytes"] for (of, number, _), x in run.blocks.items() if (of, number) == (name, r)) for r in run.rounds[name]]
+            staged = name.startswith(("ddp_individual_v2", "ddp_sharded")) and name.split(":")[0]
+            others[staged].add(median(peaks) - row["memory_peak_of_blocks"])
+    for staged, of in others.items():  # bytes that only other profiles use: equal for all profiles, or all that stage in one way
+        claim("memory of several", f"{staged}: {of}", len(of) == 1 and min(of) >= 0)
 
 
 def main():

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""recompute_trace.py - recomputes a profile's figures from its traces alone, and compares them with its summary's figures.
+"""recompute_trace.py - recomputes each step's figures from a profile's traces alone, and compares them with the metrics lines;
+and the tables of operations, collectives, buckets and stragglers. recompute_printed.py recomputes the rest from the lines.
 
 Shares no code with ddpbench: computes unions of intervals in whole nanoseconds, as any analyser could. Also checks the
 rules of every trace: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
@@ -281,7 +282,6 @@ def compare(ranks, directory, summary):
     drift = max(abs(r["clock_drift"]) for r in rows_of_table(summary, "ranks"))
     rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift / (1 - drift) * s["figures"]["step_ms"] * 1e-6
                     for r in ranks for s in r["steps"]), default=1)
-    samples = {}
     for rank in ranks:
         if [s["number"] for s in rank["steps"]] != summary["capture"]["steps"]:
             raise Wrong(f"rank {rank['rank']}: the trace has other steps than the summary")
@@ -290,7 +290,6 @@ def compare(ranks, directory, summary):
             for line in map(json.loads, lines):
                 if line.get("captured"):
                     theirs[line["profiler_step"]] = line
-        totals = {}
         for step in rank["steps"]:
             compare_segments(check, step, theirs[step["number"]], rounding)
             for name, value in step["figures"].items():
@@ -298,45 +297,15 @@ def compare(ranks, directory, summary):
                 if value or name != "checkpoint_ms": # not every step saves a checkpoint
                     check.same(f"rank {rank['rank']} step {step['number']} {name}", value * 1e-6,
                                theirs[step["number"]][key], rounding)
-                if step["number"] >= first:
-                    totals[name] = totals.get(name, 0) + value
-                    samples.setdefault(name, []).append(value * 1e-6)
-        row = next(r for r in rows_of_table(summary, "ranks") if r["rank"] == rank["rank"])
-        steps = summary["capture"]["counted_steps"]
-        for name in ["step", "comm_busy", "compute_busy", "overlap", "exposed", "exposed_tail"]:
-            check.same(f"rank {rank['rank']} {name}", totals[f"{name}_ms"] * 1e-6 / steps, 1e3 * row[name],
-                       rounding * len(rank["steps"]) / steps)
-        if totals["comm_busy_ms"]:
-            name = "hidden_ratio" if "hidden_ratio" in row else "span_overlap"
-            check.same(f"rank {rank['rank']} {name}", totals["overlap_ms"] / totals["comm_busy_ms"], row[name], 1e-4)
     everyone = len(ranks) == ranks[0]["size"] # false if some ranks wrote no trace
-    phases = {row["name"]: row for row in rows_of_table(summary, "phases")}
-    for phase in [*PHASES, "step"] if everyone else []:
-        values = samples[f"{phase}_ms"]
-        if phase not in phases and not any(values): # a phase that never ran
-            continue
-        check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
-        check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
-        if phase != "step" or not summary["done"]: # if there are controls, they measure the step
-            shown = "mean" if phase == "checkpoint" else "median"
-            check.same(f"{phase} figure", phases[phase][shown], figure(summary, phase), 1e-12)
-        of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]
-        medians = [statistics.median(values) for values in of_rank]
-        for name, value in [("least", min(medians)), ("most", max(medians)), ("p95_steps", max(percentile(95, values) for values in of_rank))]:
-            check.same(f"{phase} {name}", value, 1e3 * phases[phase][name], rounding)
-            theirs = phases[phase][name.replace("_steps", "") + "_rank"]
-            ours = percentile(95, of_rank[theirs]) if name == "p95_steps" else medians[theirs]
-            check.same(f"{phase} rank with {name}", ours, value, rounding)
     counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
     if everyone:
         compare_operations(check, counted, summary, rounding)
-        compare_answer(check, samples, summary)
         if len(ranks) > 1:
             compare_collectives(check, counted, summary)
             compare_late(check, ranks, summary, first, rounding)
             compare_buckets(check, counted, summary, rounding)
         compare_waits(check, ranks, summary, clock)
-    compare_controls(check, directory, ranks[0]["size"], summary)
     return check.compared
 
 
@@ -444,25 +413,6 @@ def compare_operations(check, steps, summary, rounding):
         check.same(f"{key} self", None if key[0] == "collective" else self_time * 1e-6, self_ms, rounding * calls)
 
 
-def compare_answer(check, samples, summary):
-    """Checks the first answer: the time of a step, and the rounded shares of the named phases and of the rest."""
-    step = statistics.fmean(samples["step_ms"])
-    first = next(words for words in summary["answers"] if not words.startswith("Busy machine: "))
-    match = re.match(r"A captured step takes ([\d.]+) (s|ms|us) on average: (.*)% other phases", first)
-    if not match:
-        raise Wrong(f"the first answer is {first}")
-    said = float(match[1]) * {"s": 1e3, "ms": 1, "us": 1e-3}[match[2]]
-    check.same("the step in the first answer", step, said, 1e-3 * step)
-    shares = {phase: float(share) for share, phase in re.findall(r"(\d+) % ([a-z_]+), ", match[3])}
-    for phase, share in shares.items():
-        check.same(f"share of {phase}", 100 * statistics.fmean(samples[f"{phase}_ms"]) / step, share, 0.51)
-    told = sum(statistics.fmean(samples[f"{phase}_ms"]) for phase in shares)
-    check.same("the rest", 100 * (1 - told / step), float(match[3].split()[-1]), 0.51)
-    for phase in PHASES:
-        if statistics.fmean(samples[f"{phase}_ms"]) > 0.051 * step and phase not in shares:
-            raise Wrong(f"the first answer leaves {phase} out")
-
-
 KINDS = {"allreduce": "all_reduce", "_reduce_scatter_base": "reduce_scatter", "_allgather_base": "all_gather", "broadcast": "broadcast"}
 
 
@@ -516,122 +466,6 @@ def compare_waits(check, ranks, summary, residual_ns):
                    rounding)
         cost = sum(stall[q, r] for q in range(len(ranks))) / (len(ranks) - 1)
         check.same(f"straggler {r} cost", cost * 1e-6 / steps, 1e3 * row["cost"], 1e-4)
-
-
-# ---- the controls, from the telemetry of their blocks ----
-
-def read_blocks(directory, size):
-    """Returns blocks[label][round][rank]: the block's timed steps, and the members of its lines that do not describe a step."""
-    blocks = {}
-    for rank in range(size):
-        with open(os.path.join(directory, f"rank_{rank}_metrics.jsonl"), encoding="ascii") as lines:
-            for line in map(json.loads, lines):
-                if line.get("captured"):
-                    continue
-                of_rank = blocks.setdefault(line["implementation"], {}).setdefault(line["round"], {})
-                block = of_rank.setdefault(rank, {"steps": []})
-                if "step" not in line:
-                    block.update(line)
-                elif line["timed"]:
-                    block["steps"].append(line)
-    return blocks
-
-
-def last_share(directory, label):
-    """Returns the share of the weights in the last bucket, and whether the other weights are updated in backward."""
-    with open(os.path.join(directory, "run.json"), encoding="ascii") as file:
-        row = next(i for i in json.load(file)["implementations"] if i["name"] == label)
-    sizes = [c["bytes"] for c in row["collectives"]]
-    return sizes[-1] / sum(sizes), row["update_in_backward"]
-
-
-def list_of(block, name):
-    """Returns the times of the buckets with that name; zeros if there are none."""
-    return block.get(name) or [0] * len(block["alone_ms"])
-
-
-def attainable_of(none, block, ranks, last, early):
-    hidden = (1 - last) * none["update_ms"] if early else 0 # updates before the last bucket is reduced
-    end, remaining, remaining_within = none["backward_end_ms"] + hidden, 0, 0
-    for alone, within, tensor in reversed(list(zip(block["alone_ms"], list_of(block, "within_host_alone_ms"), block["last_tensor"]))):
-        remaining += alone
-        remaining_within += within
-        end = max(end, none["gradients_ready_ms"][tensor] + max(remaining, remaining_within, alone + within))
-    gather = block.get("gather_alone_ms", [])
-    update = none["update_ms"] / (ranks if gather else 1)
-    exposed = max(gather[-1], sum(gather) - none["forward_end_ms"]) - (1 - last) * update if gather else 0
-    return end + update - hidden + none["rest_ms"] + max(0, exposed)
-
-
-def mean_ratio(a, b):
-    return statistics.geometric_mean(x / y for x, y in zip(a, b))
-
-
-CONTROLS = {"step_to_none", "compute_slowdown", "sync_cost", "comm_alone", "attainable", "step_to_attainable", "comm_slowdown",
-            "saved_by_overlap", "overlap_efficiency"}
-
-
-def check_absent(check, summary, names):
-    """Checks that figures which do not apply are missing: with one rank, no reduction, no overlap, or no round."""
-    found = {f["name"] for f in summary["figures"] if f["subject"] == summary["implementation"]}
-    check.same("results that do not apply", 0, len(found & names), 0)
-
-
-def step_of(ranks):
-    """Returns the step time of a block, on the slowest rank."""
-    return max(rank["steps"][0]["block_ms"] / len(rank["steps"]) for rank in ranks)
-
-
-def compare_controls(check, directory, size, summary):
-    """Checks every figure of the controls by its definition: geometric means over the rounds."""
-    blocks = read_blocks(directory, size)
-    label = summary["implementation"]
-    blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # without the profile's name, which a run of several profiles adds
-    rounds = range(int(summary["done"]))
-    if not rounds:
-        check_absent(check, summary, CONTROLS)
-        return
-
-    def of_rounds(name, of_block):
-        return [of_block(list(blocks[name][r].values())) for r in rounds] if name in blocks else None
-
-    def of_steps(key, name):
-        return of_rounds(name, lambda ranks: statistics.fmean(
-            statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
-
-    def step(name):
-        return of_rounds(name, step_of)
-
-    def alone_of(rank):
-        return [rank["reductions"] * (a + w) + g
-                for a, w, g in zip(rank["alone_ms"], list_of(rank, "within_host_alone_ms"), list_of(rank, "gather_alone_ms"))]
-
-    ours, none, after = step(label), step("none"), step("after_backward")
-    mean = statistics.geometric_mean
-    expected = {"step": mean(ours) * 1e-3, "profiling_overhead": mean_ratio(ours, step("untraced"))}
-    if none and label != "none":
-        ratio = mean_ratio(ours, none)
-        expected.update(step_to_none=ratio, compute_slowdown=mean_ratio(of_steps("compute_ms", label),
-                                                                        of_steps("compute_ms", "none")))
-    if none and size > 1 and label != "none":
-        alone = of_rounds(label, lambda ranks: max(rank["reductions"] * sum(rank["alone_ms"] + list_of(rank, "within_host_alone_ms"))
-                                                   for rank in ranks))
-        share = last_share(directory, label)
-        bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank], size, *share) for rank in range(size)) for r in rounds]
-        expected.update(sync_cost=(mean(ours) - mean(none)) * 1e-3, comm_alone=mean(alone) * 1e-3, attainable=mean(bound) * 1e-3,
-                        step_to_attainable=mean_ratio(ours, bound))
-        slower = of_rounds(label, lambda ranks: statistics.fmean(
-            statistics.median(b / a for a, b in zip(alone_of(rank), rank["in_step_ms"])) for rank in ranks))
-        expected.update(comm_slowdown=mean(slower))
-        if after:
-            saved, could = mean(after) - mean(ours), min(mean(alone), mean(of_steps("backward_pass_ms", "none")))
-            expected.update(saved_by_overlap=saved * 1e-3, overlap_efficiency=saved / could if min(alone) > 0.01 else None)
-    check_absent(check, summary, CONTROLS - expected.keys())
-    for name, value in expected.items():
-        if value is None: # an overlap efficiency of collectives below 0.01 ms, where a nanosecond matters
-            continue
-        rounding = 1e-3 if name in ("overlap_efficiency", "comm_slowdown") else 1e-7
-        check.same(f"{name} of {len(rounds)} rounds", value, figure(summary, name), 1e-4 * abs(value) + rounding)
 
 
 def check_directory(directory, implementation):
@@ -695,37 +529,6 @@ def check_comparison(directory):
         file = name.replace(":", ".")
         check.compared += check_directory(os.path.join(directory, file), file)
     check_merged(check, directory, names)
-    size = len(find(directory, "comparison", "rank_*_metrics.jsonl"))
-    blocks = read_blocks(os.path.join(directory, "comparison"), size)
-    with open(os.path.join(directory, "comparison", "run.json"), encoding="ascii") as file:
-        twins = {i["name"] for i in json.load(file)["implementations"] if "twin_of" in i}
-
-    def over_rounds(name, of_block):
-        return [of_block(list(blocks[name][r].values())) for r in sorted(blocks[name])]
-
-    def mean(name, key):
-        return over_rounds(name, lambda ranks: statistics.fmean(
-            statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
-
-    step = {name: over_rounds(name, step_of) for name in names}
-    reduce = [n for n in names if n != "none" and n not in twins] or names
-    shortest = min(reduce, key=lambda n: statistics.geometric_mean(step[n]))
-    others = {} # others[whether a profile stages]: bytes that only other profiles use; equal for all such profiles
-    for row in rows_of_table(summary, "implementations"):
-        name = row["implementation"]
-        check.same(f"{name} step", statistics.geometric_mean(step[name]), 1e3 * row["step"], 1e-5)
-        peaks = over_rounds(name, lambda ranks: max(r["steps"][0]["peak_memory_bytes"] for r in ranks))
-        others.setdefault(name.startswith(("ddp_individual_v2", "ddp_sharded")) and name.split(":")[0], set()).add(statistics.median(peaks) - row["memory_peak_of_blocks"])
-        check.same(f"{name} step / shortest", mean_ratio(step[name], step[shortest]), row["step_to_shortest"], 1e-6)
-        for key, of in [("forward_pass", "phases"), ("backward_pass", "phases"), ("exposed", "communication"),
-                        ("overlap", "communication")]:
-            said = next(r for r in rows_of_table(summary, of) if r["implementation"] == name)[key]
-            if size > 1 and name != "none" or of == "phases":
-                average = statistics.geometric_mean if of == "phases" else statistics.median
-                check.same(f"{name} {key}", average(mean(name, f"{key}_ms")), 1e3 * said, 1e-5)
-    for staged in others.values():
-        check.same("bytes that only others use", len(staged), 1, 0)
-        check.same("bytes that only others use, at least", min(*staged, 0), 0, 0)
     return check.compared
 
 

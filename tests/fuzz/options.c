@@ -4,7 +4,7 @@
 #include "allreduce/allreduce.h"
 #include "base/text.h"
 #include "benchmark/benchmark.h"
-#include "compare/options.h"
+#include "compare/compare.h"
 #include "kernels/error.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -76,21 +76,24 @@ static int allreduce(int argc, char *argv[])
     return status;
 }
 
-static int compare(int argc, char *argv[])
-{
-    struct compare_options options;
-    int status = compare_options_parse(&options, argc, argv);
-    compare_options_destroy(&options);
-    return status < 0; /* 1: help is printed */
-}
-
-/* Runs `report` with / and . in the directories' names replaced by _, so that it finds no run and writes nothing. */
-static int report(int argc, char *argv[])
+/* Runs a command that reads directories with / and . in their names replaced by _, so that it finds no run and writes
+ * nothing. */
+static int read_none(int (*run)(int argc, char *argv[]), int argc, char *argv[])
 {
     for (int i = 1; i < argc; i++)
         for (char *c = argv[i]; *argv[i] != '-' && *c; c++)
             *c = (char)(*c == '/' || *c == '.' ? '_' : *c);
-    return run_report(argc, argv) ? -1 : 0;
+    return run(argc, argv) ? -1 : 0;
+}
+
+static int compare(int argc, char *argv[])
+{
+    return read_none(run_compare, argc, argv);
+}
+
+static int report(int argc, char *argv[])
+{
+    return read_none(run_report, argc, argv);
 }
 
 static const struct {

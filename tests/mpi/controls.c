@@ -1,5 +1,5 @@
 /* controls.c - tests a profile's figures from the blocks of its controls, on 1 and 3 ranks with different times: means,
- * maxima, and the attainable step time. Ratios are tested by tests/consumers/recompute_trace.py. */
+ * maxima, and the attainable step time. Ratios are tested by tests/consumers/recompute_printed.py. */
 #include "tests/support/made_up.h"
 #include "tests/support/made_up_profile.h"
 #include "tests/support/suite.h"

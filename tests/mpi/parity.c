@@ -250,6 +250,20 @@ static void train_resumed(struct one_rank *one, int i, int steps)
     train_with(one, resumed[i].strategy, resumed[i].variant, &resumed[i].caps, 0, steps);
 }
 
+/* Trains `single` with ddp, and this rank with each strategy of a list. Checks that gradients after one step, or
+ * weights after several, differ by at most `most` and, if least is above 0, more than `least`. */
+static void check_errors(const struct tried *list, size_t n, int steps, double least, double most)
+{
+    train(&single, &strategy_ddp, NULL, steps);
+    for (const struct tried *v = list; v < list + n; v++) {
+        train_with(&many, v->strategy, v->variant, &v->caps, 0, steps);
+        double error = steps == 1 ? gradient_error(&many, &single) : weight_error(&many, &single);
+        ck_assert_msg(error <= most && error >= least, "%s, %zu bytes: after %d steps the error is %g, not %g to %g",
+                      v->strategy->name, v->caps.cap[0], steps, error, least, most);
+    }
+}
+#define LIST(array) (array), sizeof(array) / sizeof *(array)
+
 CASE(core) /* also on an emulated GPU, for which other cases are too slow */
 
 /* Gradients of some strategies after one step of two micro-batches equal those of one process. */
@@ -261,11 +275,7 @@ TEST(gradients_equal_one_process)
                                        {&strategy_ddp_sharded, VARIANT_PLAIN, {.cap = {2000}}},
                                        {&strategy_ddp_sharded, VARIANT_GRADIENTS, {.cap = {2000}}}};
     create_both(batch / (size_t)job.size > 1 ? 2 : 1, 0);
-    train(&single, &strategy_ddp, NULL, 1);
-    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
-        train_with(&many, few[i].strategy, few[i].variant, &few[i].caps, 0, 1);
-        ck_assert_double_le(gradient_error(&many, &single), gradient_tolerance);
-    }
+    check_errors(LIST(few), 1, 0, gradient_tolerance);
 }
 
 /* With gradients sent as bfloat16, the mean is right to the precision of bfloat16, and equal on all ranks. */
@@ -276,23 +286,15 @@ TEST(bf16_is_close_and_the_same_everywhere)
                                           {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {2000}}},
                                           {&strategy_ddp_bucketed, VARIANT_BF16, {.cap = {0}}},
                                           {&strategy_ddp_sharded, VARIANT_BF16, {.cap = {2000}}}};
-    const struct tried *end = narrow + sizeof narrow / sizeof *narrow;
     create_both(1, 0);
-    train(&single, &strategy_ddp, NULL, 1);
-    for (const struct tried *v = narrow; v < end; v++) {
-        train_with(&many, v->strategy, v->variant, &v->caps, 0, 1);
-        double error = gradient_error(&many, &single);
-        ck_assert_msg(error <= 4 * 0x1p-8, "%s: %g", v->strategy->name, error); /* each sum is rounded to 8 bits */
-        ck_assert_msg(error > 1e-5, "%s: %g, as if fp32 was sent", v->strategy->name, error);
-        if (!v->strategy->traits[v->variant]->shards)
+    check_errors(LIST(narrow), 1, 1e-5,
+                 4 * 0x1p-8); /* each sum is rounded to 8 bits; with fp32, errors are below 1e-5 */
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        train_with(&many, narrow[i].strategy, narrow[i].variant, &narrow[i].caps, 0, 1);
+        if (!narrow[i].strategy->traits[narrow[i].variant]->shards)
             check_ranks(on_host(many.model.device, many.model.gradient, many.model.arena), many.model.arena, 1);
     }
-    train(&single, &strategy_ddp, NULL, STEPS);
-    for (const struct tried *v = narrow; v < end; v++) {
-        train_with(&many, v->strategy, v->variant, &v->caps, 0, STEPS);
-        double error = weight_error(&many, &single);
-        ck_assert_msg(error <= 0.2, "%s: weights differ by %g of their change", v->strategy->name, error);
-    }
+    check_errors(LIST(narrow), STEPS, 0, 0.2);
 }
 
 /* A step records its phases in order without gaps, and one collective per bucket inside the step. */
@@ -381,18 +383,24 @@ TEST(early_updates_equal_later_ones)
     check_early_updates(2000);
 }
 
+/* Returns a checkpoint in a file of this job, without memory for pieces. */
+static struct checkpoint new_checkpoint(size_t every)
+{
+    int pid = getpid(), *all = kept(allocate((size_t)job.size, sizeof *all));
+    struct checkpoint checkpoint = {.every = every, .job = &job, .seed = 3};
+    job_gather(&job, &pid, sizeof pid, all);
+    snprintf(checkpoint.path, sizeof checkpoint.path, "/tmp/test_parity_%d.bin", all[0]);
+    return checkpoint;
+}
+
 /* Training that is saved after the third step and restored by another trainer continues bit for bit, with and without
  * clipping. All ranks stay in the checkpoint phase until the file is written. */
 TEST_EACH(training_resumes_from_a_checkpoint, RESUMED)
 {
     enum { EVERY = 3, DELAY_NS = 50000000 };
     float record[STEPS][RECORDS];
-    int64_t phase[2] = {getpid()},
-            *all = kept(allocate(2 * (size_t)job.size, sizeof *all)); /* pid; later start and end */
-    job_gather(&job, phase, sizeof phase, all);
-    struct checkpoint checkpoint = {.every = EVERY, .job = &job, .seed = 3};
-    snprintf(checkpoint.path, sizeof checkpoint.path, "/tmp/test_parity_%d.bin", (int)all[0]);
-
+    int64_t phase[2] = {0}, *all = kept(allocate(2 * (size_t)job.size, sizeof *all)); /* start and end */
+    struct checkpoint checkpoint = new_checkpoint(EVERY);
     create_many(2, EVERY + 1);
     many.trainer.checkpoint = checkpoint;
     many.trainer.checkpoint.piece = job.rank ? NULL : many.model.device->allocate_host(checkpoint_piece_bytes());
@@ -447,20 +455,8 @@ TEST_EACH(early_updates_of_other_buckets, 2)
 TEST_EACH(ranks_equal_one_process, 3)
 {
     create_both(_i == 1 ? 2 : 1, _i == 2 ? STEPS + 3 : 0);
-    train(&single, &strategy_ddp, NULL, 1);
-    for (const struct tried *v = tried; v < tried + n_tried; v++) {
-        train_with(&many, v->strategy, v->variant, &v->caps, 0, 1);
-        double error = gradient_error(&many, &single);
-        ck_assert_msg(error <= gradient_tolerance, "%s, %zu bytes: gradients differ by %g", v->strategy->name,
-                      v->caps.cap[0], error);
-    }
-    train(&single, &strategy_ddp, NULL, STEPS);
-    for (const struct tried *v = tried; v < tried + n_tried; v++) {
-        train_with(&many, v->strategy, v->variant, &v->caps, 0, STEPS);
-        double error = weight_error(&many, &single);
-        ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their change",
-                      v->strategy->name, v->caps.cap[0], error);
-    }
+    check_errors(tried, (size_t)n_tried, 1, 0, gradient_tolerance);
+    check_errors(tried, (size_t)n_tried, STEPS, 0, weight_tolerance);
 }
 
 /* Every reducer takes the memory that is estimated for it. */
@@ -756,13 +752,10 @@ TEST(shards_cover_the_arena)
 /* A checkpoint that one strategy wrote can be read under another strategy, and equals the other's checkpoint. */
 TEST_EACH(checkpoints_do_not_depend_on_the_strategy, RESUMED)
 {
-    int64_t pid = getpid(), *all = kept(allocate((size_t)job.size, sizeof *all));
-    job_gather(&job, &pid, sizeof pid, all);
     create_many(1, 0);
     struct checkpoint *c = &many.trainer.checkpoint;
-    *c = (struct checkpoint){.job = &job, .seed = 3};
+    *c = new_checkpoint(0);
     c->piece = many.model.device->allocate_host(checkpoint_piece_bytes());
-    snprintf(c->path, sizeof c->path, "/tmp/test_shards_%d.bin", (int)all[0]);
     train_resumed(&many, _i, 3);
     checkpoint_save(c, trainer_state(&many.trainer));
     ck_assert_uint_eq(c->saved, 1);

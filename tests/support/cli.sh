@@ -244,6 +244,36 @@ gather() {
 # still holds the lock. Locks /, so no lock file remains. Redirect 8<&- for a command that may outlive the script, or it keeps the lock.
 take_lab() { exec 8</ && flock -w 200 8; }
 
+# name_hosts N: sets `named` to the beginning of a command that gives each N ranks a made-up host, host0, host1 and so on, which
+# share the machine. Returns 1 where host names cannot be set.
+name_hosts() {
+    [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said || return 1
+    # shellcheck disable=SC2016 # expanded by the shell of each rank
+    named=(unshare --uts sh -c 'hostname "host$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} / $0))" && exec "$@"' "$1")
+}
+
+# write_slow_launcher PATTERN: writes the launcher `slow`, called with the ranks and a command. A command that matches PATTERN
+# takes hours while the file `hours` exists, and fails while the file `broken` exists. It reads $temporary and $root.
+write_slow_launcher() {
+    export temporary root
+    cat >slow <<END
+#!/bin/sh
+ranks=\$1
+shift
+case "\$*" in $1)
+    [ ! -e "\$temporary/broken" ] || { echo "slow: broken" >&2; exit 3; }
+    [ ! -e "\$temporary/hours" ] || for word; do
+        shift
+        [ "\$before" != --rounds ] || word=1000000
+        set -- "\$@" "\$word"
+        before=\$word
+    done ;;
+esac
+exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
+END
+    chmod +x slow
+}
+
 # xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is valid XML, and that the value of a python3 expression, in
 # which `root` is the root element, matches an extended regular expression. Without python3 the check is skipped.
 xml_has() {

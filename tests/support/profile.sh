@@ -16,7 +16,17 @@ profile() {
     timeout --kill-after=5 "$limit" "${mpirun[@]}" -n "$ranks" "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
 }
 
-agrees() { python3 "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
+# agrees: recomputes the figures of the last profile from its traces; check_printed checks at the end what the profiles printed.
+agrees() {
+    printed_by+=("$out/$implementation")
+    python3 "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"
+}
+printed_by=()
+check_printed() {
+    local run complete=()
+    for run in "${printed_by[@]}"; do [ ! -e "$run/run.json" ] || complete+=("$run"); done
+    with_python "all that the profiles printed follows from their lines" python3 "$root/tests/consumers/recompute_printed.py" "${complete[@]}"
+}
 
 # summary EXPRESSION: tests a Python expression on s, the summary.json, and t, the rows of its tables by key.
 summary() { python3 -c "import json, sys; s = json.load(open(sys.argv[1], encoding='utf-8'))
@@ -28,4 +38,9 @@ rows() {
 rows = [r['name'] for r in t]; assert $1, rows" "$out/${implementation}_rank_0_trace.json"
 }
 
-together() { python3 "$root/tests/consumers/recompute_trace.py" "$out"; }
+# together: checks several profiles, NAME in the directory NAME/NAME.
+together() {
+    local inner=("$out"/*/*/run.json)
+    printed_by+=("$out/comparison" "${inner[@]%/run.json}")
+    python3 "$root/tests/consumers/recompute_trace.py" "$out"
+}

@@ -344,6 +344,7 @@ enum exit_status allreduce_main(const struct job *job, int argc, char *const arg
                                             ""};
     allreduce_options_add(&table, &options);
     enum exit_status status = harness_main(&command, job, argc, argv);
+    workload_release(&options.workload);
     free(options.messages.bytes);
     return status;
 }

@@ -131,21 +131,22 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
 
 /* ---- overlaps ---- */
 
-#define OVERLAP(field)   offsetof(struct overlap_timing, field)
-#define INTERVAL(figure) COLUMN_ENDS(struct overlap_timing, figure.ci_low, figure.ci_high)
+#define OVERLAP(field) offsetof(struct overlap_timing, field)
 static const struct column overlap_columns[] = {
     {"bytes", "#       size\n#        (B)", COLUMN_COUNT, OVERLAP(of.bytes), "B", 1, 12, 0},
     {"count", "count\n(elements)", COLUMN_COUNT, OVERLAP(of.collective.count), NULL, 1, 12, 0},
     {"dtype", "type", COLUMN_NAME, OVERLAP(of.dtype), NULL, 1, 6, 0},
     {"op", "redop", COLUMN_NAME, OVERLAP(of.op), NULL, 1, 5, 0},
     {"compute", "compute\n(us)", COLUMN_REAL, OVERLAP(compute.median), "s", 1e6, 10, 1},
-    {"compute", NULL, COLUMN_INTERVAL, INTERVAL(compute), "s", 1e6, -20, 1},
+    {"compute", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, compute.ci_low, compute.ci_high), "s", 1e6,
+     -20, 1},
     {"comm", "comm\n(us)", COLUMN_REAL, OVERLAP(comm.median), "s", 1e6, 10, 1},
-    {"comm", NULL, COLUMN_INTERVAL, INTERVAL(comm), "s", 1e6, -20, 1},
+    {"comm", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, comm.ci_low, comm.ci_high), "s", 1e6, -20, 1},
     {"both", "both\n(us)", COLUMN_REAL, OVERLAP(both.median), "s", 1e6, 10, 1},
-    {"both", NULL, COLUMN_INTERVAL, INTERVAL(both), "s", 1e6, -20, 1},
+    {"both", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, both.ci_low, both.ci_high), "s", 1e6, -20, 1},
     {"overlap", "overlap\n(%)", COLUMN_REAL, OVERLAP(overlap.median), "1", 100, 8, 1},
-    {"overlap", "[95 % interval]", COLUMN_INTERVAL, INTERVAL(overlap), "1", 100, -20, 1},
+    {"overlap", "[95 % interval]", COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, overlap.ci_low, overlap.ci_high),
+     "1", 100, -20, 1},
     {"rounds", "rounds", COLUMN_COUNT, OVERLAP(overlap.n), NULL, 1, 6, 0},
 };
 

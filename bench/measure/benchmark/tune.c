@@ -210,5 +210,7 @@ enum exit_status tune_main(const struct job *job, int argc, char *const argv[])
     const struct harness_command command = {
         &options,    &table, &options.run.harness, tune_options_check, print_help, "the run failed", dry_run,
         tune_search, ""};
-    return harness_main(&command, job, argc, argv);
+    enum exit_status status = harness_main(&command, job, argc, argv);
+    workload_release(&options.run.training.workload);
+    return status;
 }

@@ -29,7 +29,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
     struct phase_figure row[PHASES + 1];
-    char title[160], note[320];
+    char title[160], note[420], rates[100] = "";
     double step = f->phase[PHASES].mean;
     size_t rows = 0;
     for (int i = 0; i <= PHASES; i++)
@@ -38,12 +38,14 @@ static void add_phases(const struct profile *p, cJSON *summary)
     snprintf(title, sizeof title, "Phases of %s in %d captured step%s of %s epochs on %d rank%s, ms a step",
              p->facts.label, f->steps, text_plural((size_t)f->steps), f->epochs, f->ranks,
              text_plural((size_t)f->ranks));
-    snprintf(
-        note, sizeof note,
-        "n = ranks x steps = %d. min, max: the smallest and largest of the ranks' medians. p95_steps: over the "
-        "steps of the rank where it is largest. usual: in a well-tuned step. "
-        "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (waits for communication / step) %.3f.",
-        f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step, f->communication_ratio);
+    if (isfinite(p->facts.flops))
+        snprintf(rates, sizeof rates, "%.0f tokens per second, %.1f GFLOP/s of the model; ", p->facts.tokens / step,
+                 1e-9 * p->facts.flops / step);
+    snprintf(note, sizeof note,
+             "n = ranks x steps = %d. min, max: the smallest and largest of the ranks' medians. p95_steps: over the "
+             "steps of the rank where it is largest. usual: in a well-tuned step. "
+             "%scommunication ratio (waits for communication / step) %.3f.",
+             f->ranks * f->steps, rates, f->communication_ratio);
     results_add_table(summary, &(struct table){"phases", title, TABLE_COLUMNS(phase_columns), row, rows, sizeof *row, 0,
                                                .note = {note}});
 }

@@ -31,6 +31,13 @@ struct option_section workload_from_options(struct workload *workload)
     return (struct option_section){.title = "Your own model", OPTION_ROWS(from_rows), .base = workload};
 }
 
+void workload_release(struct workload *w)
+{
+    import_destroy(&w->from.read);
+    free(w->from.typical.ready);
+    w->from.typical.ready = NULL;
+}
+
 int workload_is_replayed(const struct workload *w)
 {
     return w->from.read.profile.tensors > 0 && !w->from.read.own.layers;

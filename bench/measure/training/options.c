@@ -89,7 +89,7 @@ static const struct option block_rows[] = {
      .help = "rounds; each runs one block of every implementation; with --resolve, at least this many"},
     {.name = "resolve", .common = 1, .kind = &option_percent, .offset = FIELD(resolve), .low = 0.01,
      .high = 50, .without = "profile", .help = "run rounds until each implementation is significantly slower than the fastest or within this many percent of it"},
-    {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
+    {.name = "max-minutes", .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "the longest time for the rounds of --resolve"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
      .help = "timed steps of a block, after 2 untimed ones; 0: those of the regime's epochs, 3 with --profile or tune"},

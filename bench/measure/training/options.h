@@ -75,7 +75,7 @@ struct model_from {
     int compute;       /* enum replayed_compute */
     int on_gpus;
     double time_scale, backward_ms;
-    struct imported read;        /* profile.tensors 0: nothing is replayed; kept until the program ends */
+    struct imported read;        /* profile.tensors 0: nothing is replayed; workload_release frees it */
     struct step_compute typical; /* the step that is replayed, if read.profile.steps is not 0 */
 };
 
@@ -157,6 +157,7 @@ int training_options_use_preset(struct training_options *options, const struct o
 /* Reads --model-from, sets the sizes of the workload, and refuses options of sizes that the file replaces. Returns 0;
  * or -1, reported. */
 int workload_import(struct workload *workload, const struct option_table *table, int on_gpus);
+void workload_release(struct workload *workload); /* frees what was read; a zeroed workload is fine */
 
 /* Whether the model is replayed, not trained; and whether it has recorded times, so that tokens are not known. */
 int workload_is_replayed(const struct workload *workload);

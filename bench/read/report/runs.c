@@ -102,7 +102,11 @@ static void take_facts(struct report_run *run)
     run->ranks = json_count(derived, "world_size");
     run->hosts = json_count(derived, "host_count");
     run->tokens = json_number(derived, "tokens_per_step");
-    if (isfinite(run->tokens)) /* the run trained; `allreduce` has the options of a model, for its message sizes */
+    const char *from = json_string(derived, "model_from");
+    if (*from && !(json_number(c, "d-model") > 0)) /* replayed */
+        snprintf(run->workload, sizeof run->workload, "%.120s (--model-from), %.20s on %.20s", from,
+                 *dtype ? dtype : "fp32", json_string(derived, "device"));
+    else if (isfinite(run->tokens)) /* the run trained; `allreduce` has the options of a model, for its message sizes */
         snprintf(run->workload, sizeof run->workload,
                  "%.0f layers, d_model %.0f, %.0f heads, d_ff %.0f, vocabulary %.0f, context %.0f, %.20s on %.20s",
                  json_number(c, "num-layers"), json_number(c, "d-model"), json_number(c, "num-heads"),

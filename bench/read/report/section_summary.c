@@ -30,6 +30,8 @@ static void describe_run(char text[800], const struct report_run *run)
     if (*run->workload && isfinite(run->parameters + run->sequences))
         snprintf(what, sizeof what, "%s, %.2f M parameters, %.4g sequence%s a step on each rank", run->workload,
                  1e-6 * run->parameters, run->sequences, run->sequences == 1 ? "" : "s");
+    else if (*run->workload)
+        snprintf(what, sizeof what, "%s", run->workload);
     if (run->place.cpus)
         snprintf(cpus, sizeof cpus, ", %zu logical CPU%s in all", run->place.cpus, text_plural(run->place.cpus));
     snprintf(text, 800, "%s; on %s%s%s%s", what, run->machine, cpus, *run->link ? ", joined by " : "", run->link);

@@ -342,6 +342,15 @@ void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int
     wait_turn();
 }
 
+void emulated_full_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file,
+                        int line)
+{
+    int lanes = fibers[static_cast<size_t>(now)]->warp->lanes;
+    if (lanes != WARP)
+        emulated_wrong(file, line, "%s by a warp of %d lanes; it needs 32", call, lanes);
+    emulated_warp(call, mine, act, file, line);
+}
+
 int emulated_lane()
 {
     return fibers[static_cast<size_t>(now)]->lane;

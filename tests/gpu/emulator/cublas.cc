@@ -102,11 +102,8 @@ static const struct {
 } known[] = {
     {CUBLAS_STATUS_SUCCESS, "success"},
     {CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized"},
-    {CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed"},
     {CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed"},
-    {CUBLAS_STATUS_ARCH_MISMATCH, "a feature absent from the architecture"},
     {CUBLAS_STATUS_EXECUTION_FAILED, "the program failed to execute on the GPU"},
-    {CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed"},
     {CUBLAS_STATUS_NOT_SUPPORTED, "the functionality requested is not supported"},
 };
 

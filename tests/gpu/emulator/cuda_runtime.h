@@ -44,6 +44,9 @@ constexpr int warpSize = 32;
 #define EMULATED_WHERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 /* Each lane of the warp passes a pointer; the last to arrive calls act(pointers, lanes), then all lanes continue. */
 void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file, int line);
+/* The same for a warp that must have 32 lanes. */
+void emulated_full_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file,
+                        int line);
 [[noreturn]] void emulated_wrong(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void __syncthreads(EMULATED_WHERE);

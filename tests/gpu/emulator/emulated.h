@@ -25,6 +25,13 @@ long long setting(const char *name, long long otherwise);
 cudaError_t result(cudaError_t error);
 /* Returns the error with which every call fails if there is no usable driver or no GPU; else cudaSuccess. */
 cudaError_t no_machine();
+/* Returns the result of act(lock), which is called with the lock, and stored; or the error of no_machine. */
+template <typename Act> cudaError_t locked(Act act)
+{
+    Lock lock(machine);
+    cudaError_t error = no_machine();
+    return result(error ? error : act(lock));
+}
 /* Returns the number of the calling thread's GPU in the machine, before CUDA_VISIBLE_DEVICES renumbers it. */
 int physical_gpu();
 /* Ends the program if the calling thread has set no GPU but another thread has set one other than 0: with real CUDA the
@@ -38,8 +45,6 @@ cudaError_t queue(Lock &lock, cudaStream_t stream, std::function<bool()> work);
 void work_until(Lock &lock, const std::function<bool()> &condition);
 /* Does one piece of work, if one is ready. The caller holds the lock. */
 void work_a_little();
-/* Does queued work until all queues are empty, as work_until does. */
-void work_off(Lock &lock);
 
 /* ---- memory.cc ---- */
 enum Kind { PAGEABLE, PINNED, DEVICE };

@@ -12,12 +12,6 @@ struct Load {
     uint32_t *word;
 };
 
-void need_all(int lanes)
-{
-    if (lanes != WARP)
-        emulated_wrong(__FILE__, __LINE__, "a load of matrices by a warp of %d lanes; it needs 32", lanes);
-}
-
 /* Returns the 16-bit number at a row and column of matrix i; the lanes' Loads have the addresses of the rows. */
 uint32_t number_of(void **of_lane, int i, int row, int column)
 {
@@ -26,43 +20,34 @@ uint32_t number_of(void **of_lane, int i, int row, int column)
     return bits;
 }
 
-void load(void **of_lane, int lanes)
+template <bool transposed> void load(void **of_lane, int)
 {
-    need_all(lanes);
+    auto number = [&](int i, int row, int column) {
+        return transposed ? number_of(of_lane, i, column, row) : number_of(of_lane, i, row, column);
+    };
     for (int lane = 0; lane < WARP; lane++)
         for (int i = 0, g = lane / 4, t = lane % 4; i < 4; i++)
-            static_cast<Load *>(of_lane[lane])->word[i] =
-                number_of(of_lane, i, g, 2 * t) | number_of(of_lane, i, g, 2 * t + 1) << 16;
+            static_cast<Load *>(of_lane[lane])->word[i] = number(i, g, 2 * t) | number(i, g, 2 * t + 1) << 16;
 }
 
-void load_transposed(void **of_lane, int lanes)
+template <bool transposed>
+void load_by_warp(const char *call, uint32_t (&word)[4], const void *row, const char *file, int line)
 {
-    need_all(lanes);
-    for (int lane = 0; lane < WARP; lane++)
-        for (int i = 0, g = lane / 4, t = lane % 4; i < 4; i++)
-            static_cast<Load *>(of_lane[lane])->word[i] =
-                number_of(of_lane, i, 2 * t, g) | number_of(of_lane, i, 2 * t + 1, g) << 16;
-}
-
-void check_row(const void *row, const char *file, int line)
-{
+    Load mine = {static_cast<const char *>(row), word};
     if (reinterpret_cast<uintptr_t>(row) % 16)
         emulated_wrong(file, line, "a row of a matrix at %p; it must be aligned to 16 bytes", row);
+    emulated_full_warp(call, &mine, load<transposed>, file, line);
 }
 } // namespace
 
 void load_matrices(uint32_t (&word)[4], const void *row, const char *file, int line)
 {
-    Load mine = {static_cast<const char *>(row), word};
-    check_row(row, file, line);
-    emulated_warp("load_matrices", &mine, load, file, line);
+    load_by_warp<false>("load_matrices", word, row, file, line);
 }
 
 void load_matrices_transposed(uint32_t (&word)[4], const void *row, const char *file, int line)
 {
-    Load mine = {static_cast<const char *>(row), word};
-    check_row(row, file, line);
-    emulated_warp("load_matrices_transposed", &mine, load_transposed, file, line);
+    load_by_warp<true>("load_matrices_transposed", word, row, file, line);
 }
 
 /* ---- asynchronous copies ---- */

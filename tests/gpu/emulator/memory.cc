@@ -47,59 +47,46 @@ size_t most_pinned()
 
 cudaError_t get(void **memory, size_t bytes, emulated::Kind kind)
 {
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    *memory = nullptr;
-    if (!bytes)
+    return emulated::locked([=](Lock &) {
+        bool on_gpu = kind == emulated::DEVICE;
+        size_t left = on_gpu ? memory_of_gpu() - used : most_pinned() - pinned;
+        *memory = nullptr;
+        if (!bytes)
+            return cudaSuccess;
+        if (bytes > left || posix_memalign(memory, 256, bytes))
+            return cudaErrorMemoryAllocation;
+        memset(*memory, 0xff, bytes);
+        auto at = reinterpret_cast<uintptr_t>(*memory);
+        pieces[at] = {bytes, kind};
+        (on_gpu ? used : pinned) += bytes;
+        if (on_gpu)
+            guard(at, bytes, false);
         return cudaSuccess;
-    if (kind == emulated::DEVICE && bytes > memory_of_gpu() - used)
-        return emulated::result(cudaErrorMemoryAllocation);
-    if (kind == emulated::PINNED && bytes > most_pinned() - pinned)
-        return emulated::result(cudaErrorMemoryAllocation);
-    if (posix_memalign(memory, 256, bytes))
-        return emulated::result(cudaErrorMemoryAllocation);
-    memset(*memory, 0xff, bytes);
-    auto at = reinterpret_cast<uintptr_t>(*memory);
-    pieces[at] = {bytes, kind};
-    (kind == emulated::DEVICE ? used : pinned) += bytes;
-    if (kind == emulated::DEVICE)
-        guard(at, bytes, false);
-    return cudaSuccess;
+    });
 }
 
+/* Does not wait for queued work, since NVIDIA does not promise that a release waits. */
 cudaError_t give_back(void *memory, emulated::Kind kind)
 {
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    if (!memory)
+    return emulated::locked([=](Lock &) {
+        auto piece = pieces.find(reinterpret_cast<uintptr_t>(memory));
+        if (!memory)
+            return cudaSuccess;
+        if (piece == pieces.end() || piece->second.kind != kind)
+            return cudaErrorInvalidValue;
+        guard(piece->first, piece->second.bytes, true);
+        (kind == emulated::DEVICE ? used : pinned) -= piece->second.bytes;
+        pieces.erase(piece);
+        free(memory);
         return cudaSuccess;
-    auto piece = pieces.find(reinterpret_cast<uintptr_t>(memory));
-    if (piece == pieces.end() || piece->second.kind != kind)
-        return emulated::result(cudaErrorInvalidValue);
-    /* does not wait for queued work, since NVIDIA does not promise that a release waits */
-    guard(piece->first, piece->second.bytes, true);
-    (kind == emulated::DEVICE ? used : pinned) -= piece->second.bytes;
-    pieces.erase(piece);
-    free(memory);
-    return cudaSuccess;
+    });
 }
 
 bool allowed(cudaMemcpyKind kind, emulated::Kind to, emulated::Kind from)
 {
-    switch (kind) {
-    case cudaMemcpyHostToHost:
-        return to != emulated::DEVICE && from != emulated::DEVICE;
-    case cudaMemcpyHostToDevice:
-        return to == emulated::DEVICE && from != emulated::DEVICE;
-    case cudaMemcpyDeviceToHost:
-        return to != emulated::DEVICE && from == emulated::DEVICE;
-    case cudaMemcpyDeviceToDevice:
-        return to == emulated::DEVICE && from == emulated::DEVICE;
-    default:
-        return true;
-    }
+    bool to_gpu = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_gpu = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return kind == cudaMemcpyDefault || (to_gpu == (to == emulated::DEVICE) && from_gpu == (from == emulated::DEVICE));
 }
 
 /* Queues a copy. A pageable source is read at once. */
@@ -206,15 +193,14 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 {
     emulated::Traced call("cudaMemsetAsync", emulated::Traced::FILL);
     call.bytes = bytes;
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    if (bytes && emulated::kind_of(memory) == emulated::PAGEABLE)
-        return emulated::result(cudaErrorInvalidValue);
-    return emulated::result(emulated::queue(lock, stream, [memory, value, bytes] {
-        memset(memory, value, bytes);
-        return true;
-    }));
+    return emulated::locked([=](Lock &lock) {
+        if (bytes && emulated::kind_of(memory) == emulated::PAGEABLE)
+            return cudaErrorInvalidValue;
+        return emulated::queue(lock, stream, [memory, value, bytes] {
+            memset(memory, value, bytes);
+            return true;
+        });
+    });
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
@@ -224,10 +210,9 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    *total = memory_of_gpu();
-    *free = *total - used;
-    return cudaSuccess;
+    return emulated::locked([=](Lock &) {
+        *total = memory_of_gpu();
+        *free = *total - used;
+        return cudaSuccess;
+    });
 }

@@ -25,12 +25,6 @@ struct Product {
     const uint32_t *a, *b;
 };
 
-void need_all(int lanes)
-{
-    if (lanes != WARP)
-        emulated_wrong(__FILE__, __LINE__, "a product of matrices by a warp of %d lanes; it needs 32", lanes);
-}
-
 const Product &product_of(void **of_lane, int lane)
 {
     return *static_cast<Product *>(of_lane[lane]);
@@ -57,9 +51,8 @@ void add_product(void **of_lane, const float *a, const float *b, int depth)
         }
 }
 
-void multiply_bf16(void **of_lane, int lanes)
+void multiply_bf16(void **of_lane, int)
 {
-    need_all(lanes);
     float a[16 * 16], b[16 * 8];
     for (int lane = 0; lane < WARP; lane++) {
         const Product &mine = product_of(of_lane, lane);
@@ -74,9 +67,8 @@ void multiply_bf16(void **of_lane, int lanes)
     add_product(of_lane, a, b, 16);
 }
 
-void multiply_tf32(void **of_lane, int lanes)
+void multiply_tf32(void **of_lane, int)
 {
-    need_all(lanes);
     float a[16 * 8], b[8 * 8];
     constexpr uint32_t kept = 0xffffe000;
     for (int lane = 0; lane < WARP; lane++) {
@@ -94,13 +86,13 @@ void multiply_tf32(void **of_lane, int lanes)
 void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const char *file, int line)
 {
     Product mine = {d, a, b};
-    emulated_warp("mma_bf16", &mine, multiply_bf16, file, line);
+    emulated_full_warp("mma_bf16", &mine, multiply_bf16, file, line);
 }
 
 void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const char *file, int line)
 {
     Product mine = {d, a, b};
-    emulated_warp("mma_tf32", &mine, multiply_tf32, file, line);
+    emulated_full_warp("mma_tf32", &mine, multiply_tf32, file, line);
 }
 
 uint64_t emulated_shuffle(uint64_t value, int from, const char *call, const char *file, int line)

@@ -133,14 +133,9 @@ static const struct {
     {cudaErrorInvalidValue, "invalid argument"},
     {cudaErrorMemoryAllocation, "out of memory"},
     {cudaErrorInvalidConfiguration, "invalid configuration argument"},
-    {cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"},
     {cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"},
-    {cudaErrorInitializationError, "initialization error"},
     {cudaErrorDevicesUnavailable, "CUDA-capable device(s) is/are busy or unavailable"},
     {cudaErrorInvalidDeviceFunction, "invalid device function"},
-    {cudaErrorECCUncorrectable, "uncorrectable ECC error encountered"},
-    {cudaErrorIllegalAddress, "an illegal memory access was encountered"},
-    {cudaErrorLaunchFailure, "unspecified launch failure"},
     {cudaErrorNoDevice, "no CUDA-capable device is detected"},
     {cudaErrorInvalidDevice, "invalid device ordinal"},
     {cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"},
@@ -243,15 +238,14 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel)
 {
-    Lock lock(machine);
-    if (cudaError_t error = no_code())
-        return emulated::result(error);
-    *attributes = {};
-    attributes->maxThreadsPerBlock = 1024;
-    attributes->numRegs = REGISTERS;
-    attributes->ptxVersion = attributes->binaryVersion = arch();
-    attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit_of(kernel));
-    return cudaSuccess;
+    return emulated::locked([=](Lock &) {
+        *attributes = {};
+        attributes->maxThreadsPerBlock = 1024;
+        attributes->numRegs = REGISTERS;
+        attributes->ptxVersion = attributes->binaryVersion = arch();
+        attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit_of(kernel));
+        return no_code();
+    });
 }
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value)

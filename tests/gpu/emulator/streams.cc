@@ -167,26 +167,20 @@ void emulated::work_a_little()
     open_memory(false);
 }
 
-void emulated::work_off(Lock &lock)
-{
-    work_until(lock, [] {
-        bool empty = true;
-        each_stream([&](CUstream_st *stream) { empty = empty && stream->queue.empty(); });
-        return empty;
-    });
-}
-
 /* ---- the runtime's functions ---- */
 
 cudaError_t cudaDeviceSynchronize(void)
 {
     emulated::Traced call("cudaDeviceSynchronize");
     call.waits(4, UINT32_MAX, UINT32_MAX);
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    emulated::work_off(lock);
-    return cudaSuccess;
+    return emulated::locked([](Lock &lock) {
+        emulated::work_until(lock, [] {
+            bool empty = true;
+            each_stream([&](CUstream_st *stream) { empty = empty && stream->queue.empty(); });
+            return empty;
+        });
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -198,17 +192,16 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    if (flags & ~1u)
-        return emulated::result(cudaErrorInvalidValue);
-    static uint32_t next = 13;
-    priority = min(max(priority, GREATEST_PRIORITY), LEAST_PRIORITY);
-    streams.emplace_back(new CUstream_st{{}, 0, 0, !(flags & cudaStreamNonBlocking), priority, false, next});
-    next += 4;
-    *stream = streams.back().get();
-    return cudaSuccess;
+    return emulated::locked([=](Lock &) {
+        static uint32_t next = 13;
+        if (flags & ~1u)
+            return cudaErrorInvalidValue;
+        int clamped = min(max(priority, GREATEST_PRIORITY), LEAST_PRIORITY);
+        streams.emplace_back(new CUstream_st{{}, 0, 0, !(flags & cudaStreamNonBlocking), clamped, false, next});
+        next += 4;
+        *stream = streams.back().get();
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -227,29 +220,27 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 {
-    Lock lock(machine);
-    CUstream_st *stream = stream_of(handle);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    if (stream->destroyed)
-        return emulated::result(cudaErrorInvalidResourceHandle);
-    emulated::Traced call("cudaStreamSynchronize");
-    call.waits(3, stream->number, UINT32_MAX);
-    uint64_t last = stream->queued;
-    emulated::work_until(lock, [&] { return stream->done >= last; });
-    return cudaSuccess;
+    return emulated::locked([=](Lock &lock) {
+        CUstream_st *stream = stream_of(handle);
+        if (stream->destroyed)
+            return cudaErrorInvalidResourceHandle;
+        emulated::Traced call("cudaStreamSynchronize");
+        call.waits(3, stream->number, UINT32_MAX);
+        uint64_t last = stream->queued;
+        emulated::work_until(lock, [&] { return stream->done >= last; });
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    if (flags & ~3u)
-        return emulated::result(cudaErrorInvalidValue);
-    static uint32_t next = 1;
-    *event = new CUevent_st{flags, nullptr, next++};
-    return cudaSuccess;
+    return emulated::locked([=](Lock &) {
+        static uint32_t next = 1;
+        if (flags & ~3u)
+            return cudaErrorInvalidValue;
+        *event = new CUevent_st{flags, nullptr, next++};
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
@@ -272,15 +263,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
         return emulated::result(cudaErrorInvalidResourceHandle);
     emulated::Traced call("cudaEventRecord");
     call.marks(stream_of(stream)->number, event->number);
-    auto recording = std::make_shared<Recording>();
-    event->last = recording;
-    return emulated::result(put(
-        lock, stream,
-        [recording] {
-            *recording = {true, now_ns()};
-            return true;
-        },
-        nullptr));
+    auto recording = event->last = std::make_shared<Recording>();
+    return emulated::result(emulated::queue(lock, stream, [recording] {
+        *recording = {true, now_ns()};
+        return true;
+    }));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)

@@ -18,17 +18,14 @@
 
 static struct measurements measurements;
 
-/* Fills samples: implementation i takes step[i][round] seconds per step, of which gradient_sync takes sync[i]. */
-static void fill(int n, size_t rounds, double step[][12], const double *sync)
+/* Fills samples: implementation i takes step[i][round] seconds per step. */
+static void fill(int n, size_t rounds, double step[][12])
 {
     measurements_create(&measurements, n, 20);
     measurements.rounds = rounds;
     for (int i = 0; i < n; i++)
-        for (size_t r = 0; r < rounds; r++) {
+        for (size_t r = 0; r < rounds; r++)
             measurements_of(&measurements, i, FIGURE_STEP)[r] = step[i][r];
-            measurements_of(&measurements, i, PHASE_GRADIENT_SYNC)[r] = sync ? sync[i] : 0;
-            measurements_of(&measurements, i, PHASE_FORWARD)[r] = 0.25 * step[i][r];
-        }
 }
 
 static struct ranking compared(const struct implementation *rows, int ranks)
@@ -38,60 +35,13 @@ static struct ranking compared(const struct implementation *rows, int ranks)
     return comparison;
 }
 
-/* ---- samples ---- */
-
-/* Ratios are geometric means of the ratios of each round. */
-TEST(ratios_are_by_round)
-{
-    double step[1][12] = {{0.1, 1, 10}};
-    const struct implementation rows[] = {ROW(ddp)};
-    fill(1, 3, step, NULL);
-    double *sync = measurements_of(&measurements, 0, PHASE_GRADIENT_SYNC);
-    sync[0] = 0.09, sync[1] = 0.1, sync[2] = 2;
-    struct ranking c = compared(rows, 2);
-    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, cbrt(0.9 * 0.1 * 0.2), 1e-15);
-}
-
-/* ---- the cost of synchronising ---- */
-
-/* All figures of a row are geometric means, so they agree. Here steps take 1.1 and 2.2 times as long as steps of `none`
- * in each round, and differ far more between rounds. */
-TEST(figures_agree)
-{
-    double step[3][12] = {{10, 200, 30, 40, 50, 60, 70}};
-    double product = 1;
-    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
-    for (int r = 0; r < 7; r++) {
-        product *= step[0][r];
-        step[1][r] = 1.1 * step[0][r];
-        step[2][r] = 2.2 * step[0][r];
-    }
-    fill(3, 7, step, NULL);
-    double none = pow(product, 1.0 / 7);
-    struct ranking c = compared(rows, 2);
-    ck_assert_double_eq_tol(c.row[0].seconds[FIGURE_STEP].median, none, 1e-12);
-    ck_assert_double_eq_tol(c.row[1].seconds[FIGURE_STEP].median, 1.1 * none, 1e-12);
-    ck_assert_double_eq_tol(c.row[1].seconds[PHASE_FORWARD].median, 0.25 * 1.1 * none, 1e-12);
-    ck_assert_double_eq_tol(c.row[1].sync_cost.median, 0.1 * none, 1e-12);
-    ck_assert_double_eq_tol(c.row[1].sync_cost.ci_low, 0.1 * none, 1e-12);
-    ck_assert_double_eq_tol(c.row[2].sync_cost.ci_high, 1.2 * none, 1e-12);
-    for (int i = 0; i < 3; i++)
-        ck_assert_double_eq_tol(c.row[i].tokens_per_second.median * c.row[i].seconds[FIGURE_STEP].median, 1000, 1e-9);
-    ck_assert_double_eq_tol(c.row[1].to_ddp.median, 1, 1e-15);
-    ck_assert_double_eq_tol(c.row[2].to_ddp.median, 2, 1e-15);
-    ck_assert_uint_eq(c.row[0].sync_cost.n, 0);
-    c = compared(rows, 1); /* one rank has nothing to synchronise */
-    ck_assert_uint_eq(c.row[1].sync_cost.n, 0);
-    ck_assert_double_nan(c.row[1].sync_cost.median);
-    ck_assert_double_eq_tol(c.row[2].to_ddp.median, 2, 1e-15);
-    ck_assert_str_eq(c.row[1].mark, "");
-}
+/* ---- the cost of synchronising; test_summary.c tests the other figures ---- */
 
 TEST(sync_cost_needs_none_and_rounds)
 {
     double step[2][12] = {{1, 2}, {2, 3}};
     const struct implementation without[] = {ROW(ddp), ROW(ddp_flat)}, with[] = {ROW(ddp), ROW(none)};
-    fill(2, 2, step, NULL);
+    fill(2, 2, step);
     struct ranking c = compared(without, 2);
     ck_assert_double_nan(c.row[0].sync_cost.median);
     ck_assert_double_nan(c.row[1].sync_cost.ci_low);
@@ -112,20 +62,6 @@ TEST(sync_cost_needs_none_and_rounds)
 
 /* ---- the fastest implementation ---- */
 
-TEST(fastest_is_one_that_reduces)
-{
-    double step[4][12] = {{1, 1, 1}, {4, 4, 4}, {2, 2, 2}, {3, 3, 3}};
-    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
-    const struct implementation none[] = {ROW(none)};
-    fill(4, 3, step, NULL);
-    struct ranking c = compared(rows, 2);
-    ck_assert_int_eq(c.fastest, 2);
-    measurements.n = 1;
-    c = compared(none, 2);
-    ck_assert_int_eq(c.fastest, -1);
-    ck_assert_int_eq(c.compared, 0);
-}
-
 /* Rows with other arithmetic have times and costs, but are never the fastest nor tied, and do not count as compared. */
 TEST(other_arithmetic_is_not_compared)
 {
@@ -135,7 +71,7 @@ TEST(other_arithmetic_is_not_compared)
                           {2.5, 2.51, 2.5, 2.51, 2.5, 2.51},
                           {3, 3.01, 3, 3.01, 3, 3.01}};
     const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_local), ROW(ddp_powersgd)};
-    fill(5, 6, step, NULL);
+    fill(5, 6, step);
     struct ranking c = compared(rows, 2);
     ck_assert_int_eq(c.fastest, 2);
     ck_assert_int_eq(c.compared, 2);
@@ -157,28 +93,11 @@ TEST(fastest_is_by_the_mean)
     double step[2][12] = {{1, 1, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1, 1.1, 1.1},
                           {1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001}};
     const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
-    fill(2, 12, step, NULL);
+    fill(2, 12, step);
     struct ranking c = compared(rows, 2);
     ck_assert_int_eq(c.fastest, 1);
     ck_assert_str_eq(c.row[1].mark, "*");
     ck_assert_double_ge(c.row[0].to_fastest.ratio.median, 1);
-}
-
-/* Three implementations: ddp is clearly slower, ddp_bucketed is a tie, and ddp_flat is the fastest. */
-TEST(slower_than_the_fastest)
-{
-    double step[4][12] = {{0.5, 0.5, 0.5, 0.5, 0.5, 0.5},
-                          {1.30, 1.33, 1.32, 1.31, 1.34, 1.30},
-                          {1.00, 1.02, 0.99, 1.01, 1.00, 0.98},
-                          {1.01, 1.00, 1.01, 0.99, 1.01, 1.00}};
-    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
-    fill(4, 6, step, NULL);
-    struct ranking c = compared(rows, 2);
-    ck_assert_int_eq(c.fastest, 2);
-    ck_assert_int_eq(c.row[0].to_fastest.slower, 0); /* the control `none` is not compared */
-    ck_assert_int_eq(c.row[1].to_fastest.slower, 1);
-    ck_assert_int_eq(c.row[2].to_fastest.slower, 0);
-    ck_assert_int_eq(c.row[3].to_fastest.slower, 0);
 }
 
 /* ---- enough rounds for --resolve ---- */
@@ -375,7 +294,7 @@ TEST(medians_are_of_the_rounds)
         step[1][r] = cost[r] * step[0][r];
         step[2][r] = 2 * step[0][r];
     }
-    fill(3, 9, step, NULL);
+    fill(3, 9, step);
     ranking_create(&c, &measurements, rows, 2, 1000, NULL, 0.02);
     ck_assert_double_eq_tol(c.row[0].seconds[FIGURE_STEP].median, 16, 1e-12);
     ck_assert_double_eq_tol(c.row[1].seconds[FIGURE_STEP].median, 17.6, 1e-12);
@@ -392,7 +311,7 @@ TEST(twins_are_not_ranked)
 {
     double step[3][12] = {{2, 2.01, 2, 2.01, 2, 2.01}, {3, 3.01, 3, 3.01, 3, 3.01}, {2.9, 2.91, 2.9, 2.91, 2.9, 2.91}};
     struct implementation rows[] = {ROW(none), ROW(ddp_bucketed), ROW(ddp_hierarchical)}, other = ROW(ddp_bucketed);
-    fill(3, 6, step, NULL);
+    fill(3, 6, step);
     implementations_mark_twins(rows, 3, 4, 2); /* two hosts */
     ck_assert(!rows[2].twin_of && compared(rows, 4).fastest == 2);
     implementations_mark_twins(rows, 3, 4, 4); /* one host */

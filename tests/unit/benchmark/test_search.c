@@ -49,6 +49,15 @@ static void create(int others, int sizes, double noise)
     }
 }
 
+/* Makes a search with two rows without a bucket size and nine with one, rows 3 to 11, of which row 7 is the best, and
+ * rows 4, 6, 8 and 10 are in reserve. */
+static void create_valley(void)
+{
+    create(2, 9, 0);
+    for (int i = 3; i < 12; i++)
+        machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
+}
+
 /* Runs one round of all rows that are still in the search. */
 static void run_round(void)
 {
@@ -66,11 +75,17 @@ static void run_round(void)
     search_round(s, step, round + 1, machine.seconds);
 }
 
+/* Runs rounds until the search ends. */
+static void finish(void)
+{
+    while (machine.search.end == SEARCH_GOES_ON)
+        run_round();
+}
+
 static void run_to_end(double limit)
 {
     search_begin(&machine.search, limit, 10);
-    while (machine.search.end == SEARCH_GOES_ON)
-        run_round();
+    finish();
 }
 
 /* Runs rounds until the next stage or the final (the last stage) begins, or the search ends. */
@@ -101,9 +116,7 @@ TEST(slower_half_is_dropped)
 TEST(final_has_the_neighbours_and_new_rounds)
 {
     const struct search *s = &machine.search;
-    create(2, 9, 0); /* rows 3 to 11 have sizes; 4, 6, 8, 10 are in reserve */
-    for (int i = 3; i < 12; i++)
-        machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
+    create_valley();
     search_begin(&machine.search, 3000, 10);
     while (!s->final)
         run_stage();
@@ -118,8 +131,7 @@ TEST(final_has_the_neighbours_and_new_rounds)
     ck_assert_uint_eq(s->row[0].from, before);
     ck_assert_int_gt((int)s->row[1].to, 0); /* a dropped row keeps its rounds */
     ck_assert_uint_eq(s->row[1].from, 0);
-    while (s->end == SEARCH_GOES_ON)
-        run_round();
+    finish();
     ck_assert_int_eq(s->end, SEARCH_BEST);
     ck_assert_int_eq(s->best, 7);
 }
@@ -128,9 +140,7 @@ TEST(final_has_the_neighbours_and_new_rounds)
 TEST(neighbours_have_the_same_strategy)
 {
     struct search *s = &machine.search;
-    create(2, 9, 0);
-    for (int i = 3; i < 12; i++)
-        machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
+    create_valley();
     for (int i = 8; i < 12; i++)
         s->row[i].series = 2;
     search_begin(s, 3000, 10);
@@ -147,9 +157,7 @@ TEST_EACH(plans_enter_the_final, 3)
 {
     static const double limit[] = {6000, 6000, 1000};
     struct search *s = &machine.search;
-    create(2, 9, 0);
-    for (int i = 3; i < 12; i++)
-        machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
+    create_valley();
     machine.mean[11] = 1.15; /* the largest size, next to the plan, is best */
     s->n = 15;
     for (int i = 12; i < 15; i++) { /* plans of this strategy, or of another */
@@ -164,8 +172,7 @@ TEST_EACH(plans_enter_the_final, 3)
     ck_assert_int_eq(search_has_plans(s), _i == 0);
     for (int i = 12; i < 15; i++)
         ck_assert_int_eq(s->row[i].state, _i == 0 ? SEARCH_IN : SEARCH_RESERVE);
-    while (s->end == SEARCH_GOES_ON)
-        run_round();
+    finish();
     ck_assert_int_eq(s->best, _i == 0 ? 13 : 11);
 }
 

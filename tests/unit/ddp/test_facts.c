@@ -38,43 +38,42 @@ TEST(a_command_line_may_be_written_in_many_ways)
     ck_assert_int_eq(facts_check(&first, &mine), 0);
 }
 
+/* Checks the message about a command line that differs from rank 0's. */
+static void check_difference(int first_n, char *const *first_words, int n, char *const *words, const char *message)
+{
+    setup();
+    facts_add_words(&first, first_n, first_words);
+    facts_add_words(&mine, n, words);
+    differs(message);
+}
+
 TEST(the_first_difference_is_named)
 {
-    facts_add_words(&first, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"));
-    facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.2", "--inject-delay=a", "--inject-delay=b", "--check"));
-    differs("--lr is 0.2 here and 0.1 on rank 0; they must be equal on all ranks");
-    memset(&mine, 0, sizeof mine);
-    facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=c", "--check"));
-    differs("--inject-delay is c here and b on rank 0; they must be equal on all ranks");
-    memset(&mine, 0, sizeof mine);
-    facts_add_words(&mine, WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b"));
-    differs("--check is not given here and given on rank 0; they must be equal on all ranks");
-    memset(&mine, 0, sizeof mine);
-    facts_add_words(&mine,
-                    WORDS("isolate", "--seed", "1", "--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"));
-    differs("the command is isolate here and the benchmark on rank 0; they must be equal on all ranks");
+    check_difference(WORDS("--seed", "1", "--lr=0.1", "--inject-delay=a", "--check"),
+                     WORDS("--seed", "1", "--lr=0.2", "--inject-delay=a", "--check"),
+                     "--lr is 0.2 here and 0.1 on rank 0; they must be equal on all ranks");
+    check_difference(WORDS("--lr=0.1", "--inject-delay=a", "--inject-delay=b", "--check"),
+                     WORDS("--lr=0.1", "--inject-delay=a", "--inject-delay=c", "--check"),
+                     "--inject-delay is c here and b on rank 0; they must be equal on all ranks");
+    check_difference(WORDS("--seed", "1", "--check"), WORDS("--seed", "1"),
+                     "--check is not given here and given on rank 0; they must be equal on all ranks");
+    check_difference(WORDS("--seed", "1"), WORDS("isolate", "--seed", "1"),
+                     "the command is isolate here and the benchmark on rank 0; they must be equal on all ranks");
+    /* an option of one letter is not the value of a flag */
+    check_difference(WORDS("--flag", "-T", "50"), WORDS("--flag", "-T", "49"),
+                     "-T is 49 here and 50 on rank 0; they must be equal on all ranks");
+    check_difference(WORDS("--flag", "-T", "50"), WORDS("--flag"),
+                     "-T is not given here and 50 on rank 0; they must be equal on all ranks");
 }
 
 #define UNNAMED                                                                                                        \
     "the command line or the environment differs from rank 0's in the order of options, in tabs or new lines, or "     \
     "after the first 16368 bytes; it must be equal on all ranks"
 
-TEST(an_option_of_one_letter_is_not_the_value_of_a_flag)
-{
-    facts_add_words(&first, WORDS("--flag", "-T", "50"));
-    facts_add_words(&mine, WORDS("--flag", "-T", "49"));
-    differs("-T is 49 here and 50 on rank 0; they must be equal on all ranks");
-    memset(&mine, 0, sizeof mine);
-    facts_add_words(&mine, WORDS("--flag"));
-    differs("-T is not given here and 50 on rank 0; they must be equal on all ranks");
-}
-
 /* The order is compared because facts_add_words does not know which options are flags. */
 TEST(the_order_of_words_is_compared)
 {
-    facts_add_words(&first, WORDS("--flag", "--seed", "1"));
-    facts_add_words(&mine, WORDS("--seed", "1", "--flag"));
-    differs(UNNAMED);
+    check_difference(WORDS("--flag", "--seed", "1"), WORDS("--seed", "1", "--flag"), UNNAMED);
 }
 
 /* 150 of 400 characters of a value are shown: the first ones, or from 60 before the first difference on. */

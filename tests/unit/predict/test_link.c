@@ -93,11 +93,17 @@ static const char *write_run(const char *name, const char *mode, const char *com
 
 #define ALL_REDUCE "all_reduce float sum in_place"
 
-/* Writes a sweep of all-reduces with MPICH whose times are the times in `plain` times a factor. */
+/* Writes a sweep of all-reduces whose times are the times of points times a factor. */
+static const char *write_sweep(const char *name, const char *comm, size_t ranks, const struct point *point, size_t n,
+                               double factor)
+{
+    add_figures(ALL_REDUCE, "time", point, n, factor);
+    return write_run(name, "allreduce", comm, ranks);
+}
+
 static const char *write_plain(const char *name, size_t ranks, double factor)
 {
-    add_figures(ALL_REDUCE, "time", POINTS(plain), factor);
-    return write_run(name, "allreduce", "mpi", ranks);
+    return write_sweep(name, "mpi", ranks, POINTS(plain), factor);
 }
 
 /* Reads one directory, or two if the second is not "". */
@@ -129,6 +135,7 @@ TEST(a_real_sweep_is_read)
     seconds_are(COMM_ALL_REDUCE, 2, 16777216, 1.405130726, LINK_MEASURED);
     seconds_are(COMM_ALL_REDUCE, 2, 2097152, 0.0878465565 + (0.3512629845 - 0.0878465565) / 3, LINK_INTERPOLATED);
     seconds_are(COMM_ALL_REDUCE, 2, 4, 1.860898125e-05, LINK_INTERPOLATED);
+    seconds_are(COMM_ALL_REDUCE, 2, 40, (1.860898125e-05 + 1.861203375e-05) / 2, LINK_INTERPOLATED);
     seconds_are(COMM_ALL_REDUCE, 2, 33554432, 1.405130726 + (1.405130726 - 0.3512629845) * 4 / 3, LINK_EXTRAPOLATED);
     const double seconds =
         FITTED_LATENCY + 16777216 / FITTED_BANDWIDTH; /* of two messages; of one for the smallest size */
@@ -161,8 +168,7 @@ TEST(error_is_of_medians_and_of_interpolation)
     for (int i = 0; i < 4; i++)
         point[i] = (struct point){1 + i, times[i], times[i] * exp(-reach), times[i] * exp(reach)};
     point[2].low = point[2].high = NAN;
-    add_figures(ALL_REDUCE, "time", POINTS(point), 1);
-    read_runs(write_run("spread", "allreduce", "mpi", 2), "");
+    read_runs(write_sweep("spread", "mpi", 2, POINTS(point), 1), "");
     double interpolation = sqrt((pow(log(3 / 2.0), 2) + pow(log(3 / 3.5), 2)) / 2) / 4;
     ck_assert_double_eq_tol(the_link.error, hypot(0.01, interpolation), 1e-9);
 }
@@ -172,8 +178,7 @@ TEST(times_that_fall)
 {
     static const struct point falling[] = {
         {8, 1e-4, NAN, NAN}, {16, 8e-5, NAN, NAN}, {32, 3e-4, NAN, NAN}, {64, 2e-4, NAN, NAN}};
-    add_figures(ALL_REDUCE, "time", POINTS(falling), 1);
-    read_runs(write_run("falling", "allreduce", "mpi", 2), "");
+    read_runs(write_sweep("falling", "mpi", 2, POINTS(falling), 1), "");
     seconds_are(COMM_ALL_REDUCE, 2, 128, 2e-4, LINK_EXTRAPOLATED);
     the_link.latency_scale = 2;
     the_link.bandwidth_scale = 4;
@@ -214,8 +219,7 @@ TEST(nccl_scales_by_the_faster_of_ring_and_tree)
 {
     static const struct point nccl[] = {
         {1000, 2.01e-5, NAN, NAN}, {1e4, 2.1e-5, NAN, NAN}, {1e6, 1.2e-4, NAN, NAN}, {1e9, 0.10002, NAN, NAN}};
-    add_figures(ALL_REDUCE, "time", POINTS(nccl), 1);
-    read_runs(write_run("nccl", "allreduce", "nccl", 2), "");
+    read_runs(write_sweep("nccl", "nccl", 2, POINTS(nccl), 1), "");
     ck_assert(the_link.library == LIBRARY_NCCL);
     ck_assert_double_eq_tol(the_link.latency, 1e-5, 1e-12);
     ck_assert_double_eq_tol(the_link.bandwidth, 1e10, 1);
@@ -231,8 +235,7 @@ TEST(a_sweep_of_small_sizes_is_fitted_by_a_tree)
 {
     static const struct point small[] = {
         {1, 6.00002e-5, NAN, NAN}, {1e4, 6.2e-5, NAN, NAN}, {2e4, 6.4e-5, NAN, NAN}, {1e5, 8e-5, NAN, NAN}};
-    add_figures(ALL_REDUCE, "time", POINTS(small), 1);
-    read_runs(write_run("small", "allreduce", "nccl", 8), "");
+    read_runs(write_sweep("small", "nccl", 8, POINTS(small), 1), "");
     ck_assert_double_eq_tol(the_link.latency, 1e-5, 1e-12);
     ck_assert_double_eq_tol(the_link.bandwidth, 1e10, 1);
     seconds_are(COMM_ALL_REDUCE, 16, 1e5, 8e-5 + 2e-5, LINK_EXTRAPOLATED);
@@ -288,8 +291,7 @@ TEST(a_wide_interval_has_a_finite_error)
     memcpy(wide, plain, sizeof wide);
     wide[0].low = 1e-300;
     wide[0].high = 1e300;
-    add_figures(ALL_REDUCE, "time", POINTS(wide), 1);
-    read_runs(write_run("wide", "allreduce", "mpi", 2), "");
+    read_runs(write_sweep("wide", "mpi", 2, POINTS(wide), 1), "");
     ck_assert_double_eq_tol(the_link.error, 600 * log(10) / (2 * 1.96), 0.01); /* of one time with an interval */
 }
 
@@ -348,11 +350,10 @@ TEST(other_runs_are_refused)
     add_figures("ddp", "step", POINTS(plain), 1);
     refuses(write_run("steps", "benchmark", "mpi", 2), "", "steps: is a run of benchmark; expected one of allreduce");
     refuses(write_plain("alone", 1, 1), "", "alone: is a run of 1 ranks; give 2 or more");
-    add_figures(ALL_REDUCE, "time", POINTS(plain), 1);
-    refuses(write_run("comm", "allreduce", "self", 2), "", "comm: has comm 'self'; all must have mpi, or all nccl");
+    refuses(write_sweep("comm", "self", 2, POINTS(plain), 1), "",
+            "comm: has comm 'self'; all must have mpi, or all nccl");
     const char *two = write_plain("two", 2, 1);
-    add_figures(ALL_REDUCE, "time", POINTS(plain), 1);
-    refuses(two, write_run("nccl", "allreduce", "nccl", 4), "has comm 'nccl'; all must have mpi, or all nccl");
+    refuses(two, write_sweep("nccl", "nccl", 4, POINTS(plain), 1), "has comm 'nccl'; all must have mpi, or all nccl");
     refuses("absent", "", "cannot read absent");
     const char *unfinished = write_plain("unfinished", 2, 1);
     snprintf(summary, sizeof summary,
@@ -370,8 +371,7 @@ TEST(other_sweeps_are_refused)
     add_figures("all_reduce float sum out_of_place", "time", POINTS(plain), 1);
     refuses(two, write_run("again", "allreduce", "mpi", 2), "is a second sweep of all_reduce between 2 ranks");
     refuses(two, two, "is a second sweep of all_reduce between 2 ranks; give one of each");
-    add_figures(ALL_REDUCE, "time", plain, 3, 1);
-    refuses(write_run("few", "allreduce", "mpi", 2), "", "few: has 3 sizes of all_reduce; 4 or more are needed");
+    refuses(write_sweep("few", "mpi", 2, plain, 3, 1), "", "few: has 3 sizes of all_reduce; 4 or more are needed");
     add_figures("all_reduce bf16 sum in_place", "time", POINTS(plain), 1);
     refuses(two, write_run("bf16", "allreduce", "mpi", 4), "has no times of all_reduce, reduce_scatter (float, sum)");
     add_figures("all_gather float none in_place", "time", POINTS(plain), 1);
@@ -380,22 +380,27 @@ TEST(other_sweeps_are_refused)
 
 TEST(bad_times_are_refused)
 {
-    static const struct point huge[] = {{8, 1, NAN, NAN}, {16, 2e6, NAN, NAN}};
-    static const struct point zero[] = {{8, 1, NAN, NAN}, {16, 0, NAN, NAN}}, no_size[] = {{0, 1, NAN, NAN}};
-    static const struct point unsorted[] = {{8, 1, NAN, NAN}, {4, 1, NAN, NAN}};
-    static const struct point flat[] = {
-        {8, 1e-4, NAN, NAN}, {64, 1e-4, NAN, NAN}, {512, 1e-4, NAN, NAN}, {4096, 1e-4, NAN, NAN}};
-    add_figures(ALL_REDUCE, "time", POINTS(zero), 1);
-    refuses(write_run("zero", "allreduce", "mpi", 2), "",
-            "zero: all_reduce of 16 bytes takes 0 s; sizes must increase");
-    add_figures(ALL_REDUCE, "time", POINTS(huge), 1);
-    refuses(write_run("huge", "allreduce", "mpi", 2), "", "of 16 bytes takes 2e+06 s; sizes must increase, and times");
-    add_figures(ALL_REDUCE, "time", POINTS(no_size), 1);
-    refuses(write_run("no_size", "allreduce", "mpi", 2), "", "all_reduce of 0 bytes takes 1 s; sizes must increase");
-    add_figures(ALL_REDUCE, "time", POINTS(unsorted), 1);
-    refuses(write_run("unsorted", "allreduce", "mpi", 2), "", "all_reduce of 4 bytes takes 1 s; sizes must increase");
-    add_figures(ALL_REDUCE, "time", POINTS(flat), 1);
-    refuses(write_run("flat", "allreduce", "mpi", 2), "", "of 4096 bytes takes hardly longer than its latency");
+    static const struct {
+        const char *name;
+        struct point point[4];
+        size_t n;
+        const char *words;
+    } bad[] = {{"zero",
+                {{8, 1, NAN, NAN}, {16, 0, NAN, NAN}},
+                2,
+                "zero: all_reduce of 16 bytes takes 0 s; sizes must increase"},
+               {"huge",
+                {{8, 1, NAN, NAN}, {16, 2e6, NAN, NAN}},
+                2,
+                "of 16 bytes takes 2e+06 s; sizes must increase, and times"},
+               {"no_size", {{0, 1, NAN, NAN}}, 1, "of 0 bytes takes 1 s; sizes must increase"},
+               {"unsorted", {{8, 1, NAN, NAN}, {4, 1, NAN, NAN}}, 2, "of 4 bytes takes 1 s; sizes must increase"},
+               {"flat",
+                {{8, 1e-4, NAN, NAN}, {64, 1e-4, NAN, NAN}, {512, 1e-4, NAN, NAN}, {4096, 1e-4, NAN, NAN}},
+                4,
+                "of 4096 bytes takes hardly longer than its latency"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuses(write_sweep(bad[i].name, "mpi", 2, bad[i].point, bad[i].n, 1), "", bad[i].words);
 }
 
 /* ---- a latency and a bandwidth ---- */

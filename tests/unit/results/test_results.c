@@ -1,8 +1,7 @@
-/* test_results.c - the files of a run: runs the program with tiny sizes, reads back what it wrote, and compares the
- * medians in the summary with the lines of each step in rank_<r>_metrics.jsonl.
+/* test_results.c - the files of a run: runs the program with tiny sizes, and reads back what it wrote: the lines of
+ * each step in rank_<r>_metrics.jsonl, the summary, and run.json.
  *
  * The launcher is $MPIRUN, and the program is the ddpbench in the build directory of this test. */
-#include "base/stats.h"
 #include "base/version.h"
 #include "results/results.h"
 #include "results/saved_run.h"
@@ -282,21 +281,10 @@ TEST(warmup_ramps_and_clips)
 
 /* ---- the summary ---- */
 
-static void check_mean(const struct saved_run *saved, const char *subject, const char *name, const double *sample,
-                       double tolerance)
-{
-    const struct figure *f = figures_find(&saved->figures, subject, name, 0);
-    ck_assert_msg(f != NULL, "no figure %s of %s", name, subject);
-    ck_assert_double_eq_tol(f->value, stats_geometric(sample, ROUNDS).median, tolerance);
-}
-
-/* Figures are geometric means over rounds of the times in the lines. A round's step time is the slowest rank's, from
- * the start of its first timed step to the end of its last. The clock is read slightly outside the steps. This adds
- * much only if a rank loses its core meanwhile. A phase's time is the mean over ranks. */
-TEST(means_are_of_the_lines)
+/* What ran has figures; tests/consumers/recompute_printed.py recomputes them from the lines. */
+TEST(figures_are_of_what_ran)
 {
     struct saved_run saved;
-    read_active();
     read_saved(&saved, "active");
     ck_assert_double_eq(number(saved.summary, "largest_loss_difference"), 0);
     cJSON *run = read_json("active", "run.json");
@@ -304,33 +292,14 @@ TEST(means_are_of_the_lines)
     ck_assert_double_gt(number(saved.summary, "checkpoint_bytes"), 3 * weights);
     ck_assert_double_lt(number(saved.summary, "checkpoint_bytes"), 3 * weights + 1000);
     ck_assert_double_gt(number(saved.summary, "checkpoint_bytes_per_second"), 0);
-    double least_outside = INFINITY;
     for (int i = 0; i < ROWS; i++) {
-        double step[ROUNDS] = {0}, phase[PHASES][ROUNDS] = {{0}};
-        for (int round = 0; round < ROUNDS; round++)
-            for (int rank = 0; rank < RANKS; rank++) {
-                const struct step *timed = &steps[rank][i][round][2], *last = timed + TIMED - 1;
-                step[round] = fmax(step[round], (last->start - timed->start + 1e-3 * last->step_ms) / TIMED);
-                for (int p = 0; p < PHASES; p++)
-                    for (int s = 0; s < TIMED; s++)
-                        phase[p][round] += 1e-3 * timed[s].phase_ms[p] / TIMED / RANKS;
-            }
-        double of_lines = stats_geometric(step, ROUNDS).median;
-        double outside = figures_find(&saved.figures, rows[i], "step", 0)->value - of_lines;
-        ck_assert_double_ge(outside, -2e-6); /* numbers in lines are rounded */
-        ck_assert_double_lt(outside, of_lines);
-        least_outside = fmin(least_outside, (outside - 0.05e-3) / of_lines);
-        for (int p = 0; p < PHASES; p++)
-            if (p == PHASE_CLIPPING || p == PHASE_PARAMETER_GATHER) /* these never ran, so they have no figures */
-                ck_assert_ptr_null(figures_find(&saved.figures, rows[i], phase_name[p], 0));
-            else
-                check_mean(&saved, rows[i], phase_name[p], phase[p],
-                           1e-6 * (1e-3 + stats_geometric(phase[p], ROUNDS).median));
         int sends = strcmp(rows[i], "none") != 0;
+        for (int p = 0; p < PHASES; p++) /* clipping and gathers of parameters never ran */
+            ck_assert_int_eq(figures_find(&saved.figures, rows[i], phase_name[p], 0) != NULL,
+                             p != PHASE_CLIPPING && p != PHASE_PARAMETER_GATHER);
         ck_assert_int_eq(figures_find(&saved.figures, rows[i], "sync_cost", 0) != NULL, sends);
         ck_assert_int_eq(figures_find(&saved.figures, rows[i], "attainable", 0) != NULL, sends);
     }
-    ck_assert_double_lt(least_outside, 0.02);
     saved_run_destroy(&saved);
 }
 
@@ -400,14 +369,25 @@ TEST(the_environment_has_no_secrets)
     check_lacks(all, "SECRET_TOKEN");
 }
 
-TEST(the_command_to_tune_a_run)
+/* A replayed model has no sizes of its own; one with recorded times has no batch or context either. */
+static const char *const tuned[][2] = {
+    {"\"configuration\": {\"batch-size\": 8, \"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": "
+     "\"fp32\"}",
+     "--d-model 64 --batch-size 8 --data 'a b.txt'"},
+    {"\"derived\": {\"tokens_per_step\": null}, \"configuration\": {\"model-from\": \"t.json\", \"compute\": "
+     "\"sleep\", "
+     "\"time-scale\": 0.5, \"batch-size\": 2, \"context-length\": 1, \"vocab-size\": 2, \"d-model\": 0}",
+     "--model-from t.json --compute sleep --time-scale 0.5"},
+    {"\"derived\": {\"tokens_per_step\": 1024}, \"configuration\": {\"model-from\": \"list.json\", \"batch-size\": 2, "
+     "\"context-length\": 512, \"vocab-size\": 2, \"d-model\": 0}",
+     "--model-from list.json --context-length 512 --batch-size 2"}};
+
+TEST_EACH(the_command_to_tune_a_run, 3)
 {
-    char text[TUNE_COMMAND];
-    cJSON *json =
-        kept_json(cJSON_Parse("{\"argv\": [\"my bench\", \"--rounds\", \"3\"], \"configuration\": {\"batch-size\": 8, "
-                              "\"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": \"fp32\"}}"));
-    ck_assert_str_eq(saved_run_tune(text, json, 4),
-                     "mpirun -n 4 'my bench' tune --d-model 64 --batch-size 8 --data 'a b.txt'");
+    char text[TUNE_COMMAND], run[600], expected[300];
+    snprintf(run, sizeof run, "{\"argv\": [\"my bench\", \"--rounds\", \"3\"], %s}", tuned[_i][0]);
+    snprintf(expected, sizeof expected, "mpirun -n 4 'my bench' tune %s", tuned[_i][1]);
+    ck_assert_str_eq(saved_run_tune(text, kept_json(cJSON_Parse(run)), 4), expected);
 }
 
 /* The buckets of every plan add up to the gradient, at most with its gaps and the padding of the vocabulary; `none`
