@@ -74,29 +74,37 @@ static void operate(const struct model *model, enum operation operation, size_t 
     const struct state *s = model->activations;
     static const struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     size_t n = model->arena < PATTERN ? model->arena : PATTERN, places = model->arena / n;
-    float *weight = model->weight + call % places * n, *m = s->y;
+    float *weight = model->weight + call % places * n, *gradient = model->gradient ? model->gradient : model->weight;
     if (operation == COPY)
         model->device->axpby(weight, s->pattern, n, 1, 0);
-    else if (operation == ADAMW)
-        model->device->adamw(weight, NULL, m, m + n, s->pattern, n, s->scalars, &adamw);
+    else if (operation == ADAMW) /* at several places of the arenas, as memory is not in the caches in a step */
+        model->device->adamw(weight, NULL, gradient + call % places * n, gradient + (call + places / 2) % places * n,
+                             s->pattern, n, s->scalars, &adamw);
     else
         multiply(model, operation == FEW ? FEW_ROWS : ROWS);
 }
 
-/* Returns the seconds of an operation: the least of several means. The caller sets the weights anew. */
+static int compare_seconds(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the seconds of an operation: the median of several means. The caller sets the weights anew. */
 static double measure(const struct model *model, enum operation operation)
 {
-    enum { SERIES = 9, CALLS = 4 };
-    double least = INFINITY;
+    enum { SERIES = 15, CALLS = 4 };
+    double mean[SERIES];
     for (size_t i = 0; i < SERIES; i++) {
         model->device->synchronize();
         int64_t start = clock_now_ns();
         for (size_t call = 0; call < CALLS; call++)
             operate(model, operation, i * CALLS + call);
         model->device->synchronize();
-        least = fmin(least, clock_seconds_since(start) / CALLS);
+        mean[i] = clock_seconds_since(start) / CALLS;
     }
-    return least;
+    qsort(mean, SERIES, sizeof *mean, compare_seconds);
+    return mean[SERIES / 2];
 }
 
 static void calibrate(struct model *model)
@@ -110,6 +118,8 @@ static void calibrate(struct model *model)
     s->launch = fmax(0, few - FEW_ROWS * s->row);
     s->copy = measure(model, COPY) / n;
     s->adamw = measure(model, ADAMW) / n;
+    if (model->gradient)
+        model->device->zero(model->gradient, model->arena);
     flops = 2 * (double)s->width * (double)s->width / s->row; /* a second */
     for (int i = 0; s->in_flops && i < model->tensors; i++)
         s->backward[i] /= flops;
