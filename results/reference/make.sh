@@ -5,7 +5,7 @@ set -Eeuo pipefail
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency controls-by-rate hierarchical
     slurm-series gate trend same-strategy-twice bench-step bench-kernels bench-profile bench-allreduce isolate-simulated predict
-    chakra coverage)
+    chakra coverage replay-check)
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
@@ -167,6 +167,7 @@ judge() {
 make_gate() { judge 'tests/long/gate.sh --output OUTPUT'; }
 make_trend() { judge 'tests/long/trend_check.sh --output OUTPUT'; }
 make_same-strategy-twice() { judge tests/long/same_twice.sh; }
+make_replay-check() { judge "bench/peers/replay_check.sh --python ${PYTHON:-python3} --output OUTPUT"; } # PYTHON: one with PyTorch
 make_bench-allreduce() { judge 'make --no-print-directory bench-allreduce'; }
 # bench TARGET: saves the output of a make target.
 bench() {
