@@ -167,7 +167,9 @@ judge() {
 make_gate() { judge 'tests/long/gate.sh --output OUTPUT'; }
 make_trend() { judge 'tests/long/trend_check.sh --output OUTPUT'; }
 make_same-strategy-twice() { judge tests/long/same_twice.sh; }
-make_replay-check() { judge "bench/peers/replay_check.sh --python ${PYTHON:-python3} --output OUTPUT"; } # PYTHON: one with PyTorch
+# PYTHON: a Python with PyTorch
+# shellcheck disable=SC2016 # expanded where the command runs
+make_replay-check() { judge 'bench/peers/replay_check.sh --python "${PYTHON:-python3}" --output OUTPUT'; }
 make_bench-allreduce() { judge 'make --no-print-directory bench-allreduce'; }
 # bench TARGET: saves the output of a make target.
 bench() {
