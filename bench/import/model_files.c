@@ -17,14 +17,15 @@ static int take_parameter(void *context, char *text, size_t length)
 {
     struct parameters *list = context;
     cJSON *json = length < 1 << 16 ? cJSON_Parse(text) : NULL;
-    const cJSON *name = cJSON_IsString(json) ? json : cJSON_GetArrayItem(json, 0);
     const cJSON *shape = cJSON_GetArrayItem(json, 1), *trained = cJSON_GetArrayItem(json, 2);
+    const char *alone = cJSON_GetStringValue(json), *first = cJSON_GetStringValue(cJSON_GetArrayItem(json, 0));
+    const char *name = alone ? alone : first;
     cJSON *nothing = cJSON_CreateArray();
-    int is_name = cJSON_IsString(json), status = 0;
-    if (!cJSON_IsString(name) || !*name->valuestring || (trained && !cJSON_IsBool(trained)))
+    int status = 0;
+    if (!name || !*name || (trained && !cJSON_IsBool(trained)))
         status = 1;
     else if (!trained || cJSON_IsTrue(trained))
-        status = parameters_add(list, name->valuestring, is_name ? nothing : shape) != 0;
+        status = parameters_add(list, name, alone ? nothing : shape) != 0;
     cJSON_Delete(nothing);
     cJSON_Delete(json);
     return status;

@@ -192,7 +192,7 @@ static int use_answers(const struct moments *m, struct traced_step *s)
 
 int torch_kernels_read(struct trace *t)
 {
-    struct moments m = {0};
+    struct moments m = {.item = allocate(1, sizeof *m.item)};
     int status;
     for (size_t i = 0; i < t->steps; i++)
         ask_all(&m, &t->step[i]);

@@ -125,13 +125,13 @@ TEST(gradients_are_known)
             ck_assert_float_le(g[rank][i] < 0 ? -g[rank][i] : g[rank][i], 0.5f);
         }
         const struct tensor *large = &model.tensor[1], *last = &model.tensor[2], *first = &model.tensor[0];
-        ck_assert(memcmp(g[rank] + first->offset, g[rank] + last->offset, 50 * sizeof(float)));
+        ck_assert_float_ne(g[rank][first->offset], g[rank][last->offset]);
         ck_assert_float_ne(g[rank][large->offset], g[rank][large->offset + LARGE - 1]);
         ck_assert_float_eq(g[rank][large->offset + large->count], 0); /* the gap behind a tensor */
         if (!rank)
             teardown();
     }
-    ck_assert(memcmp(g[0], g[1], 50 * sizeof(float)));
+    ck_assert_float_ne(g[0][0], g[1][0]);
 }
 
 SUITE("replayed", NULL, teardown)
