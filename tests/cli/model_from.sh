@@ -57,6 +57,8 @@ succeeds "and says what PyTorch's default buckets take" grep -qE "PyTorch's defa
 small=(--num-layers 1 --d-model 32 --num-heads 2 --context-length 16 --vocab-size 64 --batch-size 2 --bucket-size-mb 0.01)
 try mpirun -n 2 "$program" --profile --profile-implementation ddp_bucketed "${small[@]}" --rounds 0 --profile-output-dir traced
 is "a profile writes when gradients are final" "$(grep -c '"gradient ready"' traced/ddp_bucketed_rank_0_trace.json)" 120
+with_python "gradients are final in backward's order, when the table of buckets says" \
+    python3 "$root/tests/consumers/check_ready.py" traced ddp_bucketed
 try "$program" predict traced/ddp_bucketed_rank_0_trace.json --link-model latency=10us,bandwidth=1GB/s
 is "predict reads it" "$status" 0
 succeeds "predict says what it read" grep -qF "12 tensors, 0.02058 M parameters" <(unwrapped printed)
