@@ -379,7 +379,7 @@ static void add_case(struct junit *junit, const struct comparison *c, const stru
                                                          [VERDICT_UNSEEN] = JUNIT_SKIPPED};
     const int is_time = row->sizes == 1 && !strcmp(row->figure->figure.unit, "s");
     struct cells cells = {0};
-    char name[300], message[600], unseen[120] = "";
+    char name[300], message[800], unseen[120] = "";
     fill_row(&cells, c, row);
     int sized = *cells.size != '-';
     snprintf(name, sizeof name, "%s%s%s", cells.name, sized ? " " : "", sized ? cells.size : "");
