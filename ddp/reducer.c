@@ -264,6 +264,8 @@ size_t reducer_owned(const struct reducer *reducer)
 
 struct collective reducer_collective(const struct reducer *reducer, int bucket, int i)
 {
+    if (bucket < 0 || bucket >= reducer->plan.n)
+        FATAL("%s asks for bucket %d of %d", reducer->strategy->name, bucket, reducer->plan.n);
     const struct bucket *b = &reducer->plan.bucket[bucket];
     const struct message *message = &reducer->traits->message[i];
     int ranks = message->group == COMM_HOST ? reducer->comm->local_size : reducer->comm->ranks;

@@ -2,8 +2,9 @@
  * has updated weights; and its traits, which describe it to other modules.
  *
  * A strategy is a const table of hooks; a reducer (reducer.h) applies it to a model. To add a strategy, write one file
- * with its table and a row in strategy.c. A strategy with arrays of its own allocates them in `create`, and keeps them
- * in reducer->state. Collectives only sum: the gradient of the loss is already divided so that the sum is the mean. */
+ * with its table, its name in the list of `extern` below, and a row in strategy.c. A strategy with arrays of its own
+ * allocates them in `create`, and keeps them in reducer->state. Collectives only sum: the gradient of the loss is
+ * already divided so that the sum is the mean. */
 #ifndef DDP_STRATEGY_H
 #define DDP_STRATEGY_H
 
@@ -21,7 +22,7 @@ struct traits {
     int overlaps; /* 1: starts reductions during backward */
     int buckets;  /* 1: obeys --bucket-size-mb */
     int staged;   /* 1: has stages within and across hosts; every host must have the same number of ranks. The strategy
-                     then has   an on_one_level */
+                     then has an on_one_level */
     int shards;   /* 1: each rank updates a part of the weights, and gathers the other ranks' parts; `finish` leaves
                      this rank's own gradient in the model's gradient */
     int releases; /* 1: backward writes gradients bucket after bucket to memory that the next buckets reuse once a

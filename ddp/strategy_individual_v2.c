@@ -25,6 +25,8 @@ static void stage_and_start(struct reducer *reducer, int tensor)
 {
     int i = reducer_completed_bucket(reducer, tensor);
     const struct device *device = reducer->model->device;
+    if (i < 0)
+        return;
     const struct collective staged = reducer_collective(reducer, i, 0);
     const float *gradient = reducer_gradient(reducer, i);
     if (staged.dtype == COMM_BF16)

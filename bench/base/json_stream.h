@@ -8,9 +8,8 @@
 /* Most bytes of an element or member; of a member's name; of an error. */
 enum { JSON_STREAM_MOST = 4 << 20, JSON_STREAM_NAME = 256, JSON_STREAM_WHY = 400 };
 
-/* Who takes what is read. text: JSON, `length` bytes and a zero byte, which is valid and may be changed until the
- * function returns; it is complete, but only its brackets and strings are checked. A result that is not 0 ends the
- * reading. */
+/* The functions that take what is read. text: `length` bytes of JSON and a zero byte, valid until the function returns,
+ * which may change it; only brackets and strings of the JSON are checked. A result that is not 0 ends the reading. */
 struct json_stream {
     const char *array; /* name of the member, at the top of the file, whose elements are read one at a time */
     int (*element)(void *context, char *text, size_t length);

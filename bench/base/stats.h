@@ -50,11 +50,12 @@ double stats_neighbours(const double *a, const double *b, size_t n, double chanc
 /* Returns the median of a_i / b_i (b NULL: of a_i), without percentiles, for an n that is not fixed in advance, so that
  * sampling may stop after any sample: the intervals of all n together contain the true median with probability `level`.
  * This is a sign test: the interval contains all values x with p > 1 - level, where p = min(1, (n + 1) (n choose k) /
- * 2^n), and k is the smaller of the number of ratios below x and the number above x. If p < 1, 1 / p is the likelihood
- * ratio of the signs, for a coin with a bias uniform in [0, 1] to a fair coin. This ratio is a martingale, so if x is
- * the true median, the probability that p ever falls to q or below is at most q. The only condition is that each sample
- * is as likely above the true median as below it, whatever the samples before it. At 95 % n must be 8 or more. Source:
- * Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
+ * 2^n), and k is the smaller of the number of ratios below x and the number above x. If p < 1, 1 / p is a
+ * likelihood ratio: the signs' probability under a coin whose bias is uniform in [0, 1] / that under a fair coin. This
+ * ratio is a martingale, so if x is the true median, the probability that p ever falls to q or below is at most q. The
+ * only condition is that each sample is as likely above the true median as below it, whatever the samples before it. At
+ * 95 % n must be 8 or more. Source: Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Ann.
+ * Math. Stat. 41 (1970) 1397-1409. */
 struct estimate stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
 /* Return this p; and m (0: n is too small): the m-th smallest and m-th largest of n samples are the interval's ends at

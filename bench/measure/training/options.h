@@ -214,8 +214,8 @@ int implementation_is_compared(const struct implementation *row);
  * (strategy_used), it is the twin of that strategy's row with the same buckets, as only chance could rank the two. */
 void implementations_mark_twins(struct implementation *row, int n, int ranks, int local_size);
 
-/* Begins the verdict on a comparison over rounds of round_seconds each. best: the row with the shortest step; NULL: not
- * known. The caller sets the members that depend on the other rows and on the samples. */
+/* Returns a verdict with the members that follow from the row with the shortest step (best; NULL: not known) and from
+ * the time of a round. The caller sets the members that depend on the other rows and on the samples. */
 struct verdict implementations_verdict(const struct implementation *best, double round_seconds);
 
 /* Returns how many of n rows shard the optimizer's work (struct traits). */

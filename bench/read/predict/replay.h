@@ -43,11 +43,11 @@ struct replay_step {
     int events;           /* number of events */
 };
 
-/* A piece of computation, or a collective, and its bucket (-1: none). */
+/* An event: a piece of computation, or a collective. */
 enum replay_part { REPLAY_FORWARD, REPLAY_BACKWARD, REPLAY_UPDATE, REPLAY_REST, REPLAY_REDUCE, REPLAY_GATHER };
 struct replay_event {
     enum replay_part part;
-    int bucket;
+    int bucket;     /* -1: none */
     double seconds; /* how long it took, slowed down by what went on beside it, without waiting */
     int after;      /* for computation: the event of the collective for which it waited; -1: none */
 };

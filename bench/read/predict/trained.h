@@ -40,9 +40,9 @@ cJSON *trained_settings(const cJSON *run);
  * the slowest rank's step / the slowest rank's mean step. Returns 0; or -1, reported. Release it in any case. */
 int trained_read(struct trained *trained, const char *directory);
 
-/* Reads a trace instead (import.h), whose steps become the rounds: `none` computes as the traced rank did, beside
- * communication that it had; the other row has the trace's own all-reduces, if it has their times. Returns 0; or -1,
- * reported. Release it in any case. */
+/* Reads a trace (import.h) in place of a run. Its steps are the rounds. `none` has the computation of the traced rank,
+ * although communication went on beside it; the other row has the trace's own all-reduces, if the trace has their
+ * times. Returns 0; or -1, reported. Release it in any case. */
 int trained_import(struct trained *trained, const char *files);
 void trained_destroy(struct trained *trained);
 

@@ -80,7 +80,7 @@ int run_has_finding(const struct report_run *run, const char *name); /* whether 
 /* ---- where the time of a step goes ---- */
 
 struct breakdown {
-    double part[PARTS], sum; /* seconds, and of all parts: the step, unless the medians of the other parts exceed it */
+    double part[PARTS], sum; /* part: seconds; sum: of all parts, the step unless medians of the others exceed it */
     double share[PARTS];     /* part / sum */
     struct measured step;    /* seconds, with a 95 % interval; NAN: none */
     /* Sum of the times of the computation's phases, in seconds. Its interval reaches from the sum of their low ends to
