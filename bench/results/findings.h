@@ -32,7 +32,7 @@ int finding_compare(const void *a, const void *b);
 /* Appends to the finding's text; formatted as by printf. */
 void finding_append(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* finding_write appends an object to a JSON array; finding_read reads it back, and cuts texts to their members' sizes. */
+/* finding_write appends an object to a JSON array; finding_read reads it back, with texts cut to their members. */
 void finding_write(cJSON *list, const struct finding *finding);
 void finding_read(struct finding *finding, const cJSON *json);
 
