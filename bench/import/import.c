@@ -144,7 +144,8 @@ static int read_object(struct imported *imported, const char *path, const struct
     else if (cJSON_HasObjectItem(m.all, "weight_map"))
         status = safetensors_read(imported, path, cJSON_GetObjectItemCaseSensitive(m.all, "weight_map"), list);
     else if (json_count(m.all, "hidden_size") || json_count(m.all, "n_embd"))
-        status = config_read(imported, path, m.all);
+        status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
+                      : config_read(imported, path, m.all);
     else
         status = error_report("%s: is neither a trace (traceEvents), a config.json (hidden_size), a list of parameters "
                               "nor a safetensors file",

@@ -1,4 +1,5 @@
 /* torch_trace.c - makes a model and its times from a trace of torch.profiler (Kineto) or of ddpbench. */
+#include "base/stats.h"
 #include "import/parts.h"
 #include "import/torch_steps.h"
 #include "kernels/error.h"
@@ -69,24 +70,32 @@ static void set_step(struct step_compute *c, const struct traced_step *s, const 
     c->update = 1e-6 * s->update;
 }
 
-/* Sets the buckets: the elements of the all-reduces of a step, if they divide the tensors in order. */
+/* Keeps the all-reduces of a step that divide the tensors in order: others, such as that of a loss, do not begin where
+ * one of them ends. Returns whether they have all tensors; if not, none is kept. */
+static int keep_buckets(const struct step_profile *p, struct traced_step *s)
+{
+    size_t kept = 0;
+    int next = p->tensors; /* the first tensor of the next bucket is the one before it */
+    for (size_t r = 0; r < s->reductions; r++) {
+        size_t sum = 0;
+        int at = next;
+        while (at > 0 && sum < elements(&s->reduction[r]))
+            sum += p->tensor[--at].count;
+        if (at == next || sum != elements(&s->reduction[r]))
+            continue;
+        s->reduction[kept++] = s->reduction[r];
+        next = at;
+    }
+    s->reductions = next ? 0 : kept;
+    return s->reductions > 0;
+}
+
+/* Sets the buckets: the elements of the gradient's all-reduces in a step. */
 static void set_buckets(struct imported *imported, const struct traced_step *s)
 {
-    size_t b = 0, sum = 0;
-    for (int i = imported->profile.tensors - 1; i >= 0 && b < s->reductions; i--) {
-        sum += imported->profile.tensor[i].count;
-        if (sum > elements(&s->reduction[b]))
-            return;
-        if (sum == elements(&s->reduction[b])) {
-            b++;
-            sum = 0;
-        }
-    }
-    if (!b || sum || b != s->reductions)
-        return;
-    imported->bucket = allocate(b, sizeof *imported->bucket);
-    imported->buckets = (int)b;
-    for (size_t i = 0; i < b; i++)
+    imported->buckets = (int)s->reductions;
+    imported->bucket = allocate(s->reductions + 1, sizeof *imported->bucket);
+    for (size_t i = 0; i < s->reductions; i++)
         imported->bucket[i] = elements(&s->reduction[i]);
 }
 
@@ -114,11 +123,13 @@ static double end_of(const struct traced_step *s, const struct traced_step *next
 }
 
 /* Fills the steps of the profile. */
-static void set_steps(struct imported *imported, const struct trace *t)
+static void set_steps(struct imported *imported, struct trace *t)
 {
     struct step_profile *p = &imported->profile;
     const struct traced_step *last = &t->step[t->steps - 1];
-    int waits = 0;
+    int waits = 0, others = 0;
+    for (size_t i = 0; i < t->steps; i++)
+        others |= t->step[i].reductions && !keep_buckets(p, &t->step[i]);
     step_profile_create_steps(p, t->steps);
     imported->seconds = allocate(t->steps, sizeof(double));
     imported->start = allocate(t->steps, sizeof(double));
@@ -133,7 +144,7 @@ static void set_steps(struct imported *imported, const struct trace *t)
         imported->start[i] = 1e-6 * (s->begin - s->start);
         imported->seconds[i] = 1e-6 * (end_of(s, s < last ? s + 1 : NULL, imported->on_gpu) - s->begin);
         c->rest = fmax(0, imported->seconds[i] - c->update - fmax(c->backward_end, 1e-6 * (reduced - s->begin)));
-        waits |= imported->ranks > 1 && isnan(reduced);
+        waits |= imported->ranks > 1 && s->reductions && isnan(reduced);
         if (!has_buckets || isnan(reduced)) {
             free(imported->alone);
             imported->alone = NULL;
@@ -142,6 +153,10 @@ static void set_steps(struct imported *imported, const struct trace *t)
     if (waits)
         import_assume(imported, "The trace does not have when each all-reduce ended: steps include waits for "
                                 "all-reduces.");
+    if (others)
+        import_assume(imported, "The recorded all-reduces do not divide these gradients, and do not count: DDP reduced "
+                                "other ones, too (unused parameters), or a hook changed them. Steps include the waits "
+                                "for them.");
 }
 
 int trace_read(struct imported *imported, const char *path, const struct parameters *list)
@@ -157,13 +172,17 @@ int trace_read(struct imported *imported, const char *path, const struct paramet
         imported->rank = t.rank;
         imported->ranks = t.ranks;
         if (*t.type[0] && strcmp(t.type[0], "float") != 0)
-            import_assume(imported, "Gradients were of type %s, and are fp32 here: twice as many bytes as 16-bit ones.",
+            import_assume(imported,
+                          "Gradients were of type %s, and are fp32 here, twice the bytes of 16-bit ones: "
+                          "--wire-dtype bf16 sends half (predict cannot), and a bucket_cap_mb is half of the "
+                          "one that is printed.",
                           t.type[0]);
         if (t.is_compiled)
             import_assume(imported, "Parts of the model were compiled: their gradients become final together.");
         set_steps(imported, &t);
-        snprintf(imported->words + at, sizeof imported->words - at, ", ready times from %zu step%s of rank %d%s",
-                 t.steps, t.steps == 1 ? "" : "s", t.rank, imported->on_gpu ? " (on its GPU)" : "");
+        snprintf(imported->words + at, sizeof imported->words - at,
+                 ", ready times from %zu step%s of rank %d%s, of %.2f ms (median)", t.steps, t.steps == 1 ? "" : "s",
+                 t.rank, imported->on_gpu ? " (on its GPU)" : "", 1e3 * stats_median(imported->seconds, t.steps));
         if (list && !elements(t.step[t.steps - 1].gradient))
             import_assume(imported, "The trace has no sizes: gradients are taken to become final in the reverse order "
                                     "of the list.");

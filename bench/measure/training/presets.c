@@ -76,6 +76,8 @@ static int use_batch(struct training_options *o, const struct option_table *tabl
     }
     if (o->forward_only && workload_is_replayed(&o->workload))
         return error_report("--forward-only: the model of --model-from is replayed, not trained");
+    if (o->grad_accumulation > 1 && workload_has_times(&o->workload))
+        return error_report("--grad-accumulation: the recorded steps of --model-from have their micro-batches in them");
     if (!given)
         o->batch_size_per_rank = o->grad_accumulation;
     return 0;

@@ -365,7 +365,6 @@ static void add_series(struct nights *all, const struct reading *r, const struct
                        const struct settings *family, const unsigned char *begins)
 {
     const struct figure *f = &line->figure;
-    const char *differs = family->differs;
     double *night = allocate(4 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
     struct night_series series = {.figure = *f,
                                   .value = {night, night + all->n},
@@ -394,10 +393,11 @@ static void add_series(struct nights *all, const struct reading *r, const struct
     char size[CELL];
     snprintf(series.name, sizeof series.name, "%s %s%s%s", f->subject, f->name, f->bytes > 0 ? " " : "",
              f->bytes > 0 ? text_bytes(size, f->bytes) : "");
-    for (size_t i = 0; i < all->figures && !*differs; i++) /* two modes may have a figure of one name */
-        differs = !strcmp(all->series[i].name, series.name) ? mode_of(family) : "";
-    if (*differs)
-        text_append(series.name, sizeof series.name, " (%s)", differs);
+    int is_double = 0; /* two modes may have a figure of one name */
+    for (size_t i = 0; i < all->figures; i++)
+        is_double |= !strcmp(all->series[i].name, series.name);
+    if (*family->differs || is_double)
+        text_append(series.name, sizeof series.name, " (%s)", *family->differs ? family->differs : mode_of(family));
     all->series = allocate_more(all->series, all->figures, sizeof *all->series);
     all->series[all->figures++] = series;
 }

@@ -277,6 +277,10 @@ static int prediction_create(struct prediction *all, const struct predict_option
 {
     struct points_model *m = &all->model;
     *all = (struct prediction){.figures = cJSON_CreateArray(), .model = {.ranks_per_host = o->ranks_per_host}};
+    if (*o->calibrate && import_is_file(o->run)) {
+        error_report("--calibrate: steps of a run of the benchmark can be calibrated; %s is a file", o->run);
+        return STATUS_USAGE;
+    }
     if (*o->link_model && link_parse(&m->link, "link-model", o->link_model))
         return STATUS_USAGE;
     if ((import_is_file(o->run) ? trained_import(&m->trained, o->run) : trained_read(&m->trained, o->run)) ||

@@ -551,6 +551,29 @@ TEST(an_event_of_megabytes_does_not_count)
     ck_assert_int_eq(got.profile.tensors, 1);
 }
 
+/* An all-reduce of a loss, or of a bitmap of unused parameters, is no bucket; those that do not have all gradients are
+ * none at all, which is said. */
+TEST(other_all_reduces_are_no_buckets)
+{
+    for (int lacking = 0; lacking < 2; lacking++) {
+        begin();
+        step(1, 1000);
+        gradient(1200, 7);
+        event("user_annotation", "gloo:all_reduce", 2, 1210, 20, "\"Input Dims\": [[7]]");
+        gradient(1300, 5);
+        if (!lacking)
+            event("user_annotation", "gloo:all_reduce", 2, 1310, 30, "\"Input Dims\": [[5]]");
+        event("user_annotation", "gloo:all_reduce", 2, 1350, 40, "\"Input Dims\": [[1]]");
+        finish_well();
+        ck_assert_int_eq(got.buckets, lacking ? 0 : 2);
+        if (lacking)
+            check_has(got.assumed, "do not divide these gradients");
+        else
+            time_is(got.alone[1], 0.03);
+        import_destroy(&got);
+    }
+}
+
 /* Only the last steps count, however long the file is. */
 TEST(the_last_steps_count)
 {
