@@ -361,8 +361,9 @@ static void check_controls(const struct reading *r, const struct nights *all, co
 }
 
 /* Adds the series of a line in a family, unless no candidate has a value: medians over the runs of each night. */
-static void add_series(struct nights *all, const struct reading *r, const struct verdict_figure *line,
-                       const struct settings *family, const unsigned char *begins)
+static __attribute__((nonnull)) void add_series(struct nights *all, const struct reading *r,
+                                                const struct verdict_figure *line, const struct settings *family,
+                                                const unsigned char *begins)
 {
     const struct figure *f = &line->figure;
     double *night = allocate(4 * all->n, sizeof *night), *values = allocate(NIGHT_SIDES * r->runs, sizeof *values);
