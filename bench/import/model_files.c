@@ -184,12 +184,13 @@ int config_read(struct imported *imported, const char *path, const cJSON *json)
     c.head = count_of(json, "head_dim", "", c.heads ? c.width / c.heads : 0);
     c.ff = count_of(json, "intermediate_size", "n_inner", f->list == list_gpt2 ? 4 * c.width : 0);
     const size_t size[] = {c.layers, c.width, c.heads, c.kv_heads, c.head, c.ff, c.vocabulary, c.positions};
+    int is_possible = c.layers <= 10000;
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-        if (!size[i] || size[i] > 1 << 24 || c.layers > 10000 || c.heads % c.kv_heads ||
-            (!json_count(json, "head_dim") && c.width % c.heads))
-            return error_report("%s: lacks a size, or one is not possible: layers %zu, width %zu, heads %zu of %zu, "
-                                "key-value heads %zu, feed-forward %zu, vocabulary %zu, positions %zu",
-                                path, c.layers, c.width, c.heads, c.head, c.kv_heads, c.ff, c.vocabulary, c.positions);
+        is_possible &= size[i] && size[i] <= 1 << 24;
+    if (!is_possible || c.heads % c.kv_heads || (!json_count(json, "head_dim") && c.width % c.heads))
+        return error_report("%s: lacks a size, or one is not possible: layers %zu, width %zu, heads %zu of %zu, "
+                            "key-value heads %zu, feed-forward %zu, vocabulary %zu, positions %zu",
+                            path, c.layers, c.width, c.heads, c.head, c.kv_heads, c.ff, c.vocabulary, c.positions);
     f->list(&list, &c);
     int status = import_tensors(imported, &list);
     free(list.item);
