@@ -159,10 +159,8 @@ int config_read(struct imported *imported, const char *path, const cJSON *json)
     struct parameters list = {0};
     for (size_t i = 0; i < sizeof experts / sizeof *experts; i++)
         if (json_count(json, experts[i]) > 1)
-            return error_report(
-                "%s: %s is %zu: gradients of experts depend on the data; a mixture of experts cannot be "
-                "replayed",
-                path, experts[i], json_count(json, experts[i]));
+            return error_report("%s: %s is %zu: a mixture of experts, whose gradients depend on data, is not replayed",
+                                path, experts[i], json_count(json, experts[i]));
     for (int i = 0; i < FAMILIES; i++)
         f = strcmp(families[i].type, type) ? f : &families[i];
     if (!f)
