@@ -574,6 +574,18 @@ TEST(other_all_reduces_are_no_buckets)
     }
 }
 
+/* The GPU's copy of an annotation is no step. */
+TEST(annotations_of_the_gpu_do_not_count)
+{
+    begin();
+    step(1, 1000);
+    gradient(1200, 7);
+    event("gpu_user_annotation", "ProfilerStep#1", 7, 1150, 900, "");
+    finish_well();
+    ck_assert_uint_eq(got.profile.steps, 1);
+    time_is(got.profile.step[0].ready[0], 0.2);
+}
+
 /* Only the last steps count, however long the file is. */
 TEST(the_last_steps_count)
 {
