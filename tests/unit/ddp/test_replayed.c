@@ -13,12 +13,13 @@ static struct tensor tensor[TENSORS];
 static const double backward_ms[TENSORS] = {4, 2, 3};
 static struct model model;
 
-static void plan(enum replayed_compute compute, double ms, int rank)
+/* The second tensor has count elements, the others 50. */
+static void plan(enum replayed_compute compute, double ms, int rank, size_t count)
 {
     double backward[TENSORS];
     for (int i = 0; i < TENSORS; i++) {
         backward[i] = 1e-3 * ms * backward_ms[i];
-        tensor_set(&tensor[i], 0, 1, i == 1 ? LARGE : 50, 1, "t%d", i);
+        tensor_set(&tensor[i], 0, 1, i == 1 ? count : 50, 1, "t%d", i);
     }
     const struct replayed r = {.tensor = tensor,
                                .tensors = TENSORS,
@@ -83,15 +84,16 @@ static void run(int accumulate)
 
 TEST(gradients_are_announced_in_order)
 {
-    plan(REPLAYED_BUSY, 0.01, 0);
+    plan(REPLAYED_BUSY, 0.01, 0, LARGE);
     run(0);
     ck_assert_str_eq(order, "f0 f1 f2 p2 r2 | p1 r1 | p0 r0 | ");
 }
 
-/* A sleep is never shorter than it was asked for. */
+/* A sleep is never shorter than it was asked for. Tensors are small, since the time to copy a gradient and to update a
+ * weight is measured at set-up, on a machine that may be busy then, and deducted. */
 TEST(it_computes_at_least_as_long_as_it_should)
 {
-    plan(REPLAYED_SLEEP, 10, 0);
+    plan(REPLAYED_SLEEP, 10, 0, 50);
     int64_t start = clock_now_ns();
     run(0);
     ck_assert_double_ge(1e-6 * (double)(ready_at[2] - start), 10 + 30 - 1);
@@ -99,7 +101,7 @@ TEST(it_computes_at_least_as_long_as_it_should)
     ck_assert_double_ge(1e-6 * (double)(ready_at[0] - start), 10 + 30 + 20 + 40 - 1);
     int64_t backward = clock_now_ns();
     model.source->updated(&model, model.arena);
-    ck_assert_double_ge(1e-6 * (double)(clock_now_ns() - backward), 10 - 3); /* AdamW's own time is deducted */
+    ck_assert_double_ge(1e-6 * (double)(clock_now_ns() - backward), 10 - 1);
 }
 
 /* Returns the gradient; the caller frees it. */
@@ -115,7 +117,7 @@ TEST(gradients_are_known)
 {
     float *g[2];
     for (int rank = 0; rank < 2; rank++) {
-        plan(REPLAYED_BUSY, 0.01, rank);
+        plan(REPLAYED_BUSY, 0.01, rank, LARGE);
         run(0);
         g[rank] = kept(gradient());
         run(1);
