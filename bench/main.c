@@ -7,6 +7,7 @@
 #include "ddp/data.h"
 #include "ddp/facts.h"
 #include "ddp/job.h"
+#include "import/import.h"
 #include "isolate/isolate.h"
 #include "kernels/blas.h"
 #include "kernels/early_option.h"
@@ -69,6 +70,8 @@ static int asks_for_text(int argc, char *const argv[])
 static void list_facts(struct facts *facts, int argc, char *const argv[])
 {
     const char *model = early_option(argc, argv, "model-from", 0);
+    char path[2][FILES_PATH];
+    int files = model ? import_paths(model, path) : 0;
     const char *data = early_option(argc, argv, "data", 0), *digest = early_option(argc, argv, "data-digest", 0);
     char name[200];
     facts_add(facts, "the version of ddpbench", version_text());
@@ -77,11 +80,8 @@ static void list_facts(struct facts *facts, int argc, char *const argv[])
         snprintf(name, sizeof name, "the file %s", data);
         facts_add_file(facts, name, data, digest && !strcmp(digest, "all"));
     }
-    for (; model && *model; model += strcspn(model, ",") + (strchr(model, ',') != NULL)) {
-        char path[FILES_PATH];
-        snprintf(path, sizeof path, "%.*s", (int)strcspn(model, ","), model);
-        facts_add_file(facts, "a file of --model-from", path, 0);
-    }
+    for (int i = 0; i < files; i++)
+        facts_add_file(facts, "a file of --model-from", path[i], 0);
     provenance_add_variables(facts, VARIABLES_EQUAL);
 }
 

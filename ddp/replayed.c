@@ -177,8 +177,9 @@ static void forward(struct model *model, const int32_t *input, const int32_t *ta
                     float grad_scale, const struct forward_hook *hook)
 {
     struct state *s = model->activations;
-    (void)input, (void)target, (void)loss, (void)loss_scale;
+    (void)input, (void)target, (void)loss_scale;
     s->scale = grad_scale;
+    model->device->axpby(loss, s->pattern, 1, NAN, 0); /* there is none */
     s->debt = fmax(-1e-3, fmin(s->debt, 1e-3)); /* what the step before it did not pass; not a wait for other ranks */
     model->device->range_begin("forward", -1);
     for (int i = 0; i < model->tensors; i++) {
@@ -218,7 +219,7 @@ static size_t operations(const struct model *model)
 {
     const struct state *s = model->activations;
     double times = s->forward + s->update;
-    size_t pieces = (size_t)model->tensors; /* of updates */
+    size_t pieces = 1 + (size_t)model->tensors; /* the loss, and updates */
     for (int i = 0; i < model->tensors; i++) {
         times += s->backward[i];
         pieces += 2 + 1 + model->tensor[i].count / PATTERN; /* one product in forward, one in backward, and copies */

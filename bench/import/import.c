@@ -129,6 +129,11 @@ static int is_trace(void *context, char *text, size_t length)
     return 1;
 }
 
+static int refuse_list(const char *path)
+{
+    return error_report("%s: a list of parameters goes after a trace or a safetensors file", path);
+}
+
 /* Reads an object: a trace, a config.json or an index of safetensors. */
 static int read_object(struct imported *imported, const char *path, const struct parameters *list)
 {
@@ -144,8 +149,7 @@ static int read_object(struct imported *imported, const char *path, const struct
     else if (cJSON_HasObjectItem(m.all, "weight_map"))
         status = safetensors_read(imported, path, cJSON_GetObjectItemCaseSensitive(m.all, "weight_map"), list);
     else if (json_count(m.all, "hidden_size") || json_count(m.all, "n_embd"))
-        status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
-                      : config_read(imported, path, m.all);
+        status = list ? refuse_list(path) : config_read(imported, path, m.all);
     else
         status = error_report("%s: is neither a trace (traceEvents), a config.json (hidden_size), a list of parameters "
                               "nor a safetensors file",
@@ -154,12 +158,21 @@ static int read_object(struct imported *imported, const char *path, const struct
     return status;
 }
 
-int import_is_file(const char *path)
+int import_paths(const char *files, char path[2][FILES_PATH])
 {
     struct stat about;
-    char first[4096];
-    snprintf(first, sizeof first, "%.*s", (int)strcspn(path, ","), path);
-    return !stat(first, &about) && !S_ISDIR(about.st_mode);
+    size_t first = stat(files, &about) ? strcspn(files, ",") : strlen(files);
+    snprintf(path[0], FILES_PATH, "%.*s", (int)first, files);
+    snprintf(path[1], FILES_PATH, "%s", files[first] ? files + first + 1 : "");
+    return files[first] ? 2 : *files ? 1 : 0;
+}
+
+int import_is_file(const char *files)
+{
+    struct stat about;
+    char path[2][FILES_PATH];
+    import_paths(files, path);
+    return !stat(path[0], &about) && !S_ISDIR(about.st_mode);
 }
 
 static int read_file(struct imported *imported, const char *path, const struct parameters *list)
@@ -175,8 +188,7 @@ static int read_file(struct imported *imported, const char *path, const struct p
         return safetensors_read(imported, path, NULL, list);
     if (start[strspn(start, " \t\r\n")] != '[')
         return read_object(imported, path, list);
-    int status = list ? error_report("%s: a list of parameters goes after a trace or a safetensors file", path)
-                      : parameters_read(&own, path);
+    int status = list ? refuse_list(path) : parameters_read(&own, path);
     status = status || import_tensors(imported, &own);
     free(own.item);
     return status ? -1 : 0;
@@ -184,15 +196,14 @@ static int read_file(struct imported *imported, const char *path, const struct p
 
 int import_read(struct imported *imported, const char *option, const char *files)
 {
-    char first[4096], why[JSON_STREAM_WHY + 100];
-    const char *comma = strchr(files, ',');
+    char path[2][FILES_PATH], why[JSON_STREAM_WHY + 100];
+    int has_list = import_paths(files, path) == 2;
     struct parameters list = {0};
     *imported = (struct imported){.ranks = 1};
-    snprintf(first, sizeof first, "%.*s", (int)strcspn(files, ","), files);
-    int status = (comma && parameters_read(&list, comma + 1)) || read_file(imported, first, comma ? &list : NULL);
+    int status = (has_list && parameters_read(&list, path[1])) || read_file(imported, path[0], has_list ? &list : NULL);
     free(list.item);
     if (!status && imported->profile.tensors < 1 && !imported->own.layers)
-        status = error_report("%s: has no parameters that are trained", first);
+        status = error_report("%s: has no parameters that are trained", path[0]);
     if (status) {
         snprintf(why, sizeof why, "%s", error_text());
         error_clear();

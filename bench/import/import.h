@@ -3,6 +3,7 @@
 #ifndef BENCH_IMPORT_IMPORT_H
 #define BENCH_IMPORT_IMPORT_H
 
+#include "base/files.h"
 #include "results/step_profile.h"
 
 /* The sizes of a model that ddpbench's own transformer can train: those of a Llama. */
@@ -36,8 +37,10 @@ enum { IMPORT_STEPS = 20 };
 int import_read(struct imported *imported, const char *option, const char *files);
 void import_destroy(struct imported *imported); /* a zeroed one is fine */
 
-/* Returns whether a path names a file, and no directory. */
-int import_is_file(const char *path);
+/* Splits FILE or FILE,LIST into paths, and returns their number; 0 if `files` is empty. A path of a file that exists may
+ * have a comma in it. import_is_file returns whether the first names a file, and no directory. */
+int import_paths(const char *files, char path[2][FILES_PATH]);
+int import_is_file(const char *files);
 
 /* Sets *typical, whose `ready` has room, to the median over the steps of each of its times. */
 void import_typical(const struct imported *imported, struct step_compute *typical);

@@ -19,6 +19,7 @@ succeeds "how it is replayed stands there, too" grep -qF "replayed by recorded t
 is "the sums of the known gradients are right" \
     "$(awk -F, '$3 == "gradient_error" { n++; good += $6 < 1e-6 } END { print n - good, n }' replayed/summary.csv)" "0 7"
 is "there is no loss, and there are no tokens" "$(grep -c '"loss"' replayed/summary.json) $(grep -c '"tokens_per_second"' replayed/summary.csv || true)" "0 0"
+succeeds "a line says that there is none" grep -q '"loss": null' replayed/rank_0_metrics.jsonl
 is "run.json has the tensors" "$(grep -c '"joined":' replayed/run.json)" 51
 # Sleeps are never too short: a tenth of 65 to 240 ms of forward and backward.
 is "a step lasts as long as the trace says" "$(awk -F, '$2 == "none" && $3 == "step" { print ($6 >= 0.025) }' replayed/summary.csv)" 1
@@ -29,9 +30,9 @@ succeeds "report says what was replayed" grep -qF "Measured: 51 tensors, 4.185 M
 run --model-from "$stored/parameters.json" --backward-ms 5 --compute sleep --implementations none,ddp_bucketed:block --output listed
 is "a list can be replayed" "$status" 0
 is "names give blocks" "$(grep -c '"kind"' listed/run.json)" 6
-echo '[["scale", [500]], ["shift", [500]]]' >vectors.json
-run --model-from vectors.json --backward-ms 50 --compute sleep --implementations none --output vectors
-is "vectors alone share the time of backward" "$status $(awk -F, '$2 == "none" && $3 == "step" { print ($6 >= 0.07) }' vectors/summary.csv)" "0 1"
+echo '[["scale", [500]], ["shift", [500]]]' >vectors,2.json
+run --model-from vectors,2.json --backward-ms 50 --compute sleep --implementations none --output vectors
+is "vectors alone, in a file with a comma in its name, share the time of backward" "$status $(awk -F, '$2 == "none" && $3 == "step" { print ($6 >= 0.07) }' vectors/summary.csv)" "0 1"
 run --model-from "$stored/cap8.rank0.json.gz" --implementations none,ddp_bucketed:block --output unnamed
 succeeds "without names there are no blocks" grep -q -- "--bucket-size-mb block: .*give the names as a second file" <(unwrapped said)
 run --model-from "$stored/cap8.rank0.json.gz,$stored/parameters.json" --compute sleep --time-scale 0.01 --implementations none,ddp_bucketed:block --output named

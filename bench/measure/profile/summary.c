@@ -47,7 +47,7 @@ static void add_capture(const struct profile *p, cJSON *summary)
     results_add_sentence(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.",
                          c->trace.steps, text_plural((size_t)c->trace.steps), first->number + 1, last->number + 1,
                          warmup);
-    if (isfinite(p->facts.flops)) /* a replayed model has no loss */
+    if (isfinite(first->loss)) /* a replayed model has none */
         results_add_sentence(summary, "notes", "Loss of rank 0: %.4f in ProfilerStep#%ld, %.4f in #%ld.",
                              (double)first->loss, first->number + 1, (double)last->loss, last->number + 1);
     if (c->full)

@@ -107,39 +107,50 @@ static double forward_flops(const struct tensor *t, double tokens)
     return t->rows > 1 && t->columns > 1 && !is_looked_up ? 2 * (double)t->count * tokens : 0;
 }
 
+/* Sets the times that the file has. */
+static void set_recorded(struct replayed *r, const struct model_from *from, double *backward)
+{
+    const struct step_compute *step = &from->typical;
+    double before = step->forward_end;
+    for (int i = r->tensors - 1; i >= 0; i--) {
+        backward[i] = from->time_scale * fmax(0, step->ready[i] - before);
+        before = fmax(before, step->ready[i]);
+    }
+    r->forward = from->time_scale * (step->forward_end + step->rest + fmax(0, step->backward_end - before));
+    r->update = from->time_scale * step->update;
+}
+
+/* Sets times for a file without any: a tensor's backward in proportion to its operations, if there are any, and forward
+ * half of backward. Without --backward-ms, times are operations, for the replayed source to divide by its speed. */
+static void set_estimated(struct replayed *r, const struct model_from *from, double *backward)
+{
+    double all = 0, given = 1e-3 * from->backward_ms;
+    for (int i = 0; i < r->tensors; i++)
+        all += backward[i] = 2 * forward_flops(&r->tensor[i], (double)(r->batch * r->context));
+    r->in_flops = !(given > 0);
+    for (int i = 0; i < r->tensors; i++) {
+        if (given > 0)
+            backward[i] = given * (all > 0 ? backward[i] / all : 1. / r->tensors);
+        backward[i] *= from->time_scale;
+        r->forward += backward[i] / 2;
+    }
+}
+
 static void plan_replay(struct model *model, const struct workload *w, size_t batch, size_t shards,
                         size_t compute_bytes, int rank)
 {
-    const struct model_from *from = &w->from;
-    const struct step_profile *p = &from->read.profile;
-    const struct step_compute *step = &from->typical;
-    double *backward = allocate((size_t)p->tensors, sizeof *backward), before = step->forward_end, all = 0;
+    const struct step_profile *p = &w->from.read.profile;
+    double *backward = allocate((size_t)p->tensors, sizeof *backward);
     struct replayed r = {.tensor = p->tensor,
                          .tensors = p->tensors,
                          .backward = backward,
-                         .compute = (enum replayed_compute)from->compute,
-                         .on_gpu = from->on_gpus,
+                         .compute = (enum replayed_compute)w->from.compute,
+                         .on_gpu = w->from.on_gpus,
                          .batch = batch,
                          .context = w->context_length,
                          .shards = shards,
                          .rank = rank};
-    for (int i = p->tensors - 1; i >= 0; i--)
-        if (workload_has_times(w)) {
-            backward[i] = from->time_scale * fmax(0, step->ready[i] - before);
-            before = fmax(before, step->ready[i]);
-        } else
-            all += backward[i] = 2 * forward_flops(&p->tensor[i], (double)(batch * w->context_length));
-    r.in_flops = !workload_has_times(w) && !(from->backward_ms > 0);
-    for (int i = 0; i < p->tensors && !workload_has_times(w); i++) {
-        if (from->backward_ms > 0) /* in proportion to the operations, if there are any */
-            backward[i] = 1e-3 * from->backward_ms * (all > 0 ? backward[i] / all : 1. / p->tensors);
-        backward[i] *= from->time_scale;
-        r.forward += backward[i] / 2;
-    }
-    if (workload_has_times(w)) {
-        r.forward = from->time_scale * (step->forward_end + step->rest + fmax(0, step->backward_end - before));
-        r.update = from->time_scale * step->update;
-    }
+    (workload_has_times(w) ? set_recorded : set_estimated)(&r, &w->from, backward);
     replayed_plan(model, &r, compute_bytes);
     free(backward);
 }

@@ -77,7 +77,7 @@ static void run(int accumulate)
     const struct forward_hook forward = {before, NULL};
     const struct gradient_hook backward = {place, ready, after, NULL};
     *order = 0;
-    model.source->forward(&model, NULL, NULL, NULL, 1, 0.5f, &forward);
+    model.source->forward(&model, NULL, NULL, model.weight, 1, 0.5f, &forward);
     model.source->backward(&model, NULL, accumulate, &backward);
     model.device->synchronize();
 }
