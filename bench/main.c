@@ -14,6 +14,7 @@
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
 #include "kernels/launcher.h"
+#include "kernels/option_file.h"
 #include "kernels/reexec.h"
 #include "predict/predict.h"
 #include "profile/profile.h"
@@ -100,24 +101,33 @@ int main(int argc, char *argv[])
 {
     struct job job;
     struct facts facts = {0};
+    char **launched = argv; /* without the options of the --config file */
     const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    const char *config = early_option(argc, argv, "config", 0);
     const struct command_row *command = name ? find_command(name) : NULL;
+    int status = config ? option_file_append(config, &argc, &argv) : 0;
+    option_place = option_file_place;
     exit_handlers_install((int)launcher_rank());
     if (command && command->alone && launcher_rank())
         return STATUS_OK;
-    if (command && command->read)
-        return flush_output(command->read(argc - 1, argv + 1));
+    if (command && command->read) {
+        status = status ? STATUS_FAILED : command->read(argc - 1, argv + 1);
+        if (status == STATUS_FAILED || status == STATUS_USAGE)
+            error_print();
+        return flush_output(status);
+    }
     blas_choose_kernels();
     reexec_unbind();
     reexec_set_waiting(argc, argv);
-    reexec_if_needed(argv);
+    reexec_if_needed(launched);
     /* every rank prints an error that job_begin leaves: if ranks cannot communicate, rank 0 cannot report for all */
     list_facts(&facts, argc, argv);
-    if (job_begin(&job, argc, argv, &facts) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
+    if (job_begin(&job, argc, argv, &facts) || job_agree(&job, status) ||
+        (!asks_for_text(argc, argv) && job_check_alone(&job))) {
         error_print();
         return job_end(&job, STATUS_FAILED);
     }
-    int status = STATUS_USAGE;
+    status = STATUS_USAGE;
     if (!name)
         status = training_main(&job, argc, argv);
     else if (command)
@@ -171,9 +181,11 @@ static int dry_run(const void *context, int ranks, int on_gpus, cJSON *summary)
 {
     const struct command_line *line = context;
     const struct training_options *t = &line->run.training;
-    return line->profile.profile ? profile_dry_run(&line->profile, &line->run, ranks, on_gpus, summary)
-                                 : training_dry_run(&line->run, &(struct recording){0}, ranks, on_gpus, 0,
-                                                    t->resolve > 0 ? t->max_minutes : 0, summary);
+    int status = line->profile.profile ? profile_dry_run(&line->profile, &line->run, ranks, on_gpus, summary)
+                                       : training_dry_run(&line->run, &(struct recording){0}, ranks, on_gpus, 0,
+                                                          t->resolve > 0 ? t->max_minutes : 0, summary);
+    training_add_order(t, summary);
+    return status;
 }
 
 static int run(void *context, const struct job *job, const struct command *command)

@@ -69,6 +69,16 @@ int error_report(const char *format, ...)
     return -1;
 }
 
+int error_place(const char *place)
+{
+    char message[sizeof kept];
+    if (!place)
+        return -1;
+    snprintf(message, sizeof message, "%s", kept);
+    error_clear();
+    return error_report("%s: %s", place, message);
+}
+
 const char *error_text(void)
 {
     return kept;

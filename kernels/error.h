@@ -13,6 +13,9 @@
  * thread. */
 int error_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Puts a place, such as FILE:LINE, before the kept message. place NULL: changes nothing. Returns -1. */
+int error_place(const char *place);
+
 /* error_text returns the message kept by error_report, or ""; it is valid until error_clear forgets the message. */
 const char *error_text(void);
 void error_clear(void);

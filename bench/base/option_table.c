@@ -192,6 +192,23 @@ const struct option_kind option_choice = {VALUE_TEXT, "WORD", choice_parse, choi
 
 /* ---- the command line ---- */
 
+static const char *from_nowhere(const char *word)
+{
+    return (void)word, NULL;
+}
+
+const char *(*option_place)(const char *word) = from_nowhere;
+
+struct option_section option_config_section(void)
+{
+    static const char *config;
+    /* clang-format off */
+    static const struct option row = {.name = "config", .kind = &option_path, .initial = "",
+        .help = "file with an option on each line, such as `rounds 20`; options of the command line win"};
+    /* clang-format on */
+    return (struct option_section){.title = "Configuration", .row = &row, .rows = 1, .base = &config};
+}
+
 enum { OPTION_NAME = 64 }; /* no option name is longer */
 
 void option_table_add(struct option_table *table, struct option_section section)
@@ -355,16 +372,20 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
         return report_unknown(table, word, length);
     struct option_row *row = &table->row[number];
     const struct option *o = row->option;
-    int is_flag = o->kind->value == VALUE_FLAG;
+    int is_flag = o->kind->value == VALUE_FLAG, from = option_place(word) ? 2 : 1;
+    if (from == 2 && row->given == 1) /* the command line wins over the file */
+        return strcmp(o->name, "config") ? 0 : error_report("--config cannot be in the file of --config");
     if (is_flag && value)
         return error_report("--%s takes no value", o->name);
-    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* value is the next word: --label x */
-        value = argv[*i];
+    const char *next = !is_flag && !value && *i + 1 < argc ? argv[*i + 1] : "--"; /* the value may be the next word */
+    if (strncmp(next, "--", o->bare ? 1 : 2) != 0 && !option_place(next))
+        value = argv[++*i];
+    value = value ? value : o->bare;
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);
     if (row->given && !o->repeats) /* neither value may win in silence */
         return error_report("--%s is given twice; give it once", o->name);
-    row->given = 1;
+    row->given = from;
     row->text = value;
     return o->kind->parse(o, value, field_of(table, row));
 }
@@ -384,7 +405,7 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
             return help < 0 ? -1 : 0;
         if (*word == '-' && word[1]) {
             if (parse_option(table, argc, argv, &i))
-                return -1;
+                return error_place(option_place(word));
         } else if (!table->word) {
             return error_report("'%s': options begin with --; see --help", word);
         } else if (table->word(table->context, word)) {

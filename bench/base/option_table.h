@@ -42,6 +42,7 @@ struct option {
     const struct option_kind *kind;
     size_t offset;              /* bytes from the section's base to the option's field */
     const char *initial;        /* default, as on a command line; NULL: the field keeps its value */
+    const char *bare;           /* the value if none follows the option; NULL: a value must follow */
     double low, high;           /* bounds of a number */
     const char *const *choices; /* the words that option_choice allows, ended by NULL */
     const char *value_name;     /* in place of that of the kind; NULL: that of the kind */
@@ -79,8 +80,8 @@ struct option_table {
     struct option_row {
         const struct option *option;
         size_t section;
-        const char *text; /* text of the value, given or default; NULL for a flag */
-        int given;
+        const char *text;            /* text of the value, given or default; NULL for a flag */
+        int given;                   /* 1: on the command line, 2: in the --config file, 0: not */
     } row[OPTIONS_MOST];             /* the rows of all sections */
     const struct option_hint *hints; /* ended by a row of NULL; or NULL */
     /* Called for each word that is not an option. Returns 0; or -1, reported. NULL: only options are allowed. */
@@ -104,13 +105,20 @@ void option_table_remove(struct option_table *table, const char *name);
  * given. Strings point into argv. Returns 0; or -1, reported, and the fields are undefined. */
 int option_table_parse(struct option_table *table, int argc, char *const argv[]);
 
-/* Whether the option is on the command line. An unknown name is fatal. */
+/* Whether the option was given. An unknown name is fatal. */
 int option_was_given(const struct option_table *table, const char *name);
 
 /* option_help_row prints a name and its text; option_help_text prints lines of text. Both wrap at HELP_COLUMNS; blanks
  * before a line of text also indent the lines into which it is broken. */
 void option_help_row(FILE *out, const char *name, const char *text);
 void option_help_text(FILE *out, const char *text);
+
+/* Returns the section of an option table that has --config. */
+struct option_section option_config_section(void);
+
+/* Set by a program that appends the options of the --config file to argv: returns the place of a word in this file, as
+ * FILE:LINE; NULL: the word is not from the file. The command line wins over the file. */
+extern const char *(*option_place)(const char *word);
 
 /* Prints options with defaults and help: HELP_COMMON the common ones, HELP_ALL all of them by section. HELP_ROWS is for
  * the scripts that make manual pages and completion (launch/), and no help text mentions it. It prints fields with a

@@ -66,9 +66,9 @@ cJSON *provenance_create(const char *mode, const char *label, const struct comma
     json_add_text(json, "mode", mode);
     json_add_text(json, "time", stamp);
     json_add_text(json, "label", label);
-    cJSON *words = cJSON_AddArrayToObject(json, "argv");
+    cJSON *words = cJSON_AddArrayToObject(json, "argv"), *file = cJSON_AddArrayToObject(json, "argv_of_config");
     for (int i = 0; i < command->argc; i++)
-        cJSON_AddItemToArray(words, json_text(command->argv[i]));
+        cJSON_AddItemToArray(option_place(command->argv[i]) ? file : words, json_text(command->argv[i]));
     cJSON_AddItemToObject(json, "configuration", option_table_json(command->table));
     return json;
 }

@@ -28,8 +28,8 @@ static const struct option rows[] = {
     {.name = "prometheus", .kind = &option_path, .offset = FIELD(prometheus), .initial = "",
      .help = "file that is replaced every few seconds by the figures so far in Prometheus' text format, such as for the "
      "textfile collector of node_exporter"},
-    {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .high = 1e6,
-     .help = "check the command line for this number of ranks, on any machine, and print what the run would need and do; 0: run"},
+    {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .bare = "0", .high = 1e6, .decides = "",
+     .help = "check the command line for N ranks, by default as many as there are, and print what the run would need and do"},
 };
 /* clang-format on */
 

@@ -16,7 +16,7 @@ struct results_options {
     const char *output;     /* result directory; "": results/<time>[-<label>] */
     const char *label;      /* name of the run; "": none */
     const char *prometheus; /* file replaced at each write of the summary; "": none */
-    size_t dry_run_ranks;   /* > 0: check the options for this number of ranks, print what the run would be; 0: run */
+    size_t dry_run_ranks;   /* ranks of a dry run; 0: as many as the job has */
 };
 
 /* Returns the section of an option table for --output, --label, --prometheus and --dry-run; parsing fills *options. */

@@ -165,6 +165,38 @@ check 2 "--dry-run 3 refuses a batch that 3 ranks cannot divide" 'a batch of 4 c
 try "$program" allreduce --collective broadcast --root 3 --dry-run 3
 check 2 "allreduce --dry-run 3 refuses --root 3" '--root 3: there are ranks 0 to 2'
 
+launch 3 --rounds 3 --implementations none,ddp,b=ddp_bucketed --bucket-size-mb 0.01,0.02
+# schedule DIRECTORY: prints the schedule of a run as its files show it: ranks, rounds, implementations, steps, order of two rounds.
+schedule() {
+    echo "Dry run for $(find "$1" -name 'rank_*_metrics.jsonl' | wc -l) ranks"
+    sed -nE 's/^.*"implementation": "([^"]*)", "round": ([0-9]+),.*/\1 \2/p' "$1/rank_0_metrics.jsonl" | awk '
+        $0 != last { order[$2] = order[$2] (order[$2] == "" ? " " : ", ") $1; blocks++ }
+        { last = $0; rounds = $2 + 1; steps++ }
+        END {
+            printf "Work: %d rounds x %d implementations x %d steps = %d steps\n", rounds, blocks / rounds, steps / blocks, steps
+            for (round = 0; round < 2; round++) print "Order of round " round + 1 ":" order[round]
+        }'
+    grep -E '^(Model|Batch|Buckets): ' "$1/summary.txt"
+}
+schedule "$out" | sort >of_run
+try "${mpirun[@]}" -n 3 "$program" "${latest[@]}" --dry-run
+is "--dry-run under mpirun takes the ranks from MPI, and prints the schedule that the run has" \
+    "$status $(grep -E '^(Dry run|Work|Order of round [12]|Model|Batch|Buckets)[ :]' printed | sort)" "0 $(cat of_run)"
+try "$program" --device cpu --dry-run --label x
+succeeds "--dry-run without mpirun gives the number of ranks, and how to give another" \
+    grep -q '^Dry run for 1 rank; for another number, start it under mpirun, or give the number: --dry-run 8$' printed
+
+# ---- a configuration file ----
+
+printf '# two rows\nseed 7\n  --implementations = none,ddp   # as a pair\nlabel of-file\n' >lab.conf
+launch 2 --rounds 1 --label of-line --config lab.conf
+is "--config: run.json has the file's options; those of the command line win" \
+    "$status $(tr -d '\n\t' <"$out/run.json" | grep -oE '"argv_of_config":[^]]*]|"(implementations|label|config)":"?[^,"[]*,?[a-z]+"?' | sort -u | paste -sd ' ')" \
+    '0 "argv_of_config":["--seed=7", "--implementations=none,ddp", "--label=of-file"] "config":"lab.conf" "implementations":"none,ddp" "label":"of-line"'
+printf 'rounds 1\nbucket-size 3\n' >lab.conf
+launch 2 --config lab.conf
+is "an error in the file is printed once, with its place" "$status $(cat said)" "2 ddpbench: lab.conf:2: unknown option '--bucket-size'; did you mean --bucket-size-mb, --batch-size? see --help all"
+
 launch 2 --implementations 'a=ddp,b=ddp_bucketed' --bucket-size-mb 0.01 --label $'bytes' --data "$program"$'\xff'
 succeeds "a data path that is not UTF-8 is refused with an error" [ "$status" != 0 ]
 printf '%2000s' '' >"$temporary/bytes"$'\xff'

@@ -270,16 +270,19 @@ static int measure(struct allreduce *a)
 {
     size_t total = 0, done = 0, cycles = a->options->overlap ? 1 : a->options->timing.cycles;
     char words[CELL];
-    for (size_t i = 0; i < a->timings; i++) /* weight in the progress: 1, and 1 more per MiB of the message */
-        total += (1 + a->timing[i].bytes / 1048576) * cycles;
-    progress_begin(&a->progress, a->harness.job->rank ? 0 : total);
+    /* weight in the progress: 1, and 1 more per `unit`; iterations that fill a given time are fewer for larger messages
+     */
+    const size_t unit = a->options->timing.iters ? 1 << 16 : 1 << 20; /* bytes */
+    for (size_t i = 0; i < a->timings; i++)
+        total += (1 + a->timing[i].bytes / unit) * cycles;
+    progress_begin(&a->progress, a->harness.job->rank ? 0 : total, 0);
     (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
     for (size_t cycle = 0; cycle < cycles; cycle++)
         for (size_t i = 0; i < a->timings; i++) {
             if (measure_one(a, i, cycle))
                 return -1;
             (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
-            done += 1 + a->timing[i].bytes / 1048576;
+            done += 1 + a->timing[i].bytes / unit;
             progress_show(&a->progress, done, text_memory(words, a->timing[i].bytes));
         }
     progress_end(&a->progress);

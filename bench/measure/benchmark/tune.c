@@ -3,7 +3,6 @@
 
 #include "base/progress.h"
 #include "base/text.h"
-#include "kernels/clock.h"
 #include "kernels/error.h"
 
 #include <stdio.h>
@@ -140,7 +139,7 @@ static void plan_round(void *context, double seconds)
         } else {
             search_begin(s, 60 * t->options->max_minutes, block_s);
             print_plan(s);
-            progress_begin(&t->progress, (size_t)(1e3 * s->limit) + 1);
+            progress_begin(&t->progress, 1, s->limit);
         }
         for (int i = 0; i < s->n; i++)
             mine.resting[i] = s->row[i].state != SEARCH_CONTROL && s->row[i].state != SEARCH_IN;
@@ -158,12 +157,11 @@ static void show_progress(struct progress *progress, const struct search *s,
                           const struct implementation *implementation)
 {
     char words[200], stage[40] = "final";
-    size_t done = (size_t)(1e-6 * (double)(clock_now_ns() - progress->start_ns)) + 1; /* ms */
     if (!s->final)
         snprintf(stage, sizeof stage, "stage %d of %d", s->stage + 1, s->stages + 1);
     snprintf(words, sizeof words, "%s, %d left, best %s", stage, search_count(s, SEARCH_IN),
              s->best < 0 ? "unknown" : implementation[s->best].label);
-    progress_show(progress, done < progress->total ? done : progress->total, words);
+    progress_show(progress, 1, words);
 }
 
 static int take_block(void *context, const struct block *block)

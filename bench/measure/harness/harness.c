@@ -21,11 +21,16 @@ void harness_options_add(struct option_table *table, struct harness_options *opt
     option_table_add(table, comm_options_section(&options->comm));
     option_table_add(table, results_options_section(&options->results));
     option_table_add(table, monitor_options_section(&options->monitor));
+    option_table_add(table, option_config_section());
 }
 
 static int print_dry_run(const struct harness_command *c, const struct job *job, int ranks, int on_gpus)
 {
     cJSON *summary = results_summary_create("dry-run", "", 0, 0, "");
+    results_add_sentence(summary, "heading", "Dry run for %d rank%s%s", ranks, text_plural((size_t)ranks),
+                         c->options->results.dry_run_ranks || job->size > 1
+                             ? ""
+                             : "; for another number, start it under mpirun, or give the number: --dry-run 8");
     int status = c->dry_run(c->line, ranks, on_gpus, summary);
     if (!status && job->rank == 0)
         results_print_heading(stdout, summary);
@@ -48,11 +53,12 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
         printf("ddpbench %s\n", version_text());
     if (c->table->help || c->table->version)
         return STATUS_OK;
-    int dry_run_ranks = (int)c->options->results.dry_run_ranks, ranks = dry_run_ranks ? dry_run_ranks : job->size;
+    int given = (int)c->options->results.dry_run_ranks, ranks = given ? given : job->size;
     int on_gpus = open_device_wants_gpus(job, &c->options->device);
     if (job_agree(job, c->check(c->line, c->table, ranks, on_gpus)))
         return STATUS_USAGE;
-    int status = dry_run_ranks ? print_dry_run(c, job, ranks, on_gpus) : c->measure(c->line, job, &command);
+    int status = option_was_given(c->table, "dry-run") ? print_dry_run(c, job, ranks, on_gpus)
+                                                       : c->measure(c->line, job, &command);
     return status < 0 ? STATUS_FAILED : (enum exit_status)status;
 }
 

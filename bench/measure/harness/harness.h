@@ -16,7 +16,7 @@ struct harness_options {
     struct results_options results;
 };
 
-/* Adds the option sections Device, Communication, Results and Monitors. */
+/* Adds the option sections Device, Communication, Results, Monitors and Configuration. */
 void harness_options_add(struct option_table *table, struct harness_options *options);
 
 struct harness_command {

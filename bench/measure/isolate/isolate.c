@@ -217,11 +217,10 @@ static int write_outcome(struct isolate *a)
 static void show_progress(struct isolate *a)
 {
     char words[120];
-    size_t done = (size_t)(1e3 * a->spent_s) + 1;
     int64_t now = clock_now_ns();
     struct diagnosis_progress p = diagnosis_progress(a->diagnosis);
     snprintf(words, sizeof words, "%zu rounds, %zu of %zu series undecided", p.rounds, p.undecided, p.series);
-    progress_show(&a->progress, done < a->progress.total ? done : a->progress.total, words);
+    progress_show(&a->progress, 1, words);
     if (now < a->write_ns)
         return;
     a->status = write_outcome(a);
@@ -260,7 +259,7 @@ static int run(struct isolate *a)
         cJSON *heading = results_summary_create("isolate", "", 0, 0, "");
         add_heading(a, heading);
         harness_show_heading(&a->harness, heading);
-        progress_begin(&a->progress, (size_t)(6e4 * o->max_minutes) + 1);
+        progress_begin(&a->progress, 1, 60 * o->max_minutes * (1 + 2 * load_share));
     }
     watchdog_doing(job->watchdog, "the search");
     a->begin_ns = a->write_ns = clock_now_ns();

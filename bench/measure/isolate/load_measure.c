@@ -23,14 +23,7 @@ struct course {
     /* on rank 0 only */
     double *seconds; /* [ranks] the last repetition's time of each rank */
     struct progress progress;
-    size_t done; /* repetitions */
 };
-
-static void show_progress(struct course *c, const char *words)
-{
-    c->done += c->done < c->progress.total;
-    progress_show(&c->progress, c->done, words);
-}
 
 static int in_time(const struct course *c, double share)
 {
@@ -78,7 +71,7 @@ static void measure_across(struct course *c)
             alone[k] = k == member || k == other ? all[k] : -1;
         ratio[i] = time_pair(m, all, member, times);
         ratio[i] /= time_pair(m, alone, member, times);
-        show_progress(c, m->part);
+        progress_show(&c->progress, 1, m->part);
     }
     c->load->across = stats_estimate(ratio + 1, i > 0 ? (size_t)i - 1 : 0); /* the first messages connect the ranks */
     free(all);
@@ -150,7 +143,7 @@ static void measure_level(struct course *c, struct load_level *level, size_t lea
         job_gather_first(m->job, &seconds, sizeof seconds, c->seconds);
         if (m->job->rank == 0 && done)
             undecided = add_repetition(c, level);
-        show_progress(c, m->part);
+        progress_show(&c->progress, 1, m->part);
         done++;
     }
     comm->release(comm, buffer);
@@ -186,7 +179,7 @@ void load_measure(struct load *load, struct measure *m, const struct diagnosis *
     if (diagnosis) {
         set_found(load, diagnosis);
         c.seconds = allocate((size_t)m->job->size, sizeof *c.seconds);
-        progress_begin(&c.progress, (size_t)(1 + load->levels) * LOAD_REPEATS);
+        progress_begin(&c.progress, 1, 2 * limit_s);
         measure_across(&c);
     } else
         while (measure_round(m, NULL, NULL))

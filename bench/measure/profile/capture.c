@@ -236,7 +236,9 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
     size_t due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps in 1 s, on all ranks */
     int status = 0;
     struct progress progress;
-    progress_begin(&progress, job->rank ? 0 : steps);
+    char words[200];
+    snprintf(words, sizeof words, "of the capture of %s; its evaluation follows", capture->trace.implementation);
+    progress_begin(&progress, job->rank ? 0 : steps, 0);
     watchdog_doing(job->watchdog, "step # of the capture of %s", capture->trace.implementation);
     for (size_t step = 0; step < steps && !status && !capture->interrupted; step++) {
         enum capture_state state = capture_state(capture->options, step);
@@ -254,7 +256,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
             reducer_settle(t->engine.trainer.reducer);
         if (exchanges) {
             capture->interrupted = job_max(job, signal_seen) > 0;
-            progress_show(&progress, done, capture->trace.implementation);
+            progress_show(&progress, done, words);
         }
         if (done == due && done < steps && !status) {
             recorder_hold(r);

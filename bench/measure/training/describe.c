@@ -183,21 +183,17 @@ cJSON *training_create_summary(const struct training *t, const char *epochs)
 /* Adds the number of buckets of each row whose strategy obeys --bucket-size-mb. */
 static void add_buckets(const struct training_options *o, const struct model *model, cJSON *summary)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&text, &length);
+    char text[64 * MAX_IMPLEMENTATIONS] = "";
     for (const struct implementation *row = o->implementation; row < o->implementation + o->n; row++) {
         struct plan plan;
         if (!implementation_traits(row)->buckets)
             continue;
         row->strategy->plan(&plan, model->tensor, model->tensors, &row->size.caps);
-        fprintf(out, "%s %s %d", ftell(out) ? "," : "", row->label, plan.n);
+        text_append(text, sizeof text, "%s %s %d", *text ? "," : "", row->label, plan.n);
         plan_destroy(&plan);
     }
-    text_end(out);
     if (*text)
         results_add_sentence(summary, "heading", "Number of buckets:%s", text);
-    free(text);
 }
 
 int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,

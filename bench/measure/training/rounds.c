@@ -87,6 +87,18 @@ static int implementation_at(size_t round, int j, int n)
     return round % 2 ? (n + shift - j) % n : (shift + j) % n;
 }
 
+void training_add_order(const struct training_options *o, cJSON *summary)
+{
+    char text[64 * MAX_IMPLEMENTATIONS];
+    for (size_t round = 0; round < o->rounds && round < 2; round++) {
+        *text = 0;
+        for (int j = 0; j < o->n; j++)
+            text_append(text, sizeof text, "%s %s", j ? "," : "",
+                        o->implementation[implementation_at(round, j, o->n)].label);
+        results_add_sentence(summary, "heading", "Order of round %zu:%s", round + 1, text);
+    }
+}
+
 static void show_progress(struct progress *progress, const struct training *t, const struct block *b, size_t done)
 {
     const struct run *run = &t->run;
@@ -95,10 +107,9 @@ static void show_progress(struct progress *progress, const struct training *t, c
     char words[200], loss[40] = "";
     if (isfinite(run->final_loss[b->implementation]))
         snprintf(loss, sizeof loss, ", loss %.4f", run->final_loss[b->implementation]);
-    progress->total = progress->total ? run->planned * (size_t)o->n : 0;
-    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g%s", b->round + 1, run->planned,
-             o->implementation[b->implementation].label, regime_name[o->regime],
-             (double)schedule_learning_rate(&trainer->schedule, trainer->step - 1), loss);
+    snprintf(words, sizeof words, "round %zu of %s%zu, %s, %s epochs, lr %g%s", b->round + 1,
+             o->resolve > 0 ? "about " : "", run->planned, o->implementation[b->implementation].label,
+             regime_name[o->regime], (double)schedule_learning_rate(&trainer->schedule, trainer->step - 1), loss);
     progress_show(progress, done, words);
 }
 
@@ -167,8 +178,8 @@ static int run_rounds(struct training *t, const struct run_hooks *hooks)
     int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary is due after the first round */
     double needed = 0;
     struct progress progress;
-    progress_begin(&progress, job->rank || hooks->plan ? 0 : o->rounds * (size_t)o->n);
-    progress.limit_s = o->resolve > 0 ? 60 * o->max_minutes : 0;
+    progress_begin(&progress, job->rank || hooks->plan ? 0 : o->rounds * (size_t)o->n,
+                   o->resolve > 0 ? 60 * o->max_minutes : 0);
     if (hooks->plan && !status)
         hooks->plan(hooks->context, 0);
     while (!status && run->measurements.rounds < run->planned) {

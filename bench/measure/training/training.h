@@ -150,6 +150,9 @@ void training_add_notes(const struct training *training, cJSON *summary);
 int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
                      size_t captured, double minutes, cJSON *summary);
 
+/* Adds to the heading the order in which the first two rounds run the implementations. */
+void training_add_order(const struct training_options *options, cJSON *summary);
+
 /* Returns the tokens of a step on all ranks; NAN: the model is replayed from recorded times, which do not tell. */
 double training_tokens(const struct training_options *options);
 

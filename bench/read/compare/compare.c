@@ -268,10 +268,9 @@ int run_compare(int argc, char *argv[])
     struct comparison c = {.directory = allocate((size_t)argc, sizeof *c.directory)};
     struct option_table table = {.word = take_word, .check = check_usage, .context = &c};
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &c});
+    option_table_add(&table, option_config_section());
     int printed = option_table_begin(&table, usage, statuses, argc, argv);
     enum compare_status status = printed < 0 ? COMPARE_USAGE : printed ? COMPARE_OK : compare_and_print(&c);
-    if (status == COMPARE_FAILED || status == COMPARE_USAGE)
-        error_print();
     free(c.directory);
     return (int)status;
 }

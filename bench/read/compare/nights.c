@@ -150,7 +150,7 @@ static int read_runs(struct reading *r)
     size_t found = r->runs, kept = 0;
     char why[400];
     r->lines.runs = found;
-    progress_begin(&progress, found);
+    progress_begin(&progress, found, 0);
     for (size_t i = 0; i < found; i++) {
         struct compare_run read = {0};
         progress_show(&progress, i, r->run[i].directory);

@@ -50,7 +50,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
 {
     static const char *const apart[] = {
         /* left out: names of the run and of its files */
-        "label", "output", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
+        "label", "output", "config", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
         /* left out: how results are shown, and when a hanging job ends */
         "thresholds", "trace-gzip", "trace-layout", "report-cputime", "iteration-times", "verbose", "timeout",
         "prometheus", "junit", "dry-run",

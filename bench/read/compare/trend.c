@@ -198,10 +198,9 @@ int run_trend(int argc, char *argv[])
     struct option_table table = {.word = take_word, .check = check_usage, .context = &trend};
     cJSON_AddArrayToObject(trend.json, "warnings");
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &trend});
+    option_table_add(&table, option_config_section());
     int printed = option_table_begin(&table, usage, statuses, argc, argv);
     enum trend_status status = printed < 0 ? TREND_USAGE : printed ? TREND_OK : find_trend(&trend);
-    if (status == TREND_FAILED || status == TREND_USAGE)
-        error_print();
     for (int way = 0; way < WAYS; way++)
         regimes_destroy(&trend.of[way]);
     nights_destroy(&trend.nights);

@@ -392,9 +392,8 @@ int run_predict(int argc, char *argv[])
     struct predict_options options = {0};
     struct option_table table = {.word = take_word, .check = check_usage, .context = &options};
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
+    option_table_add(&table, option_config_section());
     int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv);
     int status = printed < 0 ? STATUS_USAGE : printed ? STATUS_OK : predict(&options);
-    if (status)
-        error_print();
     return status;
 }

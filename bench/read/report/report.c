@@ -310,10 +310,9 @@ int run_report(int argc, char *argv[])
     struct option_table table = {.word = take_word, .check = check_usage, .context = &report};
     option_table_add(&table, (struct option_section){
                                  .title = "Options", OPTION_ROWS(rows), .base = &report, .without = "metrics-csv"});
+    option_table_add(&table, option_config_section());
     int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv);
     int status = printed < 0 ? STATUS_USAGE : !printed && report_all(&report) ? STATUS_FAILED : STATUS_OK;
-    if (status)
-        error_print();
     free(report.directory);
     return status;
 }
