@@ -2,7 +2,8 @@
 # netlab.sh - emulates a cluster on one machine: nodes are network namespaces, joined by links of a given rate and delay
 #
 # Node K is the namespace ddpb-nK with eth0 10.77.0.K. The bridge between the nodes is in a namespace of its own,
-# ddpb-br. Both ends of a link are shaped, so that neither sending nor receiving exceeds the rate.
+# ddpb-br. Both ends of a link are shaped, so that neither sending nor receiving exceeds the rate. `up --name A` makes
+# another lab, with the namespaces ddpb-A-nK and ddpb-A-br and addresses of its own.
 #
 # Usage: launch/netlab.sh COMMAND, as root
 #   up --nodes N --rate RATE [--delay TIME]  makes 2 to 64 nodes and measures the links
@@ -16,30 +17,35 @@
 #   heal                                     removes all faults, as do rate and down
 #   show                                     prints nodes, links and faults; exit status 1 if there are none
 #   down                                     removes everything, including leftovers of a killed command
+#   --name NAME   in any command: another lab beside the one without a name; one to nine letters a to z and digits
 # RATE is 1mbit to 100gbit in each direction, such as 10mbit or 2.5gbit; TIME is 10us to 1s in one direction, such as 500us.
 set -euo pipefail
 
-prefix=ddpb-
-bridge=${prefix}br
-subnet=10.77.0
 port=7077
-state=/run/${prefix}netlab
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 # ---- the state of the lab ----
-namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
+# choose_lab OPTION NAME: the commands are about this lab; '': the one without a name. Sets of_lab to the option that names it.
+choose_lab() {
+    [[ $1$2 =~ ^(--name[a-z0-9]{1,9})?$ ]] || usage_error "$1 '$2': expected one to nine letters a to z and digits"
+    prefix=ddpb-${2:+$2-} of_lab=${2:+ --name $2}
+    bridge=${prefix}br state=/run/${prefix}netlab
+}
+choose_lab '' ''
+lab_row="--name - choose_lab" # an option of every command
+namespaces() { ip netns list | awk -v p="^$prefix(br|n[0-9]+)\$" '$1 ~ p { print $1 }'; }
 
-# read_state: sets nodes, bits (per second), rate, delay and measured (one line per link and per fault); fails if the lab is
-# not up.
+# read_state: sets nodes, bits (per second), subnet, rate, delay and measured (one line per link and per fault); fails if
+# the lab is not up.
 read_state() {
     local text=''
     [ -e "$state" ] || return 1
     [ ! -f "$state" ] || text=$(head -c 65536 "$state" | tr -d '\000')
-    read -r nodes bits rate delay <<<"$text"
-    [[ "$nodes $bits $rate" =~ ^([2-9]|[1-5][0-9]|6[0-4])\ [1-9][0-9]{0,11}\ [0-9.]+[mg]bit$ ]] ||
-        die "the state of the lab, $state, is damaged; remove the lab: $0 down"
+    read -r nodes bits subnet rate delay <<<"$text"
+    [[ "$nodes $bits $subnet $rate" =~ ^([2-9]|[1-5][0-9]|6[0-4])\ [1-9][0-9]{0,11}\ 10\.77\.[0-9]{1,3}\ [0-9.]+[mg]bit$ ]] ||
+        die "the state of the lab, $state, is damaged; remove the lab: $0 down$of_lab"
     measured=
     [[ $text != *$'\n'* ]] || measured=${text#*$'\n'}
     [ "$(namespaces | wc -l)" = $((nodes + 1)) ]
@@ -53,8 +59,11 @@ need_root() {
     need_tools mawk awk
 }
 
-# lock: allows only one command at a time to change the lab. Locks a directory, so that no lock file remains.
-lock() { lock_directory "$(dirname "$state")" || die "another netlab.sh is changing the lab"; }
+# lock: allows only one command at a time to change labs and to measure. Locks a directory, so that no lock file remains.
+lock() {
+    for _ in {1..24}; do ! lock_directory "$(dirname "$state")" || return 0; done # a lock is waited for during 5 s
+    die "another netlab.sh is changing a lab"
+}
 
 # cores: prints the cores that this process may use, one per line.
 cores() {
@@ -138,7 +147,7 @@ delay_node() {
     delayed="$2, by netem"
     ! tc -n "$bridge" qdisc replace dev "p$1" parent 10:1 handle 1: netem delay "$2" limit 1000000 2>/dev/null || return 0
     delayed="0 to $2, by held packets"
-    command -v ethtool >/dev/null || die "this kernel has no netem, and delaying without it needs ethtool: apt-get install ethtool"
+    command -v ethtool >/dev/null || die "this kernel has no netem, and delaying without it needs ethtool: run launch/setup.sh --lab, or apt-get install ethtool"
     # Delayed packets wait in the receive ring, which holds 256 packets.
     awk -v b="$bits" -v ns="$ns" 'BEGIN { exit !(b * ns / 1e9 / (8 * 1514) < 200) }' ||
         die "this kernel has no netem, and without it a link cannot hold $rate for $2; reduce the rate or the delay"
@@ -242,7 +251,7 @@ measure_links() {
         measure_limited $k $((k % nodes + 1)) "$bits"
         lines+=$carries$'\n'
     done
-    printf '%s %s %s %s\n%s' "$nodes" "$bits" "$rate" "$delay" "$lines" >"$state.new"
+    printf '%s %s %s %s %s\n%s' "$nodes" "$bits" "$subnet" "$rate" "$delay" "$lines" >"$state.new"
     mv "$state.new" "$state"
     trap - EXIT "${ending_signals[@]}"
     show
@@ -275,10 +284,16 @@ clean_up() {
     "$1"
 }
 
+down() {
+    need_root
+    lock
+    clean_up remove_all
+}
+
 up() {
     nodes='' rate='' delay=none
-    local wish='' k
-    option_rows=("--nodes nodes check_integer 2 64" "--rate rate check_rate" "--delay wish check_delay")
+    local wish='' net=0 k
+    option_rows=("$lab_row" "--nodes nodes check_integer 2 64" "--rate rate check_rate" "--delay wish check_delay")
     read_options "$@"
     [ -n "$nodes" ] || usage_error "up: --nodes is missing; give for example --nodes 2"
     [ -n "$rate" ] || usage_error "up: --rate is missing; give for example --rate 100mbit"
@@ -289,6 +304,9 @@ up() {
     trap 'clean_up remove_all' EXIT
     trap_signals
     remove_all # removes what a killed command left
+    # 10.77.0, or for a lab with a name the first subnet that no other lab has
+    [ -z "$of_lab" ] || for ((net = 1; net < 255; net++)); do grep -qsE "^[0-9]+ [0-9]+ 10\.77\.$net " /run/ddpb-*netlab || break; done
+    subnet=10.77.$net
     ip netns add "$bridge" || die "root may not make network namespaces here (a container without CAP_SYS_ADMIN?)"
     ip -n "$bridge" link add br0 type bridge forward_delay 0 stp_state 0
     ip -n "$bridge" addr add $subnet.254/24 dev br0
@@ -311,12 +329,15 @@ up() {
 }
 
 change_rate() {
+    option_rows=("$lab_row") most_arguments=1
+    read_options "$@"
+    set -- "${arguments[@]}"
     [ $# = 1 ] || usage_error "rate: expected one rate, such as 100mbit"
     bits=$(rate_bits "$1")
     need_root
     lock
     local wish=$bits
-    read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate $1"
+    read_state || die "the lab is not up; start it with: $0 up$of_lab --nodes 2 --rate $1"
     bits=$wish rate=$1
     trap 'clean_up remove_all' EXIT # removes the lab on an error, because the rate of its links is unknown then
     trap_signals
@@ -339,8 +360,8 @@ record_fault() {
 
 fault() {
     local node='' direction='' to='' slow='' wish='' limit delayed k undone='all faults are removed'
-    option_rows=("--node node check_integer 1 64" "--direction direction check_choice send receive" "--to to check_integer 1 64"
-        "--rate slow check_rate" "--delay wish check_delay")
+    option_rows=("$lab_row" "--node node check_integer 1 64" "--direction direction check_choice send receive"
+        "--to to check_integer 1 64" "--rate slow check_rate" "--delay wish check_delay")
     read_options "$@"
     [ -n "$node" ] || usage_error "fault: --node is missing; give for example --node 2"
     [ -n "$slow$wish" ] || usage_error "fault: --rate and --delay are missing; give one of them, for example --rate 5mbit"
@@ -349,7 +370,7 @@ fault() {
         usage_error "fault: --to needs another node, to which node $node sends at --rate; without --delay and --direction receive"
     need_root
     lock
-    read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate 100mbit"
+    read_state || die "the lab is not up; start it with: $0 up$of_lab --nodes 2 --rate 100mbit"
     for k in $node $to; do
         [ "$k" -le "$nodes" ] || usage_error "fault: there is no node $k: the lab has $nodes nodes"
     done
@@ -371,7 +392,6 @@ fault() {
 }
 
 heal() {
-    [ $# = 0 ] || usage_error "heal: unexpected argument '$1'"
     need_root
     lock
     read_state || die "the lab is not up"
@@ -383,7 +403,6 @@ heal() {
 }
 
 show() {
-    [ $# = 0 ] || usage_error "show: unexpected argument '$1'"
     need_root
     read_state || { echo "the lab is not up"; exit 1; }
     local k
@@ -396,12 +415,12 @@ show() {
 
 run() {
     local ranks='' hosts
-    option_rows=("-n ranks check_integer 1 99") takes_dashes=1
+    option_rows=("$lab_row" "-n ranks check_integer 1 99") takes_dashes=1
     read_options "$@"
     set -- "${after_dashes[@]}"
     [ $# -gt 0 ] || usage_error "run: the program is missing: give it after --"
     need_root
-    read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate 100mbit"
+    read_state || die "the lab is not up; start it with: $0 up$of_lab --nodes 2 --rate 100mbit"
     ranks=${ranks:-$nodes}
     [ "$ranks" -le "$nodes" ] || [ $((ranks % nodes)) = 0 ] ||
         usage_error "run: $ranks ranks on $nodes nodes; expected at most $nodes, or a multiple of it"
@@ -421,9 +440,10 @@ run() {
 
 # run_on_node -x HOST COMMAND...: replaces ssh. Hydra calls this script with COMMAND quoted for a shell on that host.
 run_on_node() {
-    [[ $# -ge 3 && $2 =~ ^${subnet//./[.]}[.]([1-9][0-9]?)$ ]] || usage_error "-x is for the launcher: -x ADDRESS COMMAND..."
+    [[ $# -ge 3 && $2 =~ ^10[.]77[.][0-9]{1,3}[.]([1-9][0-9]?)$ ]] || usage_error "-x is for the launcher: -x ADDRESS COMMAND..."
     local k=${BASH_REMATCH[1]}
     shift 2
+    [[ ! $0 =~ /ddpb-([a-z0-9]+)-netlab[.]ssh$ ]] || choose_lab --name "${BASH_REMATCH[1]}" # the link that `run` made
     read_state || die "the lab went down"
     # shellcheck disable=SC2016 # expanded by the inner shell
     exec taskset -c "$(cores_of "$k" "$nodes")" ip netns exec "${prefix}n$k" \
@@ -431,17 +451,12 @@ run_on_node() {
 }
 
 case ${1:-} in
-up) shift; up "$@" ;;
-run) shift; run "$@" ;;
-rate) shift; change_rate "$@" ;;
-fault) shift; fault "$@" ;;
-heal) shift; heal "$@" ;;
-show) shift; show "$@" ;;
-down)
-    [ $# = 1 ] || usage_error "down: unexpected argument '$2'"
-    need_root
-    lock
-    clean_up remove_all
+up | run | fault) "$@" ;;
+rate) change_rate "${@:2}" ;;
+heal | show | down)
+    option_rows=("$lab_row")
+    read_options "${@:2}"
+    "$1"
     ;;
 -x) run_on_node "$@" ;;
 --help) usage ;;

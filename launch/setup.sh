@@ -11,6 +11,7 @@
 #   --fuzz        also clang with libFuzzer and OpenMP, for make fuzz
 #   --consumers   also Python's venv and Protocol Buffers, for make test-consumers
 #   --viewers     also Chromium, in which make test-consumers opens traces
+#   --lab         also iproute2 and ethtool, for launch/netlab.sh
 #   --slurm       also Slurm and munge, for the tests of launch/slurm.sh; where systemd runs, Debian starts their daemons
 set -euo pipefail
 
@@ -20,8 +21,8 @@ set -euo pipefail
 check_blas_name() {
     [[ $2 =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$ ]] || usage_error "$1 '$2': expected a name that pkg-config knows, such as openblas"
 }
-mpi=mpich mpicc='' blas=openblas lint='' fuzz='' consumers='' viewers='' slurm=''
-option_rows=("--mpi mpi check_choice mpich openmpi" "--mpicc mpicc check_any" "--blas blas check_blas_name" "--lint lint flag"
+mpi=mpich mpicc='' blas=openblas lab='' lint='' fuzz='' consumers='' viewers='' slurm=''
+option_rows=("--mpi mpi check_choice mpich openmpi" "--mpicc mpicc check_any" "--blas blas check_blas_name" "--lab lab flag" "--lint lint flag"
     "--fuzz fuzz flag" "--consumers consumers flag" "--viewers viewers flag" "--slurm slurm flag")
 read_options "$@"
 
@@ -86,6 +87,8 @@ find_missing() {
     [ -z "$consumers" ] || want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
     [ -z "$consumers" ] || want "protobuf-compiler python3-protobuf" "decode Chakra traces" have_protobuf
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
+    [ -z "$lab" ] || want iproute2 "launch/netlab.sh" command -v tc
+    [ -z "$lab" ] || want ethtool "delays in launch/netlab.sh" command -v ethtool
     if [ -n "$slurm" ]; then
         want slurm-wlm "a Slurm for tests" command -v slurmctld
         want slurm-wlm-basic-plugins "Slurm's plugins" has_plugins

@@ -74,7 +74,7 @@ bad_options() {
             bad "--$name" "$@" "${picked[0]}"
             continue
         fi
-        bad "--$name needs a value" "$@" "--$name"
+        [ "$name" = dry-run ] || bad "--$name needs a value" "$@" "--$name"
         bad "unknown option '--${name}x'; did you mean" "$@" "--${name}x" 1
         some 1 "--$name=" "--${name//-/_}="
         bad "--$name" "$@" "${picked[0]}"

@@ -224,7 +224,7 @@ for word in "${odd[@]}" 1 1us 2s -1ms "${nines}s" 1min; do bad 2 "$netlab" 'dela
 bad 2 "$netlab" 'up: --rate is missing' up --nodes 2
 bad 2 "$netlab" 'up: --nodes is missing' up --rate 10mbit
 bad 2 "$netlab" 'rate: expected one rate' rate
-bad 2 "$netlab" 'rate: expected one rate' rate 10mbit 20mbit
+bad 2 "$netlab" "unexpected argument '20mbit'" rate 10mbit 20mbit
 for option in node to; do
     for word in "${odd[@]}" 0 65 -1 2x "$nines"; do bad 2 "$netlab" "$option .* from 1 to 64" fault --$option "$word" --rate 10mbit; done
 done
@@ -239,9 +239,8 @@ for word in '--to 2' '--to 1 --delay 1ms' '--to 1 --direction receive'; do
     # shellcheck disable=SC2086 # several words
     bad 2 "$netlab" '--to needs another node' fault --node 2 --rate 10mbit $word
 done
-bad 2 "$netlab" 'heal: unexpected argument' heal 2
-bad 2 "$netlab" 'show: unexpected argument' show all
-bad 2 "$netlab" 'down: unexpected argument' down now
+for word in heal show down; do bad 2 "$netlab" "unexpected argument 'now'" $word now; done
+for word in "${odd[@]}" '' A a-b tencharact ..; do bad 2 "$netlab" '--name .*expected one to nine letters' down --name "$word"; done
 for word in "${no_numbers[@]}" 0 100 ''; do bad 2 "$netlab" '^netlab.sh: -n ' run -n "$word" -- true; done
 bad 2 "$netlab" '-n needs a value' run -n
 bad 2 "$netlab" 'run: the program is missing' run

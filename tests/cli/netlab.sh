@@ -53,6 +53,20 @@ lab "a node sees only its own devices" 0 "^$(printf '%s\n' eth0 "$devices" | sor
 lab "run sets DDPBENCH_LINK to the emulated link" 0 '^emulated 20mbit$' run -n 1 -- sh -c 'echo "$DDPBENCH_LINK"'
 lab "rate changes to 200mbit and measures it" 0 'node 1 to 2: ([3-9]|[12][0-9])\.' rate 200mbit
 lab "show prints the new rate" 0 '^2 nodes, links of 200mbit' show
+
+# ---- another lab beside it ----
+lab "up makes a lab with a name beside the other" 0 '^ddpb-of2-n1 10[.]77[.][1-9][0-9]*[.]1 ' up --name of2 --nodes 2 --rate 20mbit
+is "run starts ranks in the lab that is named" "$(netlab run --name of2 -- hostname | sort | tr '\n' ' ')" "ddpb-of2-n1 ddpb-of2-n2 "
+# shellcheck disable=SC2016 # expanded by the shell on the node
+netlab run -- sh -c 'echo >"$0$PMI_RANK"; until [ -e "$0-ends" ]; do sleep 0.1; done; echo through' "$temporary/beside" >beside 2>said </dev/null &
+wait_until [ -s beside1 ] || true
+lab "down --name removes the lab that is named" 0 '' down --name of2
+lab "the other lab is still up" 0 '^2 nodes, links of 200mbit' show
+is "the lab that was named is not" "$(nodes | grep -c of2 || true) $(netlab show --name of2 || true)" "0 the lab is not up"
+echo >beside-ends
+wait $! || true
+is "programs in the other lab have gone on" "$(cat beside)" "through
+through"
 for test in mpi/parity mpi/comm; do # each rank on its own node, over TCP
     if [ -x "$build/tests/$test" ]; then
         lab "$test passes across the nodes" 0 '^100%: Checks: [1-9]' run -- "$build/tests/$test"
@@ -73,7 +87,10 @@ is "a profile names the host with the slow uplink" \
 # shellcheck disable=SC2016 # expanded by the shell on the node
 netlab run -- sh -c 'echo >"$0"; sleep 500' "$temporary/runs" >printed 2>said </dev/null &
 wait_until [ -s runs ] || true
+netlab up --name of2 --nodes 2 --rate 20mbit >printed 2>said
 lab "down succeeds while a program runs" 0 '' down
+lab "down without a name leaves a lab with a name" 0 '^2 nodes, links of 20mbit' show --name of2
+netlab down --name of2
 is "down ends a running program" "$(ls runs) $(gone runs)" "runs "
 wait $! 2>/dev/null || true
 "$root/launch/netlab.sh" up --nodes 2 --rate 20mbit >printed 2>said </dev/null 8<&- &
