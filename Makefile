@@ -1,8 +1,60 @@
-# ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
-# Variables: PORTABLE=1 (a program for any CPU of this architecture), BLAS=name (a CBLAS known to pkg-config, or a library of that name), WERROR=1,
-# MPI=openmpi (default mpich), MPICC=path (the compiler wrapper of an MPI installed elsewhere, with mpirun in the same directory), MPIRUN="program" or
-# "program with options", RANKS=n (of make bench; default: the number of GPUs, or 2), CORPUS=file (text for make bench), ARGS="..." (more options),
-# TEST_ARGS=options (of tests/run.sh), PREFIX=dir, CUDA=0 (no GPU backend), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (to build for).
+# ddpbench's Makefile. `make TARGET VARIABLE=value ...` does the following.
+#
+# Use it:
+#   all             Builds the program, build/ddpbench; this is the default.
+#   bench           Compares the strategies on this machine in a few minutes.
+#   pack            Packs program, libraries and tests for another machine.
+#   install         Copies program, scripts and manual pages below PREFIX.
+#   uninstall       Removes what `make install` has copied.
+#   setup           Installs with apt what the build needs, or prints it.
+#   clean           Removes everything that was built.
+#   help            Prints this list.
+#
+# Test it:
+#   test            Runs all tests.
+#   test-gpu        Runs the tests of the GPU backend; fails without a GPU.
+#   test-mpi        Runs the tests that depend on the MPI.
+#   test-faults     Runs the tests of full disks, signals and other faults.
+#   test-memcheck   Runs two ranks of each kind of run under valgrind.
+#   test-consumers  Compares the traces with what other tools read in them.
+#   sanitize        Runs the tests of the CPU under three sanitizers of gcc.
+#   fuzz            Feeds random files and command lines to the program.
+#
+# Measure ddpbench itself (bench/selfbench/README.md):
+#   bench-step      Measures the steps of training, and their parts.
+#   bench-kernels   Measures the operations of a step, one by one.
+#   bench-isolate   Compares the search of `ddpbench isolate` with two others.
+#   bench-allreduce Compares all-reduces with a plain loop around MPI's.
+#   bench-profile   Measures how much tracing slows a step.
+#   bench-peer      Compares ddpbench with PyTorch; takes half an hour.
+#   bench-gpu       Measures the GPU backend, in parts of ten minutes or less.
+#
+# Develop it:
+#   format          Formats the C and CUDA sources with clang-format.
+#   lint            Checks the sources with four tools, such as clang-tidy.
+#   program         Builds the program without a check of what it needs.
+#   tests           Builds the program and the tests, and runs none.
+#
+# Variables, with their defaults in brackets:
+#   ARGS=options    More options for the program of a bench target.
+#   RANKS=n         The ranks of `make bench`. [the number of GPUs, or 2]
+#   CORPUS=file     The text of `make bench`. [the compiler's header files]
+#   TEST_ARGS=...   Options of tests/run.sh for `make test`.
+#   FUZZ_SECONDS=s  The time of each target of `make fuzz`. [60]
+#   PYTHON=path     A Python with PyTorch, for comparisons. [python3]
+#   PREFIX=dir      Where `make install` copies to. [/usr/local]
+#   DESTDIR=dir     A directory before PREFIX, for packages.
+#   PORTABLE=1      Builds for any CPU of this architecture. [this CPU]
+#   BLAS=name       A CBLAS that pkg-config or the linker knows. [openblas]
+#   MPI=name        The MPI: mpich or openmpi. [mpich]
+#   MPICC=path      The compiler wrapper of an MPI that is elsewhere.
+#   MPIRUN=command  Starts ranks; it may have options. [mpirun beside MPICC]
+#   CUDA=0          Builds no GPU backend. CUDA=1 builds it, also without a GPU.
+#   CUDA_HOME=dir   The CUDA toolkit. [the one of nvcc, or /usr/local/cuda]
+#   CUDA_ARCHITECTURES="80 90"  The GPUs to build for. [80 90 100]
+#   CC=compiler     The C compiler. [cc]
+#   WERROR=1        Makes warnings of the compilers errors.
+#   V=1             Prints whole commands.
 
 CC = cc
 BLAS = openblas
@@ -100,7 +152,7 @@ CORES = $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc would 
 # Options of a make that builds: as many jobs as there are cores, unless the caller gave -j.
 PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES) --output-sync)
 
-all: setup ## the program, after a check of what it needs
+all: setup
 	@$(MAKE) $(PARALLEL) program
 
 # ---- what users call ----
@@ -119,37 +171,37 @@ BENCH = $(SIZES) --implementations=none,ddp_flat,ddp,ddp_individual,ddp_individu
 # Leaves out options that ARGS also has, because the program accepts each option only once.
 usual = $(foreach option,$(1),$(if $(filter $(firstword $(subst =, ,$(option))) $(firstword $(subst =, ,$(option)))=%,$(ARGS)),,$(option)))
 TEXT = $(if $(CORPUS),$(call quote,$(CORPUS)),$(OUT)/corpus.txt)
-bench: all ## compares the strategies on RANKS ranks of this machine
+bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(call usual,$(BENCH)) $(if $(filter --data --data=%,$(ARGS)),,--data $(TEXT)) $(ARGS)
 	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo $(call quote,To search for the bucket size: $(LAUNCH) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(TEXT)))
 
-test: all ## all tests
+test: all
 	@$(MAKE) $(PARALLEL) tests emulated
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(TEST_ARGS) $(OUT)
 
-test-gpu: all ## the tests of the GPU backend, on a machine that has a GPU
+test-gpu: all
 	@$(MAKE) $(PARALLEL) tests
 	@tests/run.sh --gpu $(OUT)
 
 # See the last line of the table of controls.
 bench-profile: SIZES_cpu += --batch-size-per-rank=4
-bench-profile: all ## how much tracing slows a step of the model of `make bench`, in 60 rounds
+bench-profile: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	rm -rf $(OUT)/bench-profile
 	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(call usual,$(SIZES) --profile-implementation=ddp_bucketed --bucket-size-mb=4 --rounds=60) \
 		--data $(TEXT) --profile --profile-output-dir $(OUT)/bench-profile $(ARGS)
 
-bench-kernels bench-step bench-isolate: bench-%: all ## how fast ddpbench itself is (bench/selfbench/README.md)
+bench-kernels bench-step bench-isolate: bench-%: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
-bench-gpu: all ## measurements on GPUs, in parts of at most ten minutes; PYTHON: a Python with PyTorch
+bench-gpu: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_kernels $(OUT)/bench_step tests
 	launch/bench_gpu.sh --python $(call quote,$(PYTHON)) $(ARGS)
 
 bench-allreduce: RANKS = 2
-bench-allreduce: all ## times of an all-reduce beside those of a plain loop around MPI_Allreduce
+bench-allreduce: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_allreduce
 	$(LAUNCH) -n $(RANKS) $(OUT)/bench_allreduce
 
@@ -162,32 +214,31 @@ PEER_STEP = --d-model 768 --num-layers 12 --num-heads 12 --d-ff 3072 --context-l
 # over this link, sending the gradients takes about as long as backward, as in tests/long/overlap.sh
 PEER_LINK = --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --data build/corpus.txt \
 	--bucket-size-mb 0.25,0.5,1,25 --rounds 2 --steps-per-block 3
-bench-peer: all ## ddpbench and PyTorch alternately, for half an hour; PYTHON: a Python with PyTorch and NumPy
+bench-peer: all
 	rm -rf $(OUT)/bench-peer
 	$(PEER) --ranks 2 --threads 1 --link 100mbit --output $(OUT)/bench-peer/100mbit -- $(PEER_LINK)
 	$(PEER) --ranks 1 --threads 1 --output $(OUT)/bench-peer/one-thread -- $(PEER_STEP)
 	$(PEER) --ranks 1 --threads 2 --output $(OUT)/bench-peer/two-threads -- $(PEER_STEP)
 
 PACKED = ddpbench bench_kernels bench_step tests/unit/kernels/test_device tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
-pack: setup ## one archive for machines where nothing can be installed: program, libraries, tests of the GPU backend
+pack: setup
 	@$(MAKE) $(PARALLEL) PORTABLE=1 packed
 packed: $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
 # Builds nothing, because root may have another environment, with which everything might be built again.
-install: ## program, scripts, manual pages and completion below PREFIX; for a package, below DESTDIR
+install:
 	launch/install.sh $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
-uninstall: ## removes what install made
+uninstall:
 	launch/install.sh --uninstall $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 
 setup:
 	@launch/setup.sh --blas $(BLAS) --mpi $(MPI) $(if $(filter command%,$(origin MPICC)),--mpicc '$(MPICC)')
 
-help:
-	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@awk -F ':.* ## ' '/^[a-z][a-z -]*:.* ## / { printf "  %-15s  %s\n", $$1, $$2 }' Makefile tests/developer.mk
+help: # the comment at the top of this file
+	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 
-clean: ## removes everything that was built
+clean:
 	rm -rf build
 
 # ---- how it is built ----

@@ -1,29 +1,29 @@
 # What developers of ddpbench call: more tests, and checks of the sources. Included by the Makefile.
 
-test-faults: all ## which files a run leaves, and what it reports, if a file cannot be written, on signals, at limits
+test-faults: all
 	@$(MAKE) $(PARALLEL) tests
 	@TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 
 # The program is portable: valgrind lacks the widest vectors.
-test-memcheck: setup ## two ranks of each kind of run under valgrind
+test-memcheck: setup
 	@$(MAKE) $(PARALLEL) PORTABLE=1 CUDA=0 program
 	@tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
 
-test-mpi: all ## the tests that depend on the MPI, as in `make MPI=openmpi test-mpi`
+test-mpi: all
 	@$(MAKE) $(PARALLEL) $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS)) $(PRELOADED)
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
 
-test-consumers: all ## trace analysers and viewers, installed in the build directory, agree with ddpbench
+test-consumers: all
 	@$(MAKE) $(PARALLEL) $(OUT)/tests/unit/trace/test_gpu $(OUT)/tests/unit/predict/test_export
 	@launch/setup.sh --consumers
 	@tests/consumers/run.sh $(OUT)
 
 SOURCES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc')
 SCRIPTS = $(shell git ls-files '*.sh' '*.bash' '*.sbatch' .ci/run)
-format: ## clang-format
+format:
 	clang-format -i $(SOURCES)
 
-lint: setup ## clang-tidy, cppcheck, clang-format, shellcheck
+lint: setup
 	@launch/setup.sh --lint
 	@$(MAKE) $(PARALLEL) CUDA=0 lint-tidy lint-rest lint-scripts
 
@@ -45,7 +45,7 @@ lint-scripts:
 # With the thread sanitizer, runs only the tests of the threads that fetch data, of the watchdog, of the monitor and of the
 # communication thread (with a fake transport, because MPI itself is not instrumented).
 TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog machine/test_watch
-sanitize: setup ## tests of the CPU under the address, undefined-behaviour and thread sanitizers
+sanitize: setup
 	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
 	@ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
@@ -59,7 +59,7 @@ FUZZ_SECONDS = 60
 # Omits the tracing of comparisons, which is very slow: dictionaries list the compared words. Omits errors for NULL + 0, as in empty lists.
 FUZZ_LACKS = -fno-sanitize-coverage=trace-cmp -fno-sanitize=pointer-overflow
 FUZZ = $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
-fuzz: setup ## random files and command lines, FUZZ_SECONDS for each target; needs clang with libFuzzer
+fuzz: setup
 	@launch/setup.sh --fuzz || true
 	@mkdir -p build/fuzz
 	@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null; then \

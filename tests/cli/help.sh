@@ -62,6 +62,20 @@ elif command -v mandoc >/dev/null; then
 else
     echo "skip - groff accepts the manual pages: groff and mandoc are not installed"
 fi
+# ---- make help ----
+
+env -u MAKEFLAGS make -s -C "$root" help >made 2>said
+is "make help has lines of at most 80 columns" "$(awk 'length > 80' made)" ""
+is "make help lists the targets of the Makefiles, with a sentence for each" \
+    "$(sed '/^Variables/,$d' made | sed -nE 's/^  ([a-z-]+) +[A-Z].*[.]$/\1/p' | sort)" \
+    "$(cat "$root"/{Makefile,tests/developer.mk} | sed -nE 's/^[.]PHONY: //p' | tr ' ' '\n' | grep -vxE 'FORCE|packed|lint-.*' | sort)"
+lacking=''
+while read -r variable rest; do
+    variable=${variable%%=*}
+    [[ $rest =~ [A-Z].*[].]$ ]] && grep -qF "\$($variable)" "$root/Makefile" "$root/tests/developer.mk" || lacking+=" $variable"
+done < <(sed '1,/^Variables/d' made)
+is "make help lists variables of the Makefiles, with a sentence for each" "$lacking" ""
+
 is "completion offers the choices of an option" "$(offered ddpbench --device = c)" "cpu cuda"
 is "completion offers items of a list" "$(offered ddpbench --implementations none,ddp_f)" "none,ddp_flat"
 is "completion offers commands after a launcher" "$(offered mpirun -n 2 bin/ddpbench allr)" allreduce
