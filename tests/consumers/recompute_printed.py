@@ -345,7 +345,7 @@ def check_benchmark(run):
     best, verdict = check_verdict(run, ranked_of(run, run.implementations), medians), run.summary.get("verdict", {"others": []})
     words = {o["implementation"]: o["verdict"] for o in verdict["others"]}
     for row in table["rows"]:
-        mark = "*" if row["implementation"] == best else "=" if words.get(row["implementation"]) == "tie" else ""
+        mark = "" if run.ranks == 1 else "*" if row["implementation"] == best else "=" if words.get(row["implementation"]) == "tie" else ""
         claim("marks * and =", f"{row['implementation']}: {row['best']!r}, not {mark!r}", row["best"] == mark or best is None and run.ranks > 1)
     for name, of in run.implementations.items():
         if "twin_of" in of:
