@@ -1,6 +1,6 @@
-/* option_file.h - the file of --config, whose options are needed before MPI starts and the command line is parsed. It has
- * an option on each line, as on a command line, also without its dashes: `bucket-size-mb 0.5,1,4` or `rounds = 20`. A #
- * that begins a line or follows a blank begins a comment. */
+/* option_file.h - the file of --config, whose options are needed before MPI starts and the command line is parsed. It
+ * has an option on each line, as on a command line, also without its dashes: `bucket-size-mb 0.5,1,4` or `rounds = 20`.
+ * A # that begins a line or follows a blank begins a comment. */
 #ifndef KERNELS_OPTION_FILE_H
 #define KERNELS_OPTION_FILE_H
 
