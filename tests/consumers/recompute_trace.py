@@ -181,6 +181,8 @@ def measure(step, before):
                    overlap_ms=common(comm, compute),
                    exposed_tail_ms=max(0, max((r["end"] for r in step["comm"] if reduces(r)), default=0) - backward))
     figures["exposed_ms"] = figures["comm_busy_ms"] - figures["overlap_ms"]
+    figures["compute_alone_ms"] = figures["compute_busy_ms"] - figures["overlap_ms"]
+    figures["idle_ms"] = figures["step_ms"] - length(union(comm + compute))
     for kind in {name for name, start, end in in_step if start < end}:
         of_kind = union((start, end) for name, start, end in in_step if name == kind and start < end)
         figures.update({f"{kind}_ms": length(of_kind), f"{kind}_overlap_ms": common(of_kind, compute)})

@@ -114,6 +114,8 @@ static void add_captured(const struct profile *p, struct figure_list *list)
         {"compute_busy", "s", f->mean.compute, BETTER_LOWER},
         {"overlap", "s", f->mean.overlap, BETTER_HIGHER},
         {"exposed", "s", f->mean.exposed, BETTER_LOWER},
+        {"compute_alone", "s", f->mean.alone, BETTER_LOWER},
+        {"idle", "s", f->mean.idle, BETTER_LOWER},
         {"exposed_tail", "s", f->mean.exposed_tail, BETTER_LOWER},
         {overlap_span_name(p->facts.comm_on_device), "1", f->mean.span, BETTER_HIGHER},
         {"compute_coverage", "1", f->mean.coverage, BETTER_HIGHER},

@@ -110,6 +110,8 @@ static struct overlap with_ratios(struct overlap o)
     o.span = o.overlap / o.communication;
     o.coverage = o.communication > 0 ? o.overlap / o.compute : NAN;
     o.utilisation = o.compute / o.step;
+    o.alone = o.compute - o.overlap;
+    o.idle = o.step - o.compute - o.exposed;
     return o;
 }
 

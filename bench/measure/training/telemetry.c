@@ -49,6 +49,8 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
     telemetry_print_number(out, "compute_ms", 1e3 * o->compute);
     telemetry_print_number(out, "overlap_ms", 1e3 * o->overlap);
     telemetry_print_number(out, "exposed_ms", 1e3 * o->exposed);
+    telemetry_print_number(out, "compute_alone_ms", 1e3 * o->alone);
+    telemetry_print_number(out, "idle_ms", 1e3 * o->idle);
     telemetry_print_number(out, overlap_span_name(on_device), o->span);
     telemetry_print_number(out, "compute_coverage", o->coverage);
     telemetry_print_number(out, "utilisation", o->utilisation);

@@ -115,6 +115,8 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     check_ns(overlap->compute, 1250 * US);
     check_ns(overlap->overlap, 300 * US);
     check_ns(overlap->exposed, exposed[_i]);
+    check_ns(overlap->alone, 950 * US);
+    check_ns(overlap->idle, 650 * US - exposed[_i]);
     check_ns(overlap->exposed_tail, 308 * US);
     ck_assert_double_eq(overlap->collectives, 2);
     ck_assert_double_eq_tol(100 * overlap->span, percent[_i], 0.005); /* the known values have two decimals */
@@ -144,6 +146,7 @@ TEST(steps_are_apart)
         check_ns(overlap[s].communication, reduces ? 300 : 0);
         check_ns(overlap[s].overlap, reduces ? 40 : 0);
         check_ns(overlap[s].exposed, reduces ? 260 : 0);
+        check_ns(overlap[s].idle, reduces ? 160 : 420);
         check_ns(overlap[s].exposed_tail, s == 1 ? 50 : 0);
         ck_assert_double_eq(overlap[s].collectives, reduces ? 2 : 0);
     }
@@ -153,6 +156,7 @@ TEST(steps_are_apart)
     check_ns(mean.compute, 80);
     check_ns(mean.communication, 150);
     check_ns(mean.overlap, 20);
+    check_ns(mean.idle, 290);
     check_ns(4 * mean.exposed_tail, 50);
     ck_assert_double_eq(mean.collectives, 1);
     check_ns(one.step, 500);
