@@ -53,13 +53,6 @@ enum step_phase rank_latest_in(const struct rank_figure *rank)
     return (enum step_phase)rank_of_most(rank->late_in, PHASES, 1);
 }
 
-/* The share that a phase usually has in a well-tuned step, in percent; backward's is about twice forward's. */
-static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
-                                            [PHASE_FORWARD] = {25, 40},
-                                            [PHASE_BACKWARD] = {40, 70},
-                                            [PHASE_GRADIENT_SYNC] = {0, 20},
-                                            [PHASE_OPTIMIZER] = {0, 10}};
-
 static struct pooled pool(const double *all, size_t n)
 {
     double sum = 0;
@@ -95,12 +88,6 @@ static void describe_phase(struct profile_figures *f, int phase, const double *s
     p->least = of_rank[p->least_rank];
     p->most_rank = rank_of_most(of_rank, f->ranks, 1);
     p->most = of_rank[p->most_rank];
-    double low = usual[phase][0], high = usual[phase][1], share = 100 * p->share;
-    if (high > 0)
-        snprintf(p->usual, sizeof p->usual, "%2.0f-%2.0f %%%s", low, high,
-                 share < low    ? ", less here"
-                 : share > high ? ", more here"
-                                : "");
 }
 
 /* Fills the figures of the phases and the step, and how late each rank is. How late a rank is in a phase is measured
@@ -221,6 +208,22 @@ static void find_collectives(struct profile_figures *figures, const struct job *
     free(all);
 }
 
+/* Returns the time that the GPU copies from and to the host, in s a counted step; NAN without records of its work. */
+static double find_copies(const struct trace *trace, int first, int steps)
+{
+    const struct activities *all = trace->activities;
+    struct interval *copy = allocate(all ? all->n + 1 : 1, sizeof *copy);
+    size_t n = 0;
+    for (const struct activity *a = all ? all->of : NULL; all && a < all->of + all->n; a++)
+        if (a->kind == ACTIVITY_COPY && (strstr(a->name, "HtoD") || strstr(a->name, "DtoH")) &&
+            a->start_ns >= trace->times[first].start_ns)
+            copy[n++] = (struct interval){a->start_ns, a->end_ns};
+    n = intervals_unite(copy, n);
+    double seconds = all ? 1e-9 * (double)intervals_common(copy, n, copy, n) / steps : NAN;
+    free(copy);
+    return seconds;
+}
+
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     int first = capture->collectives.first;
@@ -231,6 +234,7 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
     const struct alignment *a = &capture->alignment;
     const struct rank_figure mine = {.rank = job->rank,
                                      .mean = overlap_mean(capture->overlap, figures->first, figures->steps),
+                                     .copies = find_copies(&capture->trace, figures->first, figures->steps),
                                      .offset = 1e-9 * (double)a->offset_ns,
                                      .drift = 1e-9 * a->drift,
                                      .drift_error = 1e-9 * a->drift_error,

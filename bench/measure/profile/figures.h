@@ -7,7 +7,6 @@
 /* A phase of the step; times are seconds per step. */
 struct phase_figure {
     const char *name;    /* name of the phase, or "step" */
-    char usual[32];      /* text: range of the share in a well-tuned step, and whether `share` is outside; "": none */
     double mean, median; /* mean and median over the steps of all ranks */
     double least, most;  /* smallest and largest of the ranks' medians */
     double p95_steps;    /* 95th percentile over the steps of a rank, the largest of any rank */
@@ -33,6 +32,7 @@ struct collective_figure {
 struct rank_figure {
     int rank;
     struct overlap mean;                         /* means over the rank's counted steps */
+    double copies;                               /* seconds of copies between host and GPU in a step; NAN: not traced */
     double offset, drift, drift_error, residual; /* s, of the rank's clock; drift, drift_error: s per s */
 
     /* Work: the time of a step without its waits (phase_is_wait) and checkpoint, in which ranks wait for each other.

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static enum level level_above(double value, double warning, double high)
 {
@@ -24,6 +25,16 @@ static struct finding *add_finding(struct profile *p, const char *name, enum lev
     snprintf(finding->name, sizeof finding->name, "%s", name);
     snprintf(finding->advice, sizeof finding->advice, "%s", advice);
     return finding;
+}
+
+/* Adds a finding if the criterion is beyond a limit; else returns NULL. A high one names the limit of the warning, or
+ * else of the note. */
+static struct finding *add_crossed(struct profile *p, const struct criterion *c, const char *name, const char *advice)
+{
+    int level = criterion_level(c), is_note = level == LEVEL_NOTE || isnan(c->limit[LEVEL_WARNING]);
+    return level < LEVEL_NOTE ? NULL
+                              : add_finding(p, name, (enum level)level, c->percent,
+                                            c->limit[is_note ? LEVEL_NOTE : LEVEL_WARNING], advice);
 }
 
 /* Sets a finding's loss and its share of `step`: the step time over the same steps and ranks, by the same statistic. */
@@ -78,56 +89,94 @@ static void append_ranks(struct finding *finding, const struct profile *p, share
     finding_append(finding, ")");
 }
 
-static void check_busy(struct profile *p)
+static double exposed_to_backward(const struct rank_figure *rank)
 {
-    double threshold = p->options->thresholds.busy, least = -most_of(p, minus_busy);
-    if (!(least < threshold))
-        return;
-    struct finding *finding =
-        add_finding(p, "idle device", least < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, least, threshold,
-                    "see in the table of phases what takes the rest; a larger --batch-size raises the share of "
-                    "computation, overlap and a faster link lower the share of communication");
-    finding_append(finding,
-                   "operations ran in only %.1f %% of the step on the least busy rank (threshold %g %%; below it: ",
-                   least, threshold);
-    append_ranks(finding, p, minus_busy, -threshold);
+    return 100 * rank->mean.exposed / rank->backward;
 }
 
-static void check_data(struct profile *p)
+static double copies_share(const struct rank_figure *rank)
 {
-    const struct phase_figure *loading = &p->figures.phase[PHASE_DATA_LOADING];
-    double threshold = p->options->thresholds.data_loading, value = 100 * loading->share;
-    double limit = value > threshold ? threshold : threshold / 3;
-    if (!(value > limit))
-        return;
-    struct finding *finding =
-        add_finding(p, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
-                    p->facts.has_synthetic_data
-                        ? "the --data-workers, which make the synthetic batches, need cores of their own: use "
-                          "fewer --threads or ranks"
-                        : "put --data on a faster disk, use more --data-workers, or train longer on "
-                          "each batch");
-    set_loss(finding, (struct measured){loading->mean, NAN, NAN}, p->figures.phase[PHASES].mean);
-    finding_append(finding, "data loading takes %.1f %% of the step (threshold %g %%; mean over all ranks)", value,
-                   limit);
+    return 100 * rank->copies / rank->mean.step;
 }
 
-static void check_memory(struct profile *p)
+/* Fills p->criterion: values, reasons for missing values, and limits in proportion to --thresholds. */
+static void measure_criteria(struct profile *p)
 {
     const struct profile_facts *facts = &p->facts;
-    int sharing = facts->on_gpu ? 1 : facts->machine_ranks;
-    double threshold = p->options->thresholds.memory;
-    double value = 100 * (double)facts->peak_bytes * sharing / (double)facts->memory_bytes;
-    if (!facts->memory_bytes || !(value > threshold))
-        return;
-    struct finding *finding = add_finding(p, "little memory left", LEVEL_WARNING, value, threshold,
-                                          "use a smaller --batch-size or --context-length, or --grad-accumulation");
-    if (facts->on_gpu)
-        finding_append(finding, "all processes together use %.1f %% of the memory of the fullest GPU", value);
-    else
-        finding_append(finding, "the %d ranks of rank 0's machine together reach %.1f %% of its memory", sharing,
-                       value);
-    finding_append(finding, " (threshold %g %%; the whole run)", threshold);
+    const struct thresholds *t = &p->options->thresholds;
+    const struct phase_figure *phase = p->figures.phase;
+    const struct overlap *mean = &p->figures.mean;
+    double memory = facts->memory_bytes ? (double)facts->peak_bytes / (double)facts->memory_bytes : NAN;
+    const struct {
+        double percent;
+        const char *missing; /* NULL: if the value is missing, CUPTI's records are */
+        double threshold;    /* for the warning; 0: not an option */
+    } value[CRITERIA] = {
+        [CRITERION_BUSY] = {-most_of(p, minus_busy), NULL, t->busy},
+        [CRITERION_DATA] = {100 * phase[PHASE_DATA_LOADING].share, NULL, t->data_loading},
+        [CRITERION_EXPOSED] = {most_of(p, exposed_share), NULL, t->exposed},
+        [CRITERION_TO_BACKWARD] = {most_of(p, exposed_to_backward), NULL, t->exposed},
+        [CRITERION_COLLECTIVES] = {100 * p->controls.comm_alone.median / p->controls.backward_none.median,
+                                   facts->ranks > 1 ? "no rounds with `none`" : "one rank"},
+        [CRITERION_COPIES] = {most_of(p, copies_share), facts->on_gpu ? NULL : "no GPU to copy to"},
+        [CRITERION_MEMORY] = {100 * memory * (facts->on_gpu ? 1 : facts->machine_ranks), "its size is unknown",
+                              t->memory},
+        [CRITERION_OCCUPANCY] = {NAN, facts->on_gpu ? "launch/ncu.sh measures it" : "no GPU"},
+        [CRITERION_FORWARD] = {100 * phase[PHASE_FORWARD].share, NULL},
+        [CRITERION_BACKWARD] = {100 * phase[PHASE_BACKWARD].share, NULL},
+        [CRITERION_OPTIMIZER] = {100 * phase[PHASE_OPTIMIZER].share, NULL},
+        [CRITERION_ALONE] = {100 * mean->alone / mean->step, NULL},
+        [CRITERION_BOTH] = {100 * mean->overlap / mean->step, NULL},
+        [CRITERION_COMM_ALONE] = {100 * mean->exposed / mean->step, NULL},
+        [CRITERION_IDLE] = {100 * mean->idle / mean->step, NULL},
+    };
+    memcpy(p->criterion, criteria, sizeof criteria);
+    for (int i = 0; i < CRITERIA; i++) {
+        p->criterion[i].percent = value[i].percent;
+        p->criterion[i].missing = value[i].missing ? value[i].missing : "no records of CUPTI";
+        double by =
+            value[i].threshold / criteria[i == CRITERION_TO_BACKWARD ? CRITERION_EXPOSED : i].limit[LEVEL_WARNING];
+        for (double *limit = p->criterion[i].limit; limit <= &p->criterion[i].limit[LEVEL_HIGH] && by > 0; limit++)
+            *limit = isnan(*limit) ? NAN : fmin(100, by * *limit);
+    }
+}
+
+/* Adds a finding if a criterion is beyond a limit: "WHAT 12.3 % of WHOLE (threshold 10 %; above it: rank 1)". share: of
+ * a rank, in percent; NULL: no ranks are named. */
+static struct finding *check_share(struct profile *p, int criterion, const char *name, const char *what,
+                                   const char *whole, share_of_rank *share, const char *advice)
+{
+    const struct criterion *c = &p->criterion[criterion];
+    struct finding *finding = add_crossed(p, c, name, advice);
+    if (!finding)
+        return NULL;
+    finding_append(finding, "%s %.1f %% of %s (threshold %g %%%s", what, c->percent, whole, finding->threshold,
+                   !share        ? ")"
+                   : c->is_floor ? "; below it: "
+                                 : "; above it: ");
+    if (share)
+        append_ranks(finding, p, share, c->is_floor ? -finding->threshold : finding->threshold);
+    return finding;
+}
+
+static void check_shares(struct profile *p)
+{
+    const struct phase_figure *loading = &p->figures.phase[PHASE_DATA_LOADING];
+    check_share(p, CRITERION_BUSY, "idle device", "operations ran in only", "the step on the least busy rank",
+                minus_busy,
+                "see in the table of phases what takes the rest; a larger --batch-size raises the share of "
+                "computation, overlap and a faster link lower the share of communication");
+    check_share(p, CRITERION_COPIES, "host-device copies", "copies between host and device run in",
+                "the step on the rank with most", copies_share,
+                "use --comm nccl, which sends from the GPU's memory, or train longer on each batch");
+    struct finding *data = check_share(
+        p, CRITERION_DATA, "data loading", "data loading takes", "the step, on average over all ranks", NULL,
+        p->facts.has_synthetic_data
+            ? "the --data-workers, which make the synthetic batches, need cores of their own: use "
+              "fewer --threads or ranks"
+            : "put --data on a faster disk, use more --data-workers, or train longer on each batch");
+    if (data)
+        set_loss(data, (struct measured){loading->mean, NAN, NAN}, p->figures.phase[PHASES].mean);
 }
 
 /* ---- communication ---- */
@@ -147,23 +196,21 @@ static struct finding *check_exposed(struct profile *p)
     const struct collectives *collectives = &p->capture.collectives;
     const struct rank_figure *ranks = p->figures.rank, *most = ranks, *alone = ranks;
     const struct estimate *cost = &p->controls.sync_cost;
-    double threshold = p->options->thresholds.exposed, exposed = most_of(p, exposed_share), note = threshold * 3 / 4;
+    int is_above = criterion_level(&p->criterion[CRITERION_EXPOSED]) >= LEVEL_NOTE;
     for (const struct rank_figure *r = ranks; r < ranks + p->figures.ranks; r++) {
-        most = r->mean.exposed / r->backward > most->mean.exposed / most->backward ? r : most;
+        most = exposed_to_backward(r) > exposed_to_backward(most) ? r : most;
         alone = exposed_alone(r, collectives) > exposed_alone(alone, collectives) ? r : alone;
     }
-    double to_backward = 100 * most->mean.exposed / most->backward, loss = exposed_alone(alone, collectives);
-    int is_above = exposed > threshold;
-    if (!is_above && !(to_backward > note))
-        return NULL;
+    double loss = exposed_alone(alone, collectives);
     char advice[TUNE_COMMAND + 160];
     snprintf(advice, sizeof advice,
              "run `%s` to find the strategy and bucket size that cost least; use a faster link, a larger batch, or "
              "--grad-accumulation",
              p->facts.tune);
-    struct finding *finding =
-        add_finding(p, "exposed communication", is_above ? LEVEL_WARNING : LEVEL_NOTE, is_above ? exposed : to_backward,
-                    is_above ? threshold : note, advise_on_cores(&p->facts, advice));
+    struct finding *finding = add_crossed(p, &p->criterion[is_above ? CRITERION_EXPOSED : CRITERION_TO_BACKWARD],
+                                          "exposed communication", advise_on_cores(&p->facts, advice));
+    if (!finding)
+        return NULL;
     set_loss(finding, (struct measured){loss, NAN, NAN}, alone->mean.step);
     int has_cost = cost->median > 0 && isfinite(cost->ci_low);
     if (has_cost) {
@@ -175,13 +222,14 @@ static struct finding *check_exposed(struct profile *p)
     }
     finding_append(finding, "exposed communication takes ");
     if (is_above) {
-        finding_append(finding, "%.1f %% of the step on the rank with the most (threshold %g %%; above it: ", exposed,
-                       threshold);
-        append_ranks(finding, p, exposed_share, threshold);
-    } else
         finding_append(finding,
-                       "%.2f ms on rank %d, and its backward pass %.2f ms: a ratio of %.1f %% (threshold %g %%)",
-                       1e3 * most->mean.exposed, most->rank, 1e3 * most->backward, to_backward, note);
+                       "%.1f %% of the step on the rank with the most (threshold %g %%; above it: ", finding->percent,
+                       finding->threshold);
+        append_ranks(finding, p, exposed_share, finding->threshold);
+    } else
+        finding_append(
+            finding, "%.2f ms on rank %d, and its backward pass %.2f ms: a ratio of %.1f %% (threshold %g %%)",
+            1e3 * most->mean.exposed, most->rank, 1e3 * most->backward, finding->percent, finding->threshold);
     if (!has_cost)
         finding_append(finding, "; without waits for late ranks at most %.2f ms, on rank %d", 1e3 * loss, alone->rank);
     return finding;
@@ -191,20 +239,21 @@ static struct finding *check_exposed(struct profile *p)
 static void check_communication(struct profile *p)
 {
     const struct controls *c = &p->controls;
-    double value = 100 * c->comm_alone.median / c->backward_none.median, limit = 15; /* value: NAN without controls */
+    const struct criterion *alone = &p->criterion[CRITERION_COLLECTIVES];
     struct finding *exposed = check_exposed(p);
     struct finding *finding = exposed;
-    if (value > limit) {
+    int level = criterion_level(alone);
+    if (level >= LEVEL_NOTE) {
         if (!exposed)
-            finding = add_finding(p, "slow collectives", LEVEL_NOTE, value, limit,
+            finding = add_crossed(p, alone, "slow collectives",
                                   "use a faster link, fewer bytes (--wire-dtype bf16), or more "
                                   "computation for each reduction");
         finding_append(finding,
                        "%sthe reductions alone take %.1f ms on the slowest rank, and the backward pass of `none` "
                        "%.1f ms: a ratio of %.1f %% (threshold %g %%, high above %g %%; %zu rounds)",
-                       exposed ? "; " : "", 1e3 * c->comm_alone.median, 1e3 * c->backward_none.median, value, limit,
-                       2 * limit, c->rounds);
-        finding->level = value > 2 * limit ? LEVEL_HIGH : finding->level;
+                       exposed ? "; " : "", 1e3 * c->comm_alone.median, 1e3 * c->backward_none.median, alone->percent,
+                       alone->limit[LEVEL_NOTE], alone->limit[LEVEL_HIGH], c->rounds);
+        finding->level = level == LEVEL_HIGH ? LEVEL_HIGH : finding->level;
     }
     if (exposed && !finding_is_significant(exposed))
         exposed->level = LEVEL_NOTE;
@@ -349,8 +398,8 @@ static void check_links(struct profile *p)
 void findings_create(struct profile *p)
 {
     p->findings = 0;
-    check_busy(p);
-    check_data(p);
+    measure_criteria(p);
+    check_shares(p);
     check_communication(p);
     check_stragglers(p);
     check_cores(p);
@@ -360,6 +409,9 @@ void findings_create(struct profile *p)
         finding_append(f, "; a note, since the machine was busy");
         finding_lower(f);
     }
-    check_memory(p); /* other processes' use of the CPUs does not change it */
+    check_share(p, CRITERION_MEMORY, "little memory left", /* other processes' use of the CPUs does not change it */
+                p->facts.on_gpu ? "all processes together use" : "the ranks of rank 0's machine together reach",
+                p->facts.on_gpu ? "the memory of the fullest GPU" : "its memory", NULL,
+                "use a smaller --batch-size or --context-length, or --grad-accumulation");
     qsort(p->finding, (size_t)p->findings, sizeof *p->finding, finding_compare);
 }

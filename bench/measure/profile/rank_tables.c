@@ -92,8 +92,6 @@ static void add_ranks(const struct profile *p, cJSON *summary)
          RANK(mean.span), "1", 1, 12, 3},
         {"compute_coverage", "compute\ncoverage", COLUMN_REAL, RANK(mean.coverage), "1", 1, 10, 3},
         {"utilisation", "busy, %", COLUMN_REAL, RANK(mean.utilisation), "1", 100, 8, 1},
-        {"compute_alone", NULL, COLUMN_REAL, RANK(mean.alone), "s", 1e3, 0, 3},
-        {"idle", NULL, COLUMN_REAL, RANK(mean.idle), "s", 1e3, 0, 3},
         {"collectives", NULL, COLUMN_REAL, RANK(mean.collectives), "1", 1, 0, 0},
         {"clock_offset", NULL, COLUMN_REAL, RANK(offset), "s", 1, 0, 0},
         {"clock_drift", NULL, COLUMN_REAL, RANK(drift), "1", 1, 0, 0},

@@ -5,7 +5,7 @@
 #include "ddp/links.h"
 #include "profile/controls.h"
 #include "profile/figures.h"
-#include "results/findings.h"
+#include "results/criteria.h"
 
 enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose */
 
@@ -24,7 +24,8 @@ struct profile {
     struct controls controls;
     struct estimate step_to_shortest; /* step / the shortest step of any profile; set by profiles_add_comparison */
     char overlap[OVERLAP_VERDICT];
-    struct finding finding[9]; /* [findings] where the captured steps lose time, at most one of each name, sorted */
+    struct criterion criterion[CRITERIA]; /* set with the findings */
+    struct finding finding[10]; /* [findings] where the captured steps lose time, at most one of each name, sorted */
     int findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs communicate directly) */
 };
@@ -33,8 +34,8 @@ struct profile {
  * or why it did not. Reads facts, figures and controls, which may have no round yet. */
 void overlap_verdict_write(struct profile *profile);
 
-/* Fills profile->finding[]: the figures beyond their thresholds. Reads what is above them; the controls may have no
- * round. */
+/* Fills profile->criterion[] and profile->finding[]: the figures beyond their thresholds. Reads what is above them; the
+ * controls may have no round. */
 void findings_create(struct profile *profile);
 
 /* Adds to the summary which steps were captured, what their traces lack, where the time of a step goes, whether

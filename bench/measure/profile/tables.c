@@ -22,7 +22,6 @@ static const struct column phase_columns[] = {
     {"p95_steps", "p95_steps", COLUMN_REAL, offsetof(struct phase_figure, p95_steps), "s", 1e3, 9, 3},
     {"p95_rank", "rank", COLUMN_INT, offsetof(struct phase_figure, p95_rank), "1", 1, 4, 0},
     {"share", "share, %", COLUMN_REAL, offsetof(struct phase_figure, share), "1", 100, 8, 1},
-    {"usual", " usual, %", COLUMN_CHARS, offsetof(struct phase_figure, usual), NULL, 0, -1, 0},
 };
 
 static void add_phases(const struct profile *p, cJSON *summary)
@@ -43,8 +42,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
                  1e-9 * p->facts.flops / step);
     snprintf(note, sizeof note,
              "n = ranks x steps = %d. min, max: the smallest and largest of the ranks' medians. p95_steps: over the "
-             "steps of the rank where it is largest. usual: in a well-tuned step. "
-             "%scommunication ratio (waits for communication / step) %.3f.",
+             "steps of the rank where it is largest. %scommunication ratio (waits for communication / step) %.3f.",
              f->ranks * f->steps, rates, f->communication_ratio);
     results_add_table(summary, &(struct table){"phases", title, TABLE_COLUMNS(phase_columns), row, rows, sizeof *row, 0,
                                                .note = {note}});
@@ -186,7 +184,13 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
 {
     size_t rounds = p->controls.rounds, steps = p->facts.block_steps;
     char title[200];
+    struct criterion row[CRITERIA];
     add_phases(p, summary);
+    memcpy(row, p->criterion, sizeof row);
+    const struct table shares = criteria_table(
+        row, "device busy: of the least busy rank. exposed communication, copies: of the rank with most. "
+             "collectives alone: of the controls. memory: of the whole run. The rest: means over all ranks.");
+    results_add_table(summary, &shares);
     add_operations(p, summary);
     add_collectives(p, summary);
     add_buckets(p, summary);

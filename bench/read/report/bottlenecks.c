@@ -67,7 +67,8 @@ static void add_communication(struct bottlenecks *found, const struct report_run
                     gather = run_figure(run, run->subject, "parameter_gather");
     if (gather.value > 0)
         exposed = (struct measured){exposed.value + gather.value, NAN, NAN}; /* the sum has no interval */
-    if (!isfinite(cost.value) && isfinite(step.low) && exposed.value > 0.2 * step.value)
+    if (!isfinite(cost.value) && isfinite(step.low) &&
+        100 * exposed.value / step.value > criteria[CRITERION_EXPOSED].limit[LEVEL_WARNING])
         finding_append(
             add_finding(found, run, "communication", exposed, step.value, advice),
             "%s waits for communication for %s of a step; its cost is not known, since `none` was not compared",
@@ -103,11 +104,12 @@ static void add_checkpoints(struct bottlenecks *found, const struct report_run *
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * b.sum &&
+    if (!run_breakdown(&b, run, subject_of(run)) &&
+        100 * b.share[PART_DATA] > criteria[CRITERION_DATA].limit[LEVEL_NOTE] &&
         !profile_found(runs, run, "data loading"))
         finding_append(add_finding(found, run, "data loading", run_figure(run, subject_of(run), "data_loading"), b.sum,
                                    "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk"),
-                       "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.sum);
+                       "waiting for data takes %.1f %% of a step", 100 * b.share[PART_DATA]);
 }
 
 static void add_slower_computation(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *s)

@@ -3,7 +3,7 @@
 #define BENCH_READ_REPORT_BOTTLENECKS_H
 
 #include "report/scaling.h"
-#include "results/findings.h"
+#include "results/criteria.h"
 
 struct bottleneck {
     struct finding finding;      /* the first member, where finding_compare reads it */

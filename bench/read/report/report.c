@@ -83,7 +83,7 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run, "heading");
     add_lines(document, run, "answers");
     for (const cJSON *table = json_first(run->saved.summary, "tables"); table; table = table->next)
-        if (table_view(table).columns)
+        if (table_view(table).columns && strcmp(json_string(table, "key"), "criteria") != 0) /* section_add_shares */
             document_add_saved_table(document, table);
     add_lines(document, run, "notes");
 }
@@ -97,6 +97,7 @@ static void add_analysis(cJSON *document, const struct report_runs *runs)
     section_add_bottlenecks(document, &bottlenecks);
     section_add_choices(document, runs);
     section_add_breakdown(document, runs);
+    section_add_shares(document, runs);
     section_add_step_series(document, runs);
     section_add_steps(document, runs);
     section_add_scaling(document, &scaling);

@@ -252,12 +252,17 @@ int run_is_busy(const struct report_run *run)
     return busy_is(busy_of(run->saved.summary, run->saved.run));
 }
 
+const cJSON *run_table(const struct report_run *run, const char *key)
+{
+    const cJSON *table = json_first(run->saved.summary, "tables");
+    while (table && strcmp(json_string(table, "key"), key) != 0)
+        table = table->next;
+    return table;
+}
+
 const cJSON *run_rows(const struct report_run *run, const char *key)
 {
-    const cJSON *rows = NULL;
-    for (const cJSON *table = json_first(run->saved.summary, "tables"); table; table = table->next)
-        if (!strcmp(json_string(table, "key"), key))
-            rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(run_table(run, key), "rows");
     return rows && rows->child ? rows : NULL;
 }
 

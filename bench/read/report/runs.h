@@ -71,7 +71,8 @@ void run_words(char *text, size_t size, const char *label, const char *subject, 
 /* Returns a figure of a subject, with its interval; all NAN if the run lacks the figure. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
-/* Returns the rows of a run's table with this key; NULL: none. */
+/* Return a run's table with this key, or its rows; NULL: none. */
+const cJSON *run_table(const struct report_run *run, const char *key);
 const cJSON *run_rows(const struct report_run *run, const char *key);
 
 int run_is_busy(const struct report_run *run); /* whether other processes used the machine (busy_is) */

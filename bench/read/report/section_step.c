@@ -157,11 +157,12 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
 /* ---- the steps of a run over time ---- */
 
 enum { PANELS = 12, POINTS = 300 }; /* POINTS: the most points of a line */
-enum { LINE_STEP, LINE_COMPUTE, LINE_EXPOSED, LINES };
+enum { LINE_STEP, LINE_COMPUTE, LINE_EXPOSED, LINE_BUSY, LINE_COMMUNICATION, LINE_BOTH, LINE_NUMBER, LINES, DRAWN = 3 };
 
 /* The steps of an implementation, in the order in which they ran. */
 struct step_series {
     char name[256];
+    const struct report_run *run;
     const char *subject;
     double (*ms)[LINES]; /* [n] sums over the ranks that were read; owned */
     size_t n, ranks, at; /* at: number of steps that were read of the current rank */
@@ -178,6 +179,10 @@ static void add_step(struct step_series *s, const cJSON *line)
         return;
     double *sum = s->ms[s->at++];
     sum[LINE_STEP] += json_number(line, "step_ms");
+    sum[LINE_BUSY] += json_number(line, "compute_ms");
+    sum[LINE_COMMUNICATION] += json_number(line, "communication_ms");
+    sum[LINE_BOTH] += json_number(line, "overlap_ms");
+    sum[LINE_NUMBER] += json_number(line, "global_step");
     for (const struct step_phase_part *phase = step_phases; phase->name; phase++) {
         double ms = phase_ms(line, phase);
         if (isfinite(ms) && (phase->part == PART_COMPUTE || phase->part == PART_EXPOSED))
@@ -213,8 +218,9 @@ static void read_series(struct step_series *series, size_t n, const struct repor
     free(line);
 }
 
-/* Fills a line with at most POINTS points: medians of groups of consecutive steps. Returns the size of a group. */
-static size_t fill_line(struct chart_series *to, struct chart_point *point, const struct step_series *s, int line)
+/* Fills a line with at most POINTS points: medians of groups of consecutive steps. x is the middle of the group, in
+ * global steps from LINE_BUSY on, else counted from 1. Returns the size of a group. */
+static size_t fill_line(struct chart_series *to, struct chart_point *point, const struct step_series *s, size_t line)
 {
     size_t group = (s->n + POINTS - 1) / POINTS;
     double *ms = allocate(group, sizeof *ms);
@@ -223,19 +229,20 @@ static size_t fill_line(struct chart_series *to, struct chart_point *point, cons
         size_t count = s->n - first < group ? s->n - first : group;
         for (size_t i = 0; i < count; i++)
             ms[i] = s->ms[first + i][line] / (double)s->ranks;
-        point[to->n++] = (struct chart_point){
-            .x = (double)first + 0.5 * (double)(count + 1), .y = stats_median(ms, count), .low = NAN, .high = NAN};
+        double numbers = s->ms[first][LINE_NUMBER] + s->ms[first + count - 1][LINE_NUMBER];
+        double x = line < LINE_BUSY ? (double)first + 0.5 * (double)(count + 1) : 0.5 * numbers / (double)s->ranks;
+        point[to->n++] = (struct chart_point){.x = x, .y = stats_median(ms, count), .low = NAN, .high = NAN};
     }
     free(ms);
     return group;
 }
 
-/* Limits the lines to 5 times the longest median step, so that a rare long step does not flatten them. Returns the
+/* Limits the lines to 5 times the longest median, so that a rare long step does not flatten them. Returns the
  * limit and sets *highest to the highest value before the cut. */
 static double cut_lines(struct chart_point *point, const struct chart_series *line, size_t n, double *highest)
 {
     double ms[POINTS], limit = 0;
-    for (size_t i = LINE_STEP; i < n; i += LINES) {
+    for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < line[i].n; k++)
             ms[k] = line[i].point[k].y;
         limit = fmax(limit, 5 * stats_median(ms, line[i].n));
@@ -248,40 +255,53 @@ static double cut_lines(struct chart_point *point, const struct chart_series *li
     return limit;
 }
 
-static void draw_series(cJSON *document, const struct step_series *series, size_t n)
+/* Draws DRAWN lines of each of n series in a panel: those from number `first` on. what: the steps that the series have.
+ */
+static void draw_series(cJSON *document, const struct step_series *series, size_t n, size_t first, const char *name,
+                        const char *title, const char *what)
 {
-    const char *const line_name[LINES] = {"step", part_name[PART_COMPUTE], part_name[PART_EXPOSED]}, *panel[PANELS];
-    static const int colour[LINES] = {SVG_INK, PART_COMPUTE, PART_EXPOSED};
-    const char *title = "How the time of a step changed over the run";
+    const char *const line_name[] = {"step",        part_name[PART_COMPUTE], part_name[PART_EXPOSED],
+                                     "computation", "communication",         "both at once"},
+                      *panel[PANELS];
+    static const int colour[] = {SVG_INK, PART_COMPUTE, PART_EXPOSED, PART_COMPUTE, PART_EXPOSED, SVG_INK};
     char subtitle[400], medians[80] = "", cut[120] = "";
-    struct chart_point *point = allocate(n * LINES * POINTS, sizeof *point);
-    struct chart_series line[PANELS * LINES];
+    struct chart_point *point = allocate(n * DRAWN * POINTS, sizeof *point);
+    struct chart_series line[PANELS * DRAWN];
     size_t most = 1;
     double highest;
-    for (size_t i = 0; i < n * LINES; i++) {
-        panel[i / LINES] = series[i / LINES].name;
-        line[i] = (struct chart_series){
-            .name = line_name[i % LINES], .colour = colour[i % LINES], .is_dashed = 0, .panel = i / LINES};
-        size_t group = fill_line(&line[i], &point[i * POINTS], &series[i / LINES], (int)(i % LINES));
+    for (size_t i = 0; i < n * DRAWN; i++) {
+        size_t of = first + i % DRAWN;
+        panel[i / DRAWN] = series[i / DRAWN].name;
+        line[i] = (struct chart_series){.name = line_name[of], .colour = colour[of], .panel = i / DRAWN};
+        size_t group = fill_line(&line[i], &point[i * POINTS], &series[i / DRAWN], of);
         most = group > most ? group : most;
     }
-    double limit = cut_lines(point, line, n * LINES, &highest);
+    double limit = cut_lines(point, line, n * DRAWN, &highest);
     if (most > 1)
         snprintf(medians, sizeof medians, "; with more than %d steps, medians of up to %zu steps", POINTS, most);
     if (highest > limit)
         snprintf(cut, sizeof cut, ". Values above %.3g ms (highest: %.3g ms) are drawn at that height", limit, highest);
-    snprintf(subtitle, sizeof subtitle,
-             "Timed steps of each implementation, or captured steps of a profile, in order: means over the ranks (at "
-             "most %d)%s%s.",
-             RANKS, medians, cut);
-    const struct chart_xy chart = {.x = {.title = "step"},
+    snprintf(subtitle, sizeof subtitle, "%s, in order: means over the ranks (at most %d)%s%s.", what, RANKS, medians,
+             cut);
+    const struct chart_xy chart = {.x = {.title = first < LINE_BUSY ? "step" : "global step"},
                                    .y = {.title = "ms"},
                                    .series = line,
-                                   .n_series = n * LINES,
+                                   .n_series = n * DRAWN,
                                    .panel = panel,
                                    .n_panels = n};
-    document_add_picture(document, "steps-over-time", title, chart_xy(title, subtitle, &chart));
+    document_add_picture(document, name, title, chart_xy(title, subtitle, &chart));
     free(point);
+}
+
+/* Draws the picture LABEL_timeline of a profile. */
+static void draw_timeline(cJSON *document, const struct step_series *s)
+{
+    char name[RUN_LABEL + 16], title[320];
+    snprintf(name, sizeof name, "%s_timeline", s->run->label);
+    for (char *slash = name; (slash = strchr(slash, '/'));)
+        *slash = '.';
+    snprintf(title, sizeof title, "Computation, communication and their overlap in %.250s", s->name);
+    draw_series(document, s, 1, LINE_BUSY, name, title, "Captured steps");
 }
 
 void section_add_step_series(cJSON *document, const struct report_runs *runs)
@@ -292,7 +312,7 @@ void section_add_step_series(cJSON *document, const struct report_runs *runs)
         size_t first = n, each = runs->n == 1 && run_compares(run);
         for (size_t i = 0; i < (each ? run->implementations : 1) && n < PANELS; i++) {
             const char *subject = each ? run->implementation[i].subject : run->subject;
-            series[n] = (struct step_series){.subject = subject};
+            series[n] = (struct step_series){.run = run, .subject = subject};
             run_words(series[n].name, sizeof series[n].name, run->label, subject, run->mode);
             n += *subject != 0;
         }
@@ -305,7 +325,12 @@ void section_add_step_series(cJSON *document, const struct report_runs *runs)
         else
             free(series[i].ms);
     if (drawn)
-        draw_series(document, series, drawn);
-    for (size_t i = 0; i < drawn; i++)
+        draw_series(document, series, drawn, LINE_STEP, "steps-over-time",
+                    "How the time of a step changed over the run",
+                    "Timed steps of each implementation, or captured steps of a profile");
+    for (size_t i = 0; i < drawn; i++) {
+        if (!run_compares(series[i].run))
+            draw_timeline(document, &series[i]);
         free(series[i].ms);
+    }
 }

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "kernels/error.h"
+#include "results/criteria.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -200,4 +201,44 @@ void section_add_scaling(cJSON *document, const struct scaling *s)
                  "part got shorter. Waiting for a straggler counts as exposed communication of the other ranks."}};
     document_add_table(document, &scaling);
     document_add_table(document, &lost);
+}
+
+/* ---- shares and their limits ---- */
+
+/* Fills the criteria that a comparison measures of its best implementation. Returns 0; or -1 if it has no breakdown. */
+static int fill_shares(struct criterion row[CRITERIA], const struct report_run *run)
+{
+    struct breakdown b;
+    if (!run_compares(run) || run_breakdown(&b, run, run->subject))
+        return -1;
+    memcpy(row, criteria, sizeof criteria);
+    row[CRITERION_DATA].percent = 100 * b.share[PART_DATA];
+    row[CRITERION_EXPOSED].percent = 100 * b.share[PART_EXPOSED];
+    row[CRITERION_FORWARD].percent = 100 * run_figure(run, run->subject, "forward_pass").value / b.sum;
+    row[CRITERION_BACKWARD].percent = 100 * run_figure(run, run->subject, "backward_pass").value / b.sum;
+    row[CRITERION_OPTIMIZER].percent = 100 * run_figure(run, run->subject, "optimizer_step").value / b.sum;
+    row[CRITERION_TO_BACKWARD].percent = 100 * row[CRITERION_EXPOSED].percent / row[CRITERION_BACKWARD].percent;
+    return 0;
+}
+
+void section_add_shares(cJSON *document, const struct report_runs *runs)
+{
+    enum { RUNS = 6 };
+    size_t n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n && n < RUNS; run++) {
+        const cJSON *saved = run_table(run, "criteria");
+        struct criterion row[CRITERIA];
+        char words[256];
+        if (!saved && fill_shares(row, run))
+            continue;
+        if (!n++)
+            document_add_heading(document, "Shares of a step and their limits");
+        run_words(words, sizeof words, run->label, run->subject, run->mode);
+        document_add_paragraph(document, "%s, %zu rank%s:", words, run->ranks, text_plural(run->ranks));
+        if (saved)
+            document_add_saved_table(document, saved);
+        else
+            document_add_table(document,
+                               &(const struct table[]){criteria_table(row, "Means over ranks and rounds.")}[0]);
+    }
 }

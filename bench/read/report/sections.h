@@ -17,10 +17,14 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlene
 void section_add_choices(cJSON *document, const struct report_runs *runs);
 /* Adds where the time of a step goes: in a single run for all its implementations, otherwise for each run's subject. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
+/* Adds the table of criteria (results/criteria.h) of the first 6 runs that have one: of a profile, or of the best
+ * implementation of a comparison. */
+void section_add_shares(cJSON *document, const struct report_runs *runs);
 /* Adds a captured step of each of the first 4 profiles as a timeline of the ranks; reads rank_<r>_metrics.jsonl. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
 /* Adds step, computation and exposed communication over the steps: in a single run of its first 12 implementations,
- * otherwise of the subjects of the first 12 runs; reads rank_<r>_metrics.jsonl. */
+ * otherwise of the subjects of the first 12 runs; and of each profile the picture LABEL_timeline (/ in LABEL becomes .)
+ * of computation, communication and both at once. Reads rank_<r>_metrics.jsonl. */
 void section_add_step_series(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling);      /* speed-up, efficiency */
 void section_add_buckets(cJSON *document, const struct report_runs *runs);     /* step time by size */

@@ -15,6 +15,12 @@ static void busy(double percent) /* utilisation of rank 1; rank 0 has 80 % */
     h.rank[1].mean.utilisation = percent / 100;
 }
 
+static void copies(double percent) /* copies between host and GPU on rank 1; a step takes 0.1 s */
+{
+    h.profile.facts.on_gpu = 1;
+    h.rank[1].copies = percent / 100 * 0.1;
+}
+
 static void data_loading(double percent)
 {
     h.profile.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
@@ -127,9 +133,12 @@ static const struct {
     enum level level;
     const char *words[4];
 } limits[] = {
-    {"idle device", busy, 70, 69.9, 70, LEVEL_WARNING, {"only 69.9 %", "threshold 70 %", "rank 1)"}},
-    {"idle device", busy, 70, 50, 70, LEVEL_WARNING, {"50.0 %"}},
-    {"idle device", busy, 70, 49.9, 70, LEVEL_HIGH, {"49.9 %", "rank 1)"}},
+    {"idle device", busy, 80, 79.9, 80, LEVEL_NOTE, {"only 79.9 %", "threshold 80 %", "rank 1)"}},
+    {"idle device", busy, 80, 69.9, 70, LEVEL_WARNING, {"only 69.9 %", "threshold 70 %", "rank 1)"}},
+    {"idle device", busy, 80, 50, 70, LEVEL_WARNING, {"50.0 %"}},
+    {"idle device", busy, 80, 49.9, 70, LEVEL_HIGH, {"49.9 %", "rank 1)"}},
+    {"host-device copies", copies, 4.9, 5.1, 5, LEVEL_NOTE, {"run in 5.1 %", "threshold 5 %; above it: rank 1)"}},
+    {"host-device copies", copies, 4.9, 15.1, 5, LEVEL_HIGH, {"run in 15.1 %"}},
     {"data loading", data_loading, 9.9, 10.1, 10, LEVEL_NOTE, {"10.1 %", "threshold 10 %", "all ranks"}},
     {"data loading", data_loading, 9.9, 29.9, 10, LEVEL_NOTE, {"29.9 %"}},
     {"data loading", data_loading, 9.9, 30.1, 30, LEVEL_WARNING, {"30.1 %", "threshold 30 %"}},
@@ -154,7 +163,13 @@ static const struct {
     {"slow collectives", collectives, 14.9, 15.2, 15, LEVEL_NOTE, {"15.2 %", "7.6 ms", "12 rounds", "threshold 15 %"}},
     {"slow collectives", collectives, 14.9, 29.9, 15, LEVEL_NOTE, {"29.9 %"}},
     {"slow collectives", collectives, 14.9, 30.1, 15, LEVEL_HIGH, {"30.1 %", "high above 30 %"}},
-    {"little memory left", memory, 90, 90.1, 90, LEVEL_WARNING, {"2 ranks", "90.1 %", "threshold 90 %"}},
+    {"little memory left",
+     memory,
+     90,
+     90.1,
+     90,
+     LEVEL_WARNING,
+     {"the ranks of rank 0's machine", "90.1 %", "threshold 90 %"}},
     {"little memory left", gpu_memory, 90, 90.1, 90, LEVEL_WARNING, {"90.1 %", "fullest GPU", "threshold 90 %"}},
     {"slow link", sending, 50.1, 49.9, 50, LEVEL_WARNING, {"sending side of rank 4's host", "24.9 MB/s", "the 50.0"}},
     {"slow link", receiving, 50.1, 10, 50, LEVEL_WARNING, {"receiving side of rank 6's host", "6.0 MB/s, 10 %"}},
@@ -279,8 +294,8 @@ TEST(options_move_the_limits)
         double silent, beyond;
         enum level level;
     } moved[] = {
-        {"idle device", busy, {35, 30, 20, 90}, 35, 34.9, LEVEL_WARNING},
-        {"idle device", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* below 25 %, the level is high */
+        {"idle device", busy, {35, 30, 20, 90}, 40, 34.9, LEVEL_WARNING},
+        {"idle device", busy, {35, 30, 20, 90}, 40, 24.9, LEVEL_HIGH}, /* below 25 %, the level is high */
         {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 59.9, LEVEL_NOTE},
         {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 99.9, LEVEL_WARNING},
         {"data loading", data_loading, {70, 6, 20, 90}, 1.9, 10.1, LEVEL_HIGH},
