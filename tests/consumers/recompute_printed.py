@@ -539,7 +539,14 @@ def check_findings(run, mean):
         if above := re.search(r"above it: ranks? ([\d, ]+)\)", text):
             claim(kind, above[0], [int(q) for q in above[1].split(", ")] == [q for q in ranks if exposed[q] > 0.2])
     names = {f["name"] for f in findings}
-    claim(kind, "idle device", ("idle device" in names) == (min(compute) < 0.7))
+    claim(kind, "idle device", ("idle device" in names) == (min(compute) < 0.8))
+    shares = {row["criterion"]: row["percent"] for row in run.tables["criteria"]["rows"]}
+    whole = sum(mean["step"]) / 100
+    for name, value in (("device busy / step", 100 * min(compute)), ("exposed communication / step", 100 * max(exposed)),
+                        ("forward / step", sum(mean["forward_pass"]) / whole), ("data loading / step", sum(mean["data_loading"]) / whole),
+                        ("computation alone / step", (sum(mean["compute"]) - sum(mean["overlap"])) / whole), ("both at once / step", sum(mean["overlap"]) / whole),
+                        ("communication alone / step", sum(mean["exposed"]) / whole), ("idle (neither) / step", 100 - (sum(mean["compute"]) + sum(mean["exposed"])) / whole)):
+        claim("shares of a step", f"{name}: {shares[name]}, not {value}", abs(shares[name] - value) < 1e-3)
     claim(kind, "CPU contention", not late or ("CPU contention" in names) == any(x["core_wait"] / steps[q] > 0.1 for q, x in late.items()))
 
 

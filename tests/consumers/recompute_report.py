@@ -93,6 +93,19 @@ def check_times(runs, rows):
             same(f"{part}, share", row[f"{part}_share"], parts[part] / parts["step"])
 
 
+def check_shares(runs, blocks):
+    """Checks the criteria of each comparison; its name is in the paragraph above the table."""
+    for above, block in zip(blocks, blocks[1:]):
+        run = next((r for r in runs if above.get("text", "").startswith(f"{r.label}, ") and r.mode == "benchmark"), None)
+        if not run or block.get("table", {}).get("key") != "criteria" or "(profile)" in above["text"]:
+            continue
+        best = run.summary["verdict"]["best"]
+        percent, parts = {row["criterion"]: row["percent"] for row in block["table"]["rows"]}, run.breakdown(best)
+        for name, value in (("data loading", parts["data_loading"]), ("exposed communication", parts["exposed"]),
+                            ("forward", run.value(best, "forward_pass")), ("optimizer", run.value(best, "optimizer_step"))):
+            same(f"share, {name}", percent[f"{name} / step"], 100 * value / parts["step"])
+
+
 def check_buckets(runs, rows):
     for row in rows:
         same("ranks of buckets", row["ranks"] > 1, True)
@@ -225,6 +238,7 @@ def main():
     for row in tables["runs"]:
         run = next(r for r in runs if r.directory == row["directory"])
         same("row of a run", [row["state"], row["ranks"], row["hosts"]], [run.state, run.ranks, run.run["derived"]["host_count"]])
+    check_shares(runs, document["blocks"])
     check_times(runs, tables.get("where_the_time_goes", []))
     check_buckets(runs, tables.get("bucket_sizes_of_runs", []))
     check_collectives(runs, tables.get("collectives_of_runs", []))

@@ -296,12 +296,11 @@ static void draw_series(cJSON *document, const struct step_series *series, size_
 /* Draws the picture LABEL_timeline of a profile. */
 static void draw_timeline(cJSON *document, const struct step_series *s)
 {
-    char name[RUN_LABEL + 16], title[320];
+    char name[RUN_LABEL + 16];
     snprintf(name, sizeof name, "%s_timeline", s->run->label);
     for (char *slash = name; (slash = strchr(slash, '/'));)
         *slash = '.';
-    snprintf(title, sizeof title, "Computation, communication and their overlap in %.250s", s->name);
-    draw_series(document, s, 1, LINE_BUSY, name, title, "Captured steps");
+    draw_series(document, s, 1, LINE_BUSY, name, "Computation, communication and their overlap", "Captured steps");
 }
 
 void section_add_step_series(cJSON *document, const struct report_runs *runs)

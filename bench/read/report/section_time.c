@@ -232,7 +232,7 @@ void section_add_shares(cJSON *document, const struct report_runs *runs)
         if (!saved && fill_shares(row, run))
             continue;
         if (!n++)
-            document_add_heading(document, "Shares of a step and their limits");
+            document_add_heading(document, "Shares and limits");
         run_words(words, sizeof words, run->label, run->subject, run->mode);
         document_add_paragraph(document, "%s, %zu rank%s:", words, run->ranks, text_plural(run->ranks));
         if (saved)

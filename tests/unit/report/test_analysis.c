@@ -640,6 +640,35 @@ TEST(steps_over_time_are_means_over_ranks)
     said();
 }
 
+/* The picture of a profile is named by its label; its lines are means over the ranks, at the global steps. */
+TEST(a_profile_has_a_timeline)
+{
+    struct report_run *run = add_profile("a/b", 2, 10);
+    strcpy(run->saved.directory, scratch_make());
+    for (int rank = 0; rank < 2; rank++) {
+        FILE *out = printing();
+        for (int i = 0; i < 3; i++)
+            fprintf(out,
+                    "{\"implementation\": \"%s\", \"captured\": true, \"global_step\": %d, \"step_ms\": 50, "
+                    "\"compute_ms\": %d, \"communication_ms\": %d, \"overlap_ms\": %d}\n",
+                    run->subject, 7 + i, 10 + 2 * rank, 20 + 4 * rank, 5 + rank);
+        saved_file(run->saved.directory, rank ? "rank_1_metrics.jsonl" : "rank_0_metrics.jsonl", printed());
+    }
+    draw_steps();
+    const cJSON *timeline = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
+    const char *svg = json_string(timeline, "svg"), *path = svg;
+    double x, y[3];
+    ck_assert_str_eq(json_string(timeline, "name"), "a.b_timeline");
+    for (int i = 0; i < 3; i++, path++) {
+        path = strstr(path, "<path class=\"dp-line");
+        ck_assert_int_eq(sscanf(strstr(path, "\"M"), "\"M%lf %lf", &x, &y[i]), 2);
+    }
+    ck_assert_double_eq_tol((y[2] - y[0]) / (y[0] - y[1]), 0.5, 0.01); /* 11, 22 and 5.5 ms */
+    check_has(svg, ">global step");
+    check_has(svg, ">9</text>");
+    said();
+}
+
 TEST(many_steps_are_medians_and_long_ones_are_cut)
 {
     double step[601];
