@@ -7,7 +7,8 @@
 # Each command can be repeated, even after an earlier call was killed.
 #
 # Commands:
-#   configure          writes the settings of all jobs, DIR/slurm.conf, from the options and the defaults
+#   configure          writes the settings of all jobs, DIR/slurm.conf, from the options and the defaults; and
+#                      DIR/profiling_config.sh, which a shell can source: SLURM_PARTITION and SLURM_ACCOUNT
 #   submit             submits a job for each number of nodes, and a last one that collects and analyzes
 #   status             prints a line for each job: run, number, state, time, nodes, and errors
 #   wait               waits until all jobs have ended
@@ -17,8 +18,8 @@
 # SUBMISSION is DIR/run_<time> (default: the newest in DIR).
 #
 # Options of configure:
-#   --partition NAME      (default: Slurm's)
-#   --account NAME        (default: none)
+#   --partition NAME      (default: $SLURM_PARTITION, or Slurm's)
+#   --account NAME        (default: $SLURM_ACCOUNT, or none)
 #   --time T              time limit of a job: minutes, H:MM:SS or DAYS-HH:MM:SS (default 60)
 #   --gpus-per-node N     (default: those of a node of the partition)
 #   --tasks-per-node N    ranks of a node (default: one for each GPU, or 1)
@@ -41,6 +42,7 @@
 #   --output DIR          directory of all files (default results/profiling)
 #   --program FILE        the benchmark (default build/ddpbench)
 #
+# SLURM_PARTITION and SLURM_ACCOUNT, where they are set, take precedence over slurm.conf.
 # A job runs the benchmark, a profile of the fastest strategy, and allreduce, and ends as soon as one of them fails.
 # Options after -- go to the parts that have them. Results are in DIR/2node/run_<JOB>. If the time limit is 3 minutes or
 # more, ranks get SIGTERM 60 s before it, so that they write what they have measured.
@@ -208,7 +210,7 @@ write_analysis() {
     echo
 }
 
-# submit_job NAME [OPTION...]: submits NAME.sbatch, adds its job to job_ids.txt at once, and sets job to the number. Repeats
+# submit_job NAME [OPTION...]: submits NAME.sbatch, adds its job to jobs.txt and, if it measures, job_ids.txt at once, and sets job to the number. Repeats
 # the options of the script on sbatch's command line, because SBATCH_* variables take precedence over those in the script.
 submit_job() {
     local name=$1 options
@@ -217,7 +219,8 @@ submit_job() {
     if job=$(timeout 120 sbatch --parsable "${options[@]}" "$@" "$submission/$name.sbatch" \
         2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then
         job=${job%%;*}
-        echo "$job $name" >>"$submission/job_ids.txt"
+        echo "$job $name" >>"$submission/jobs.txt"
+        [ "$name" = analyze ] || echo "$job" >>"$submission/job_ids.txt"
         echo "$job $name"
         rm -f "$submission/refused.txt"
         return
@@ -256,6 +259,7 @@ submit() {
     need_program "$program"
     check_names
     read_configuration "$output/slurm.conf"
+    take_environment
     check_nodes
     share_options "$@"
     check_parts
@@ -266,7 +270,7 @@ submit() {
         sleep 0.1 # another submission began in the same second
         submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
     done
-    cp "$output/slurm.conf" "$submission/slurm.conf"
+    write_configuration >"$submission/slurm.conf"
     for n in "${of_nodes[@]}"; do
         scenario=${cpu:+cpu_}${n}node
         write_script "$n" >"$submission/$scenario.sbatch" || die "cannot write $submission/$scenario.sbatch"

@@ -74,6 +74,16 @@ read_partition() {
     read -r -a of_partition <<<"$facts"
 }
 
+# take_environment [KEY...]: sets partition and account from SLURM_PARTITION and SLURM_ACCOUNT, as of profiling_config.sh, but
+# not these keys.
+take_environment() {
+    local key variable
+    for variable in SLURM_PARTITION SLURM_ACCOUNT; do
+        key=$(LC_ALL=C tr '[:upper:]' '[:lower:]' <<<"${variable#SLURM_}")
+        [[ -z ${!variable:-} || " $* " == *" $key "* ]] || set_setting "$key" "${!variable}" "$variable: "
+    done
+}
+
 # program_mpi: prints the srun plugin for the program's MPI, pmi2 or pmix, or nothing if its libraries do not show which MPI it is.
 program_mpi() {
     local libraries
@@ -119,12 +129,24 @@ write_configuration() {
     done
 }
 
-# configure FILE: writes the settings given as options, and the defaults of the others, to FILE.
+# write_environment: prints partition and account as commands for a shell.
+write_environment() {
+    local pair
+    echo "# Written by launch/slurm.sh; \`source\` this file: srun, salloc and launch/slurm.sh submit then use these settings."
+    for pair in "SLURM_PARTITION=${conf[partition]}" "SLURM_ACCOUNT=${conf[account]}"; do
+        [ -n "${pair#*=}" ] && echo "export ${pair%%=*}='${pair#*=}'" || echo "unset ${pair%%=*}"
+    done
+}
+
+# configure FILE: writes the settings given as options, and the defaults of the others, to FILE, and profiling_config.sh.
 configure() {
-    local error offered options=() usual
+    local error offered options=() usual environment
+    environment=$(dirname "$1")/profiling_config.sh
     check_replaceable "$1" '# Written by launch/slurm.sh;'
+    check_replaceable "$environment" '# Written by launch/slurm.sh;'
     need_slurm
     check_names
+    take_environment "${!conf[@]}"
     read_partition "${conf[partition]:-}"
     offered=$(timeout 60 srun --mpi=list 2>&1) || die_of_slurm "$offered"
     set_defaults "$offered"
@@ -136,6 +158,7 @@ configure() {
         say "--mpi ${conf[mpi]}: the MPI of $program is usually started by $usual; check that a first job has all of its ranks"
     error=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${error##*: }"
     error=$(write_file "$1" write_configuration 2>&1) || die "cannot write $1: ${error##*: }"
+    error=$(write_file "$environment" write_environment 2>&1) || die "cannot write $environment: ${error##*: }"
     cat "$1"
     add_job_options 1 "${conf[gpus_per_node]}"
     error=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) || say "Slurm would reject a job with these settings now: $error"

@@ -7,22 +7,22 @@
 find_submission() {
     local newest text why
     if [ -z "$submission" ]; then
-        newest=("$output"/run_*/job_ids.txt)
+        newest=("$output"/run_*/jobs.txt)
         [ -e "${newest[-1]}" ] ||
             usage_error "there is no submission in $output; make one with launch/slurm.sh submit, or give its --output"
         submission=${newest[-1]%/*}
     fi
     submission=$(realpath -m -- "$submission")
-    [ -e "$submission/job_ids.txt" ] || usage_error "$submission is not a submission of slurm.sh: it has no job_ids.txt"
-    read_text "the list of jobs," "$submission/job_ids.txt"
+    [ -e "$submission/jobs.txt" ] || usage_error "$submission is not a submission of slurm.sh: it has no jobs.txt"
+    read_text "the list of jobs," "$submission/jobs.txt"
     why=$(awk '!/^[0-9]+ [a-z0-9_]+$/ || length > 200 {
         print "line " NR ": expected the number and the name of a job, not \047" $0 "\047"
         exit
     }' <<<"${text:-0 none}")
-    [ -z "$why" ] || usage_error "$submission/job_ids.txt, $why"
+    [ -z "$why" ] || usage_error "$submission/jobs.txt, $why"
     output=${submission%/*}
     mapfile -t jobs < <(grep . <<<"$text")
-    [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/job_ids.txt lists no job"
+    [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/jobs.txt lists no job"
 }
 
 # run_of JOB: prints the directory of the job's run.
@@ -234,6 +234,7 @@ check_records() {
         check_replaceable "$run/gpu_monitor.csv" part,host,
         check_replaceable "$run/metrics.csv" implementation,round,
         check_replaceable "$run/job.sbatch" '#!/bin/bash'
+        check_replaceable "$run/profiling_report.txt" 'ddpbench report: '
     done
 }
 
@@ -260,11 +261,11 @@ collect_jobs() {
     say "collected: $submission"
 }
 
-# report_jobs DIR JOB...: writes a report of the jobs' runs, named after the jobs, to DIR. Reports each part of a run, or the run if it
+# report_jobs DIR JSON JOB...: writes a report of the jobs' runs, named after the jobs, to DIR and, as JSON, to a file; prints it. Reports each part of a run, or the run if it
 # has no parts, because the run's other directories (interrupted parts, runs under nsys) do not belong in a report.
 report_jobs() {
     local job run part found runs=()
-    for job in "${@:2}"; do
+    for job in "${@:3}"; do
         run=$(run_of "$job") found=''
         for part in benchmark profile allreduce; do
             [ -d "$run/$part" ] || continue
@@ -272,7 +273,7 @@ report_jobs() {
         done
         [ -n "$found" ] || runs+=("${job#* }=$run")
     done
-    "$program" report --output "$1" "${runs[@]}"
+    "$program" report --output "$1" ${2:+--json "$2"} "${runs[@]}"
 }
 
 analyze_jobs() {
@@ -285,11 +286,11 @@ analyze_jobs() {
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: the report contains the measurements so far"
-        why=$(report_jobs "$run/report" "$job" 2>&1 >/dev/null) && continue
+        why=$(write_file "$run/profiling_report.txt" report_jobs "$run/report" "$run/profiling_analysis.json" "$job" 2>&1) && continue
         say "the report in $run/report is missing or incomplete: ${why##*ddpbench: }"
         failed=1
     done
-    report_jobs "$submission" "${runs[@]}" ||
+    report_jobs "$submission" '' "${runs[@]}" ||
         die "some runs could not be reported (see above), or the report could not be written; the results are in $output/*/run_*"
     say "analyzed: $submission"
     return $failed

@@ -333,21 +333,21 @@ else
     for name in "${no_texts[@]}"; do
         ln -sfn "../texts/$name" conf/slurm.conf
         bad 2 "$slurm" 'conf/slurm.conf' "${submit[@]}" --nodes 1
-        ln -sfn "../../texts/$name" sub/run_1/job_ids.txt
-        bad 2 "$slurm" 'job_ids.txt|no(t a)? submission' status ../sub/run_1
-        bad 2 "$slurm" 'job_ids.txt|no(t a)? submission' collect --output ../sub --program "$program"
+        ln -sfn "../../texts/$name" sub/run_1/jobs.txt
+        bad 2 "$slurm" 'jobs.txt|no(t a)? submission' status ../sub/run_1
+        bad 2 "$slurm" 'jobs.txt|no(t a)? submission' collect --output ../sub --program "$program"
     done
-    rm conf/slurm.conf sub/run_1/job_ids.txt
+    rm conf/slurm.conf sub/run_1/jobs.txt
     for line in junk 'time=0' 'time=5 ' $'time=5\r' 'tiem=5' '=5' 'time' "time=$long" 'time=$(touch made)' $'time=\xff' 'partition=main' \
         'gpus_per_node=-1' 'exclusive=maybe' "$long" ' time=5'; do
         printf 'partition=main\n%s\n' "$line" >conf/slurm.conf
         bad 2 "$slurm" 'conf/slurm.conf, line 2: ' "${submit[@]}" --nodes 1
     done
     for line in junk 1 'x node' '1 2node 3' '-1 node' '1 a;b' "$long" "$nines node"; do
-        printf '7 1node\n%s\n' "$line" >sub/run_1/job_ids.txt
-        bad 2 "$slurm" 'job_ids.txt, line 2: ' status ../sub/run_1
+        printf '7 1node\n%s\n' "$line" >sub/run_1/jobs.txt
+        bad 2 "$slurm" 'jobs.txt, line 2: ' status ../sub/run_1
     done
-    : >sub/run_1/job_ids.txt
+    : >sub/run_1/jobs.txt
     bad 2 "$slurm" 'lists no job' status ../sub/run_1
     PATH=$path
     group "slurm.sh, configurations and submissions"

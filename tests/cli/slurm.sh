@@ -38,7 +38,7 @@ latest "${slow[@]}" --rounds 10000
 endless=("${latest[@]}")
 
 run_of() { echo "$1"/"$2"/run_*; }
-number_of() { sed -n "s/ $2\$//p" "$1"/run_*/job_ids.txt; }
+number_of() { sed -n "s/ $2\$//p" "$1"/run_*/jobs.txt; }
 noted() { sed -n "s/^$2=//p" "$1/job_metadata.txt" | tail -n 1; }
 done_of() { sed -nE 's/^\t"done":\t([0-9]+),$/\1/p' "$1/summary.json"; }
 measures() { [ "$(done_of "$(run_of "$1" "$2")/benchmark")" -ge 2 ]; }
@@ -51,6 +51,16 @@ jobs configure "$where" --time=5 --modules demo/1.0 --cpus-per-task 1
 check 0 "configure succeeds" "configured: .*results of us/here/slurm.conf"
 is "configure writes the given options and the values of the partition" "$(grep -v '^#' "$where/slurm.conf" | paste -sd ' ')" \
     "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= qos= mpi=pmi2 modules=demo/1.0 exclusive=yes"
+environment=("$where/profiling_config.sh")
+# shellcheck source=/dev/null
+is "configure writes a file to source, with partition and account" "$(export SLURM_ACCOUNT=old && . "${environment[0]}" && env | grep -E '^SLURM_(PART|ACC)' | paste -sd ' ')" "SLURM_PARTITION=main"
+SLURM_ACCOUNT=ours SLURM_PARTITION=none jobs configure sourced --partition main
+is "configure takes SLURM_ACCOUNT, but not SLURM_PARTITION if --partition is given" "$status $(grep -E '^(partition|account)=' sourced/slurm.conf | paste -sd ' ') $(
+    grep ^export sourced/profiling_config.sh | paste -sd ' ')" "0 partition=main account=ours export SLURM_PARTITION='main' export SLURM_ACCOUNT='ours'"
+SLURM_ACCOUNT='a b' jobs configure sourced
+check 2 "a bad SLURM_ACCOUNT is refused" "SLURM_ACCOUNT: account 'a b': expected a name"
+SLURM_PARTITION=gpu jobs submit "$where" --nodes 1
+check 2 "submit takes SLURM_PARTITION in place of the configuration's" "partition 'gpu': Slurm has none of that name"
 mkdir theirs && echo ClusterName=mine >theirs/slurm.conf
 jobs configure "$PWD/theirs"
 check 2 "a user's slurm.conf is refused" 'theirs/slurm.conf was not written by slurm.sh'
@@ -114,7 +124,10 @@ module() { [ "$1" = load ] && export LOADEDMODULES=$2; }
 export -f module
 jobs submit "$where" --nodes 1,2,4 -- "${tiny[@]}" --implementations none,ddp_bucketed --bucket-size-mb 0.01,0.02
 check 0 "submit with 1, 2 and 4 nodes succeeds" 'submitted: .*results of us/here/run_'
-is "submit lists its jobs" "$(cut -d ' ' -f 2 "$where"/run_*/job_ids.txt | paste -sd ' ')" "1node 2node 4node analyze"
+is "submit lists its jobs" "$(cut -d ' ' -f 2 "$where"/run_*/jobs.txt | paste -sd ' ')" "1node 2node 4node analyze"
+# shellcheck disable=SC2013
+is "job_ids.txt has the numbers of the jobs that measure, for a loop of the shell" "$(for job in $(cat "$where"/run_*/job_ids.txt); do echo "$job"; done | paste -sd ' ')" \
+    "$(number_of "$where" 1node) $(number_of "$where" 2node) $(number_of "$where" 4node)"
 is "only the benchmark gets the --bucket-size-mb of the command line" \
     "$(sed -nE 's/^([a-z]+)_options=.*--bucket-size-mb.*/\1/p' "$where"/run_*/1node.sbatch | paste -sd ' ')" benchmark
 jobs status "$where"
@@ -142,6 +155,8 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
     succeeds "$n nodes: metrics.csv of the run equals metrics.csv of the benchmark" cmp "$run/metrics.csv" "$run/benchmark/metrics.csv"
     is "$n nodes: the run has its own report with a picture" "$(grep -c '^# ddpbench report: ' "$run/report/BOTTLENECK_ANALYSIS.md") $(
         find "$run/report/pictures" -name step-breakdown.svg | wc -l)" "1 1"
+    is "$n nodes: the report is also a text, and a JSON file" "$(head -n 1 "$run/profiling_report.txt" | cut -c 1-17) $(cmp "$run/profiling_analysis.json" "$run/report/report.json" && echo same)" \
+        "ddpbench report:  same"
 done
 succeeds "the joint report contains all runs" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
 run=$(run_of "$where" 2node)
