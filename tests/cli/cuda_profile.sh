@@ -67,6 +67,18 @@ if [ -z "${REAL_GPU:-}" ]; then # two ranks cannot share a real GPU with NCCL
     holds staged
     is "staged: no NCCL kernels" "$(count nccl)" 0
     succeeds "staged: copies to the host and back" test "$(count gpu_memcpy)" -ge 50
+    succeeds "staged: the share of copies in the step is that of the trace, on the rank with most" python3 -c "import json
+shares = []
+for rank in 0, 1:
+    rows = json.load(open(f'staged/ddp_bucketed_rank_{rank}_trace.json'))['traceEvents']
+    lines = [line for line in map(json.loads, open(f'staged/ddp_bucketed/rank_{rank}_metrics.jsonl')) if line['epoch_kind'] == 'active']
+    first, end, busy = 1000 * lines[0]['trace_start_ms'], 0, 0
+    for start, stop in sorted((r['ts'], r['ts'] + r['dur']) for r in rows if r.get('cat') == 'gpu_memcpy' and 'DtoD' not in r['name'] and r['ts'] >= first):
+        busy, end = busy + max(0, stop - max(start, end)), max(end, stop)
+    shares.append(busy / 10 / sum(line['step_ms'] for line in lines))
+table = next(t for t in json.load(open('staged/ddp_bucketed/summary.json'))['tables'] if t['key'] == 'criteria')
+found = next(row['percent'] for row in table['rows'] if row['criterion'].startswith('copies'))
+assert 0 < max(shares) and abs(found - max(shares)) < 0.02 * found, (found, shares)"
 fi
 if [ -z "${REAL_GPU:-}" ]; then # NVTX ranges of epochs, steps and collectives; each epoch has one step
     EMULATED_NVTX=2 profile ranges 1 --comm nccl --profile-activities cpu --num-epochs 2 --warmup-epochs 1
