@@ -42,6 +42,7 @@ struct step_picture {
     char name[RANKS][32];
     struct chart_row row[2 * RANKS];
     size_t rows;
+    double exposed[RANKS]; /* ms */
 };
 
 static void add_span(struct step_picture *p, double begin, double end, size_t row, int kind, const char *label)
@@ -60,6 +61,7 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
         if (!isfinite(ms))
             continue;
         add_span(p, at, at + ms, row, (int)phase->part, phase->label);
+        p->exposed[rank] += phase->part == PART_EXPOSED ? ms : 0;
         at += ms;
     }
     size_t drawn = p->spans;
@@ -133,11 +135,19 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
     size_t drawn = 0;
     memcpy(kinds, part_name, sizeof part_name);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
-        char title[160], subtitle[560], name[32];
+        char title[400], subtitle[560], name[32];
         size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
         if (!ranks)
             continue;
-        snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
+        size_t most = 0, least = 0;
+        for (size_t rank = 1; rank < ranks; rank++) {
+            most = p->exposed[rank] > p->exposed[most] ? rank : most;
+            least = p->exposed[rank] < p->exposed[least] ? rank : least;
+        }
+        snprintf(title, sizeof title, "%s: rank %zu waits %.4g ms for communication in this step", run->label, most,
+                 p->exposed[most]);
+        if (ranks > 1)
+            text_append(title, sizeof title, "; rank %zu, the last to come, %.4g ms", least, p->exposed[least]);
         snprintf(subtitle, sizeof subtitle,
                  "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since the step started%s.",
                  p->number, run->subject, run->ranks, text_plural(run->ranks),
