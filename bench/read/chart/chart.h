@@ -51,8 +51,9 @@ struct chart_event {
  * of a logarithmic x axis are at the points, or at every k-th point. A linear y axis begins at 0 or below; if all
  * values are in its upper 40 %, it is cut, with a remark in its title. All names of series and references are drawn.
  *
- * With panels, draws one plot below the other, and lines without points. A legend has the names of the first panel's
- * series. All panels have one y axis and each its own x axis; with panel_y, it is the other way round. */
+ * With panels, draws one plot below the other, and lines without points. All panels have one y axis and each its own x
+ * axis, and a legend has the names of the first panel's series. With panel_y, all panels have one x axis and each its
+ * own y axis, and the names are at the ends of the first panel's lines. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;

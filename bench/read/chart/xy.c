@@ -313,7 +313,7 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     struct frame frame;
     struct plot plot = plot_of(c, 0);
     struct end_name *name = allocate(c->n_series + c->n_references + 1, sizeof *name);
-    size_t n = c->n_panels ? 0 : collect_names(c, name);
+    size_t n = c->n_panels && !c->panel_y ? 0 : collect_names(c, name);
     double tick[AXIS_TICKS], widest = c->panel_y ? 60 : 30;
     size_t ticks = axis_ticks(&plot.y, 8, tick);
     char text[SVG_LABEL];
@@ -323,7 +323,7 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     plot.x.from = FRAME_LEFT + 10 + widest;
     plot.x.to = FRAME_RIGHT - names_width(name, n);
     frame_begin(&frame, title, subtitle);
-    if (c->n_panels)
+    if (c->n_panels && !c->panel_y)
         add_line_names(&frame, c);
     if (!c->panel_y)
         frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "",
@@ -338,12 +338,14 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
             10;
         plot.x.from = from;
         plot.x.to = to;
-        draw_panel(&frame, &plot, i, PANEL_HEIGHT);
+        draw_panel(&frame, &plot, i, i ? PANEL_HEIGHT : fmax(PANEL_HEIGHT, NAME_GAP * (double)n));
+        draw_names(frame.out, &plot, name, i ? 0 : n);
         frame.y += SVG_TEXT;
     }
-    if (!c->n_panels)
+    if (!c->n_panels) {
         draw_panel(&frame, &plot, 0, fmax(HEIGHT, NAME_GAP * (double)n));
-    draw_names(frame.out, &plot, name, n);
+        draw_names(frame.out, &plot, name, n);
+    }
     add_key(&frame, c);
     free(name);
     return frame_end(&frame);

@@ -130,8 +130,8 @@ static void draw_rounds(cJSON *document, const struct report_run *run)
     char title[400], subtitle[400];
     for (size_t i = 0; i <= run->implementations && n < SVG_COLOURS; i++) {
         const struct run_implementation *of = i < run->implementations ? &run->implementation[i] : NULL;
-        series[n] = (struct chart_series){of ? of->subject : "",  point[n], take_points(point[n], run, group, of),
-                                          of ? (int)n : SVG_GREY, 0,        !of};
+        series[n] = (struct chart_series){of ? of->subject : "", point[n], take_points(point[n], run, group, of),
+                                          of ? (int)n : SVG_INK, 0,        !of};
         n += series[n].n > 0 && (!of || n < SVG_COLOURS - 1);
     }
     describe_rounds(title, run);

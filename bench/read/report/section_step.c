@@ -258,15 +258,24 @@ static double cut_lines(struct chart_point *point, const struct chart_series *li
     return limit;
 }
 
+/* Returns the median of the second half of a line / that of the first half. */
+static double drift_of(const struct chart_series *line)
+{
+    double ms[POINTS];
+    size_t half = line->n / 2;
+    for (size_t i = 0; i < line->n; i++)
+        ms[i] = line->point[i].y;
+    return stats_median(ms + half, line->n - half) / stats_median(ms, half);
+}
+
 static void draw_series(cJSON *document, const struct step_series *series, size_t n)
 {
     const char *const line_name[LINES] = {"step", part_name[PART_COMPUTE], part_name[PART_EXPOSED]}, *panel[PANELS];
     static const int colour[LINES] = {SVG_INK, PART_COMPUTE, PART_EXPOSED};
-    const char *title = "How the time of a step changed over the run";
-    char subtitle[400], medians[80] = "", cut[120] = "";
+    char title[400], subtitle[400], medians[80] = "", cut[120] = "";
     struct chart_point *point = allocate(n * LINES * POINTS, sizeof *point);
     struct chart_series line[PANELS * LINES];
-    size_t most = 1;
+    size_t most = 1, moved = 0;
     double highest;
     for (size_t i = 0; i < n * LINES; i++) {
         panel[i / LINES] = series[i / LINES].name;
@@ -275,6 +284,11 @@ static void draw_series(cJSON *document, const struct step_series *series, size_
         size_t group = fill_line(&line[i], &point[i * POINTS], &series[i / LINES], (int)(i % LINES));
         most = group > most ? group : most;
     }
+    for (size_t i = 0; i < n * LINES; i += LINES)
+        moved = fabs(log(drift_of(&line[i]))) > fabs(log(drift_of(&line[moved]))) ? i : moved;
+    double drift = drift_of(&line[moved]);
+    snprintf(title, sizeof title, "Steps of %s took %.1f %% %s in the second half of the run than in the first",
+             series[moved / LINES].name, 100 * fabs(drift - 1), drift < 1 ? "less" : "longer");
     double limit = cut_lines(point, line, n * LINES, &highest);
     if (most > 1)
         snprintf(medians, sizeof medians, "; with more than %d steps, medians of up to %zu steps", POINTS, most);

@@ -628,6 +628,7 @@ TEST(steps_over_time_are_means_over_ranks)
         ck_assert_int_eq(sscanf(path, "%lf %lfL%lf %lfL%lf %lf%c", &x, &y[i][0], &x, &y[i][1], &x, &y[i][2], &end), 7);
         ck_assert_int_eq(end, '"');
     }
+    check_has(svg, "<title>Steps of r, ddp took 100.0 % longer in the second half"); /* 30 ms / 15 ms */
     ck_assert_ptr_nonnull(strstr(svg, ">30</text>")); /* the axis ends above the longest step */
     check_lacks(svg, ">40</text>");
     double ms = (y[0][0] - y[0][1]) / 15; /* means of steps: 15, 30 and 30 ms */
@@ -656,6 +657,7 @@ TEST(many_steps_are_medians_and_long_ones_are_cut)
         points += *line == 'L';
     ck_assert_int_eq(points, 201);
     check_has(svg, "medians of up to 3 steps. Values above 50 ms (highest: 90 ms)");
+    check_has(svg, "<title>Steps of p, ddp took 0.0 % longer in the second half of the run than in the first<");
     check_has(svg, ">40</text>");
     said();
 }
@@ -702,7 +704,7 @@ TEST(rounds_show_busy_machines_and_late_ranks)
     document = document_create("a");
     section_add_breakdown(document, &runs);
     section_add_rounds(document, &runs);
-    const char *rounds = picture_named("rounds"), *line = strstr(rounds, "<path class=\"dp-line dp-c3\" d=\"M");
+    const char *rounds = picture_named("rounds"), *line = strstr(rounds, "<path class=\"dp-line\" d=\"M");
     check_has(rounds,
               "<title>In 25 % of the blocks of steps other processes used over 10 % of the 2 cores; these steps "
               "took 2.00 times as long<");
