@@ -200,7 +200,7 @@ static void draw_ranks(cJSON *document, const struct report_run *run, int is_lat
     if (bin > 1)
         text_append(subtitle, sizeof subtitle, "; a column is the mean of %zu %ss, from its number on", bin, what);
     const struct chart_heat chart = {row, column, "", what, cell, ranks, columns, ranks * columns, bound};
-    if (n && ranks > 1)
+    if (ranks > 1 && isfinite(mean[most]) && n)
         document_add_picture(document, is_late ? "late-ranks" : "waits", title, chart_heat(title, subtitle, &chart));
     free(cell);
 }
