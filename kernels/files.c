@@ -6,12 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -143,4 +145,29 @@ void files_remove_left(const char *directory)
     }
     if (all)
         closedir(all);
+}
+
+int files_filter(char *const argument[], const char *text, int out)
+{
+    posix_spawn_file_actions_t files;
+    pid_t child;
+    int status = 255, error;
+    FILE *in = tmpfile();
+    if (!in || fputs(text, in) < 0 || fseek(in, 0, SEEK_SET)) {
+        error = errno;
+    } else {
+        posix_spawn_file_actions_init(&files);
+        posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO);
+        posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+        error = posix_spawnp(&child, argument[0], &files, NULL, argument, environ);
+        posix_spawn_file_actions_destroy(&files);
+    }
+    if (in)
+        fclose(in);
+    errno = error;
+    if (error)
+        return -1;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }

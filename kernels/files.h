@@ -31,4 +31,8 @@ int files_abandon(int file, const char *temporary);
  * locked. */
 void files_remove_left(const char *directory);
 
+/* Runs a program of the PATH with `text` as its input and the descriptor `out` as its output. Returns its exit status
+ * (255: a signal ended it); or -1 with errno: ENOENT if there is no such program. argument ends with NULL. */
+int files_filter(char *const argument[], const char *text, int out);
+
 #endif

@@ -54,7 +54,7 @@ again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collecti
 
 try "$program" report "a benchmark" --markdown -
 is "the picture of a benchmark is titled by the strategy with the shortest step" \
-    "$(sed -nE 's/.*% of a step is .* \((.*)\)\]\(pictures.*/\1/p' printed)" "a-label, ddp"
+    "$(sed -nE 's/^!\[(.*) has the shortest step: [0-9.]+ % of a step is exposed communication, .*\]\(pictures.*/\1/p' printed)" "a-label, ddp"
 
 try "$program" report "a benchmark" profile collectives --csv all.csv
 is "a report of several runs omits the output of each" \
@@ -218,6 +218,27 @@ is "a refused --output directory keeps the picture and gets no file" "$(find tak
 echo mine >taken/report.csv && rm -r taken/pictures
 refuses 1 "a user's report.csv in --output" '--output taken/report[.]csv: exists, and is not' alone --output taken
 is "a refused --output directory keeps report.csv and gets no file" "$(find taken -type f) $(cat taken/report.csv)" "taken/report.csv mine"
+
+# ---- PNG: stand-ins for the programs that convert ----
+
+mkdir -p tools none
+# shellcheck disable=SC2016 # the stand-in expands them
+printf '#!/bin/sh\necho "$0 $*" >>tools/calls\ncase $0 in *magick) exit 3 ;; esac\nprintf "\\211PNG"\nhead -c 4\n' >tools/rsvg-convert
+chmod +x tools/rsvg-convert
+# shellcheck disable=SC2016 # must not be expanded
+try env PATH="$PWD/tools:$PATH" "$program" report "a benchmark" --output free --png 'png $(touch harm) `touch harm`'
+is "--png converts every picture, and expands no name" "$status $(cd png* && ls | sed 's/[.]png$//' | cksum) $(head -c 8 png*/step-breakdown.png | tail -c 7) $([ -e harm ] && echo harm)" \
+    "0 $(cd free/pictures && find . -name '*.svg' | sed 's,./,,; s/[.]svg$//' | LC_ALL=C sort | cksum) PNG<svg "
+is "rsvg-convert gets twice the size and a white background" "$(sort -u tools/calls)" "$PWD/tools/rsvg-convert --zoom=2 --background-color=white"
+try env PATH="$PWD/none" "$program" report alone --png elsewhere
+check 1 "without a program that converts, --png names the package" 'none of rsvg-convert, magick, convert and inkscape is on the PATH: install librsvg2-bin'
+is "a PNG that could not be made leaves no file" "$(find elsewhere -type f | wc -l)" 0
+mv tools/rsvg-convert tools/magick
+try env PATH="$PWD/tools" "$program" report alone --png elsewhere
+check 1 "the next program is tried, and its failure is reported" 'elsewhere/.*[.]png: magick failed with status 3'
+echo mine >elsewhere/step-breakdown.png
+refuses 1 "a user's file in --png" '--png elsewhere/step-breakdown[.]png: exists, and is not what ddpbench writes there' alone --png elsewhere
+
 try flock taken "$program" report alone --output taken
 check 1 "two reports cannot share a directory" '^ddpbench: --output taken: another run or report writes there now; choose another directory$'
 

@@ -49,11 +49,11 @@ struct chart_event {
 
 /* Draws points joined by straight lines. If several series have intervals, they are drawn a few pixels apart. The ticks
  * of a logarithmic x axis are at the points, or at every k-th point. A linear y axis begins at 0 or below; if all
- * values are in its upper 40 %, it is cut, with a remark in its title. At most 40 names, of series first and then of
- * references, are drawn.
+ * values are in its upper 40 %, it is cut, with a remark in its title. All names of series and references are drawn.
  *
- * With panels, draws one plot below the other, with one y axis for all, and lines without points. A legend has the
- * names of the first panel's series. */
+ * With panels, draws one plot below the other, and lines without points. All panels have one y axis and each its own x
+ * axis, and a legend has the names of the first panel's series. With panel_y, all panels have one x axis and each its
+ * own y axis, and the names are at the ends of the first panel's lines. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;
@@ -63,7 +63,8 @@ struct chart_xy {
     size_t n_series, n_references, n_bands, n_events;
     const char *const *panel; /* [n_panels] names; n_panels 0: one plot without a name */
     size_t n_panels;
-    const char *interval; /* what intervals are, for the legend; NULL: 95 % interval */
+    const struct chart_axis *panel_y; /* [n_panels] y axes, whose titles are the panels' names; NULL: y for all */
+    const char *interval;             /* what intervals are, for the legend; NULL: 95 % interval */
 };
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *chart);
 
@@ -77,8 +78,10 @@ struct chart_span {
 };
 
 struct chart_row {
-    const char *name; /* text to the left of the row */
-    const char *end;  /* text to the right of the last span; NULL: the whole row is shaded */
+    const char *name;     /* text to the left of the row */
+    const char *end;      /* text to the right of the last span; NULL: the whole row is shaded */
+    const double *dot_ms; /* [n_dots] samples below the row; at the right edge if above 1.5 times the longest row */
+    size_t n_dots;
 };
 
 enum { CHART_ROWS = 64 };
@@ -90,19 +93,21 @@ struct chart_rows {
 };
 char *chart_rows(const char *title, const char *subtitle, const struct chart_rows *chart);
 
-/* ---- a matrix of ratios ---- */
+/* ---- a matrix of ratios, or of other numbers ---- */
 
 struct chart_cell {
     size_t row, column;
-    double ratio; /* also its colour: 1 is neutral; NAN: as if the cell were missing */
+    double value; /* also its colour; NAN: as if the cell were missing */
 };
 
-enum { CHART_HEAT = 64 };
+enum { CHART_HEAT = 64, CHART_BOUNDS = 6 };
 struct chart_heat {
-    const char *const *name;    /* [n] names of the rows, which the columns have, too */
-    const char *rows, *columns; /* what the rows and the columns are */
+    const char *const *row, *const *column; /* [n_rows], [n_columns] names */
+    const char *rows, *columns;             /* what the rows and the columns are */
     const struct chart_cell *cell;
-    size_t n, cells; /* n <= CHART_HEAT; cells that are missing are grey */
+    size_t n_rows, n_columns, cells; /* rows and columns: at most CHART_HEAT; cells that are missing are grey */
+    const double *bound; /* [CHART_BOUNDS] where the next colour begins; the second colour is neutral; 0 as the first:
+                            nothing is lower; NULL: for ratios */
 };
 char *chart_heat(const char *title, const char *subtitle, const struct chart_heat *chart);
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { PITCH = 26, THICK = 18, NAME_WIDTH = 270, GAP = 10 };
+enum { PITCH = 30, THICK = 18, NAME_WIDTH = 270, GAP = 10 };
 
 static int is_drawable(const struct chart_span *s)
 {
@@ -57,6 +57,10 @@ static void draw_labels(FILE *out, const struct chart_rows *c, const struct axis
         used[s->row] = end;
     }
     for (size_t i = 0; i < c->rows; i++)
+        for (const double *ms = c->row[i].dot_ms; ms < c->row[i].dot_ms + c->row[i].n_dots; ms++)
+            if (isfinite(*ms))
+                svg_circle(out, axis_place(axis, *ms), row_y(top, i) + THICK + 4, 2.5, "area faint", SVG_INK);
+    for (size_t i = 0; i < c->rows; i++)
         if (c->row[i].end)
             svg_text(out, last[i] + GAP, row_y(top, i) + 14, SVG_START, "",
                      svg_shorten(label, c->row[i].end, SVG_TEXT, NAME_WIDTH));
@@ -83,6 +87,10 @@ char *chart_rows(const char *title, const char *subtitle, const struct chart_row
             least = fmin(least, s->begin_ms);
             greatest = fmax(greatest, s->end_ms);
         }
+    double most = 1.5 * greatest; /* of the axis, so that a rare long sample does not shorten all rows */
+    for (const struct chart_row *row = c->row; row < c->row + c->rows; row++)
+        for (size_t i = 0; i < row->n_dots; i++)
+            greatest = row->dot_ms[i] > greatest ? fmin(row->dot_ms[i], most) : greatest;
     struct axis axis = axis_for(&(struct chart_axis){0}, fmin(0, least), greatest);
     axis.from = FRAME_LEFT + left + GAP;
     axis.to = FRAME_RIGHT - right - GAP;

@@ -2,6 +2,8 @@
  * with several panels, in a legend. */
 #include "chart/frame.h"
 
+#include "kernels/error.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,33 +59,38 @@ static void choose_ticks(struct plot *plot)
     plot->x.n_given = n;
 }
 
-/* Returns the axes of a panel: the y axis has the values of all panels. */
+/* Returns the axes of a panel: its own values on the x axis, and of all panels on the y axis; the other way round with
+ * panel_y. */
 static struct plot plot_of(const struct chart_xy *c, size_t panel)
 {
     double x[2] = {INFINITY, -INFINITY}, y[2] = {INFINITY, -INFINITY};
+    const struct chart_axis *of_y = c->panel_y ? &c->panel_y[panel] : &c->y;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
             if (!is_drawable(c, p))
                 continue;
-            if (s->panel == panel)
+            if (s->panel == panel || c->panel_y)
                 widen_range(x, &c->x, p->x);
+            if (s->panel != panel && c->panel_y)
+                continue;
             widen_range(y, &c->y, p->y);
             widen_range(y, &c->y, p->low);
             widen_range(y, &c->y, p->high);
         }
     for (size_t i = 0; i < c->n_references; i++)
         widen_range(y, &c->y, c->reference[i].y);
-    return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(&c->y, y[0], y[1])};
+    return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(of_y, y[0], y[1])};
 }
 
 /* ---- names at the right edge, next to the end of the line ---- */
 
-enum { NAMES = 40, NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
+enum { NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
 
 struct end_name {
     const char *text;
     double x, y; /* end of the line; first as values (x INFINITY: the right edge), in draw_names as coordinates */
     int colour, is_dashed;
+    double place; /* y of the name */
 };
 
 static const struct chart_point *last_point(const struct chart_xy *c, const struct chart_series *s)
@@ -94,19 +101,19 @@ static const struct chart_point *last_point(const struct chart_xy *c, const stru
     return NULL;
 }
 
-/* Collects the names of the first NAMES series and references that can be drawn, and the points at which their lines
- * end. Returns the number of names. */
-static size_t collect_names(const struct chart_xy *c, struct end_name name[NAMES])
+/* Collects the names of the series and references that can be drawn, and the points at which their lines end. Returns
+ * the number of names. */
+static size_t collect_names(const struct chart_xy *c, struct end_name *name)
 {
     size_t n = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
         const struct chart_point *end = last_point(c, s);
-        if (s->name && *s->name && end && n < NAMES)
-            name[n++] = (struct end_name){s->name, end->x, end->y, s->colour, s->is_dashed};
+        if (s->name && *s->name && end)
+            name[n++] = (struct end_name){s->name, end->x, end->y, s->colour, s->is_dashed, 0};
     }
     for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++)
-        if (r->name && *r->name && axis_takes(c->y.is_log, r->y) && n < NAMES)
-            name[n++] = (struct end_name){r->name, INFINITY, r->y, SVG_GREY, 1};
+        if (r->name && *r->name && axis_takes(c->y.is_log, r->y))
+            name[n++] = (struct end_name){r->name, INFINITY, r->y, SVG_GREY, 1, 0};
     return n;
 }
 
@@ -137,22 +144,22 @@ static void draw_name(FILE *out, double x, double y, const struct end_name *name
 /* Draws the names of the lines to the right of the plot, near the ends of the lines and at least NAME_GAP apart. */
 static void draw_names(FILE *out, const struct plot *plot, struct end_name *name, size_t n)
 {
-    double place[NAMES], right = plot->x.to, least = plot->y.to, most = plot->y.from;
+    double right = plot->x.to, least = plot->y.to, most = plot->y.from;
     for (size_t i = 0; i < n; i++) {
         name[i].x = isfinite(name[i].x) ? axis_place(&plot->x, name[i].x) : right;
         name[i].y = axis_place(&plot->y, name[i].y);
     }
     qsort(name, n, sizeof *name, by_height);
     for (size_t i = 0; i < n; i++) { /* moves names down if they would overlap */
-        place[i] = fmax(name[i].y, least);
-        least = place[i] + NAME_GAP;
+        name[i].place = fmax(name[i].y, least);
+        least = name[i].place + NAME_GAP;
     }
     for (size_t i = n; i-- > 0;) { /* moves names up if they are now too low */
-        place[i] = fmin(place[i], most);
-        most = place[i] - NAME_GAP;
+        name[i].place = fmin(name[i].place, most);
+        most = name[i].place - NAME_GAP;
         if (name[i].x > right - 60) /* connects a name with a line that ends near the right edge */
-            svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, place[i], "axis faint", SVG_GREY);
-        draw_name(out, right + 10, place[i], &name[i]);
+            svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, name[i].place, "axis faint", SVG_GREY);
+        draw_name(out, right + 10, name[i].place, &name[i]);
     }
 }
 
@@ -305,9 +312,9 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
 {
     struct frame frame;
     struct plot plot = plot_of(c, 0);
-    struct end_name name[NAMES];
-    size_t n = c->n_panels ? 0 : collect_names(c, name);
-    double tick[AXIS_TICKS], widest = 30;
+    struct end_name *name = allocate(c->n_series + c->n_references + 1, sizeof *name);
+    size_t n = c->n_panels && !c->panel_y ? 0 : collect_names(c, name);
+    double tick[AXIS_TICKS], widest = c->panel_y ? 60 : 30;
     size_t ticks = axis_ticks(&plot.y, 8, tick);
     char text[SVG_LABEL];
     choose_ticks(&plot); /* plot.x.given then points to plot.tick */
@@ -316,23 +323,30 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     plot.x.from = FRAME_LEFT + 10 + widest;
     plot.x.to = FRAME_RIGHT - names_width(name, n);
     frame_begin(&frame, title, subtitle);
-    if (c->n_panels)
+    if (c->n_panels && !c->panel_y)
         add_line_names(&frame, c);
-    frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "",
-                            axis_title(&plot.y, c->y.title, text));
+    if (!c->panel_y)
+        frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "",
+                                axis_title(&plot.y, c->y.title, text));
     for (size_t i = 0; i < c->n_panels; i++) {
         const double from = plot.x.from, to = plot.x.to;
         const char *words = c->panel[i] ? c->panel[i] : "";
-        frame.y = svg_paragraph(frame.out, from, frame.y + 6, to - from, SVG_TEXT, "bold", words) - 10;
-        plot.x = plot_of(c, i).x;
+        plot = plot_of(c, i);
+        words = c->panel_y ? axis_title(&plot.y, words, text) : words;
+        frame.y =
+            svg_paragraph(frame.out, from, frame.y + (c->panel_y ? SVG_TEXT : 6), to - from, SVG_TEXT, "bold", words) -
+            10;
         plot.x.from = from;
         plot.x.to = to;
-        draw_panel(&frame, &plot, i, PANEL_HEIGHT);
+        draw_panel(&frame, &plot, i, i ? PANEL_HEIGHT : fmax(PANEL_HEIGHT, NAME_GAP * (double)n));
+        draw_names(frame.out, &plot, name, i ? 0 : n);
         frame.y += SVG_TEXT;
     }
-    if (!c->n_panels)
+    if (!c->n_panels) {
         draw_panel(&frame, &plot, 0, fmax(HEIGHT, NAME_GAP * (double)n));
-    draw_names(frame.out, &plot, name, n);
+        draw_names(frame.out, &plot, name, n);
+    }
     add_key(&frame, c);
+    free(name);
     return frame_end(&frame);
 }

@@ -233,6 +233,8 @@ static char *draw_figure(const struct trend *t, size_t f)
     struct chart_event *event = allocate(n + t->of[SLOWER].changes + t->of[FASTER].changes, sizeof *event);
     double *y = allocate(2 * n, sizeof *y), *known = y + n;
     size_t bands = 0, events = 0, from = 0;
+    char title[NIGHT_FIGURE + NIGHT_NAME + CELL + 40], by[CELL];
+    snprintf(title, sizeof title, "%s: no change found in %zu nights", s->name, n);
     const int has = s->has_control;
     const double *of = has ? control : candidate, level = stats_median(known, copy_known(known, of, 0, n));
     for (size_t i = 0; i < n; i++) {
@@ -252,16 +254,18 @@ static char *draw_figure(const struct trend *t, size_t f)
     }
     for (int way = 0; way < WAYS; way++)
         for (const struct change *c = t->of[way].change; c < t->of[way].change + t->of[way].changes; c++)
-            if (c->figure == f)
+            if (c->figure == f) {
+                snprintf(title, sizeof title, "%s: %s by %s since %s", s->name, way == FASTER ? "faster" : "slower",
+                         change_text(by, c), t->nights.night[c->first].name);
                 event[events++] = (struct chart_event){(double)c->found + 1, way == FASTER ? "faster" : "alarm"};
+            }
     for (size_t i = 0; i < n; i++)
         if (t->nights.night[i].accepted || s->begins[i] == LEVEL_ACCEPTED)
             event[events++] = (struct chart_event){(double)i + 1, "accepted"};
     const struct chart_series series[SERIES] = {
         {.name = has ? "candidate / control" : "candidate", .point = point, .n = n, .colour = 0},
         {.name = "control / its median", .point = point + n, .n = n, .colour = SVG_GREY}};
-    char title[NIGHT_FIGURE + 40], x[2 * NIGHT_NAME + 60], unit[2 * CELL + 80], median[CELL];
-    snprintf(title, sizeof title, "%s, night by night", s->name);
+    char x[2 * NIGHT_NAME + 60], unit[2 * CELL + 80], median[CELL];
     snprintf(x, sizeof x, "night: 1 is %.100s, %zu is %.100s", t->nights.night[0].name, n, t->nights.night[n - 1].name);
     snprintf(unit, sizeof unit, "%s / %s%s", s->figure.name, has ? "control" : "its median, ",
              has ? "" : text_value_like(median, level, s->figure.unit, level));

@@ -29,8 +29,11 @@ static const char style[] =
     "figure { margin: 1.25rem 0; }\n"
     "figcaption { font-weight: 600; margin-bottom: .4rem; }\n"
     ".wide, nav ul { overflow-x: auto; }\n"
-    ".wide svg { display: block; width: 100%; min-width: 34rem; max-width: 56rem; height: auto; }\n"
-    ".wide > svg > style + rect { fill: none; }\n"
+    ".wide svg { display: block; width: 100%; min-width: 40rem; max-width: 56rem; height: auto; }\n"
+    ".narrow { display: none; }\n"
+    "@media screen and (max-width: 42rem) { .narrow { display: block; } }\n"
+    ".narrow::after { content: \"Scroll sideways to see the whole picture \\2192\"; display: block; color: "
+    "var(--faint); }\n"
     "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
     "th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }\n"
     "th { white-space: normal; vertical-align: bottom; border-bottom: 2px solid var(--line); }\n"
@@ -145,9 +148,11 @@ static void print_blocks(FILE *out, const cJSON *first)
             fputs("</h2>\n", out);
         } else if (!strcmp(kind, "table"))
             print_table(out, cJSON_GetObjectItemCaseSensitive(block, "table"));
-        else if (!strcmp(kind, "picture"))
-            fprintf(out, "<figure>\n<div class=\"wide\">\n%s</div>\n</figure>\n", json_string(block, "svg"));
-        else
+        else if (!strcmp(kind, "picture")) {
+            fputs("<figure>\n", out);
+            print_element(out, "figcaption", " class=\"narrow\"", json_string(block, "title"));
+            fprintf(out, "<div class=\"wide\">\n%s</div>\n</figure>\n", json_string(block, "svg"));
+        } else
             print_element(out, item ? "li" : "p", "", text);
     }
     fputs(in_list ? "</ul>\n" : "", out);

@@ -147,7 +147,12 @@ static size_t select_points(const struct prediction *all, int every, struct poin
 /* Draws the step of each strategy on each number of ranks: row[groups * n]. */
 static void draw_scaling(cJSON *document, const struct point *row, size_t groups, size_t n)
 {
-    static const char title[] = "Predicted step by number of ranks";
+    char title[200];
+    const struct point *best = row + (groups - 1) * n;
+    for (const struct point *p = best; p < row + groups * n; p++)
+        best = p->step < best->step ? p : best;
+    snprintf(title, sizeof title, "On %zu ranks %.100s is predicted to have the shortest step, %.4g ms", best->ranks,
+             best->label, 1e3 * best->step);
     struct chart_point *point = allocate(groups * n, sizeof *point), *next = point;
     struct chart_series series[SVG_COLOURS];
     size_t lines = n < SVG_COLOURS ? n : SVG_COLOURS;

@@ -16,6 +16,7 @@ struct report {
     struct named_directory *directory; /* [directories], owned by run_report */
     size_t directories;
     const char *output;      /* directory of a file in each form and of the pictures; "": none */
+    const char *png;         /* directory of the pictures as PNG; "": none */
     const char *form[FORMS]; /* file to write in each form; "": none, "-": standard output */
     int metrics;             /* 1: --metrics-csv is given */
 
@@ -27,10 +28,10 @@ extern const struct form report_forms[FORMS]; /* each prints a struct report */
 
 #define FORMS_TITLE "ddpbench report: " /* beginning of the title of every report */
 
-/* Writes a report to the files that its options name and to `output`. Then prints the form whose path is "-", or the
- * text. Checks first that all files can be written and that no two paths name the same file. Returns 0; or -1,
+/* Writes a report to the files that its options name, to `output` and to `png`. Then prints the form whose path is "-",
+ * or the text. Checks first that all files can be written and that no two paths name the same file. Returns 0; or -1,
  * reported; files written before the failure stay. */
-enum { FORMS_DIRECTORY = FILES_PATH - 64 }; /* maximum length of output */
+enum { FORMS_DIRECTORY = FILES_PATH - 64 }; /* maximum length of output and png */
 int report_write(const struct report *report);
 
 #endif

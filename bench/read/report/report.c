@@ -30,6 +30,8 @@ static const struct option rows[] = {
      .help = "file to write the report to, as JSON; - prints it in place of the text"},
     {.name = "csv", .common = 1, .kind = &option_form, .offset = FIELD(form[FORM_CSV]), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them in place of the text"},
+    {.name = "png", .common = 1, .kind = &option_path, .offset = FIELD(png), .initial = "",
+     .help = "directory to write the pictures to, as PNG; needs rsvg-convert, ImageMagick or Inkscape"},
     {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = FIELD(metrics),
      .help = "only write metrics.csv in each run's directory, from the steps in it: for runs that were killed"},
 };
@@ -100,6 +102,7 @@ static void add_analysis(cJSON *document, const struct report_runs *runs)
     section_add_shares(document, runs);
     section_add_step_series(document, runs);
     section_add_steps(document, runs);
+    section_add_rounds(document, runs);
     section_add_scaling(document, &scaling);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
@@ -250,6 +253,8 @@ static int report_runs(struct report *report, int is_sweep)
 {
     const struct report_runs *runs = &report->runs;
     size_t read = is_sweep ? runs->n : count_read(runs);
+    for (size_t i = 0; i < runs->n && !is_sweep; i++)
+        run_read_blocks(&report->runs.item[i]);
     report->document = is_sweep ? create_sweep(report->directory->path, runs) : read ? create_report(runs) : NULL;
     int status = report->document && !report_write(report) && read == runs->n ? 0 : -1;
     cJSON_Delete(report->document);
@@ -291,9 +296,10 @@ static int check_usage(void *context)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
     if (forms_check_printed(report_forms, report->form, FORMS))
         return -1;
-    if (strlen(report->output) > FORMS_DIRECTORY)
-        return error_report("--output %.100s...: the path is longer than %d characters", report->output,
-                            FORMS_DIRECTORY);
+    const char *path = strlen(report->output) > strlen(report->png) ? report->output : report->png;
+    if (strlen(path) > FORMS_DIRECTORY)
+        return error_report("--%s %.100s...: the path is longer than %d characters",
+                            path == report->png ? "png" : "output", path, FORMS_DIRECTORY);
     return 0;
 }
 

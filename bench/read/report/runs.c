@@ -220,6 +220,7 @@ void runs_destroy(struct report_runs *runs)
     for (struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         saved_run_destroy(&run->saved);
         free(run->implementation);
+        free(run->block);
     }
     free(runs->item);
     *runs = (struct report_runs){0};

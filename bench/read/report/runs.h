@@ -25,6 +25,17 @@ struct run_implementation {
     size_t buckets, tensors; /* numbers of buckets and of tensors in the gradient */
 };
 
+/* A captured step of a profile; or steps of an implementation that are timed together, in a round. */
+enum { RUN_RANKS = 64 };
+struct run_block {
+    const struct run_implementation *of;
+    int captured;
+    size_t steps;             /* timed or captured */
+    double number, round, ms; /* number of the captured step, from 1, or of the block; ms: a step of the slowest rank */
+    double cores;             /* that other processes used meanwhile; NAN: unknown */
+    float wait_ms[RUN_RANKS]; /* of each rank for communication, summed over the steps */
+};
+
 enum { RUN_LABEL = 104 }; /* room for the longest --label */
 
 struct report_run {
@@ -46,6 +57,8 @@ struct report_run {
     double phase_s[PARTS + 1];    /* profile: mean seconds of each part of a step, then of the step; else NAN */
     struct run_implementation *implementation; /* [implementations], owned */
     size_t implementations;
+    struct run_block *block;   /* [blocks], owned, in the order in which they ran; by run_read_blocks */
+    size_t blocks, ranks_read; /* ranks_read: ranks in wait_ms, at most RUN_RANKS */
 };
 
 struct report_runs {
@@ -58,6 +71,11 @@ struct report_runs {
 void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
 void runs_destroy(struct report_runs *runs); /* frees all members, which may be 0 */
+
+void run_read_blocks(struct report_run *run); /* fills block from rank_<r>_metrics.jsonl */
+
+/* Fills ms[run->blocks] with the samples of an implementation of a comparison. Returns their number. */
+size_t run_samples(double *ms, const struct report_run *run, const char *subject);
 
 /* Returns "complete", run->unfinished, or "unreadable". */
 const char *run_state(const struct report_run *run);

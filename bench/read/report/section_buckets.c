@@ -107,7 +107,7 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
 {
     struct chart_point *point = allocate(n + 1, sizeof *point);
     struct chart_series series[SERIES];
-    static const char title[] = "Step time by bucket size";
+    char title[300] = "";
     size_t lines = 0;
     for (size_t first = 0, end, next; first < n && lines < SERIES; first = next) {
         for (end = first; end < n && row[end].run == row[first].run && !*row[end].of.plan; end++)
@@ -117,6 +117,10 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
             next++;
         if (end - first < 2)
             continue;
+        for (size_t i = first; i < end; i++)
+            if (*row[i].mark == '*' && !*title)
+                snprintf(title, sizeof title, "Buckets of %s MiB have the shortest step of the sizes in %.100s",
+                         row[i].size, row[i].label);
         series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines, 0, 0};
         lines++;
     }

@@ -1,6 +1,7 @@
 /* section_collectives.c - writes the section on times and bandwidths of collectives by size. */
 #include "report/sections.h"
 
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -54,7 +55,9 @@ static size_t series_end(const struct collective_row *row, size_t first, size_t 
 static void draw_collectives(cJSON *document, const struct collective_row *row, size_t n, int is_bandwidth)
 {
     enum { SERIES = SVG_COLOURS };
-    const char *title = is_bandwidth ? "Bus bandwidth of a collective" : "Time of a collective";
+    char title[300], size[CELL];
+    const struct collective_row *top = row; /* with the most bandwidth, or the shortest call */
+    double most = -INFINITY;
     struct chart_point *point = allocate(n, sizeof *point);
     struct chart_series series[SERIES];
     char name[SERIES][200];
@@ -67,12 +70,18 @@ static void draw_collectives(cJSON *document, const struct collective_row *row, 
             if (is_bandwidth)
                 y = (struct measured){bus / t.value, bus / t.high, bus / t.low};
             point[i] = (struct chart_point){row[i].bytes, y.value, y.low, y.high, CHART_PLAIN};
+            top = (is_bandwidth ? y.value : -y.value) > most ? &row[i] : top;
+            most = fmax(most, is_bandwidth ? y.value : -y.value);
         }
         const char *space = strrchr(row[first].subject, ' ');
         snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
                  space ? space + 1 : row[first].subject);
         series[lines] = (struct chart_series){name[lines], &point[first], end - first, (int)lines, 0, 0};
     }
+    snprintf(title, sizeof title,
+             is_bandwidth ? "Bus bandwidth reaches %.3g GB/s, at %s (%.100s)"
+                          : "The shortest call takes %.3g us, for %s (%.100s)",
+             fabs(most), text_bytes(size, top->bytes), top->label);
     const struct chart_xy chart = {.x = {.title = "size of a call", .is_log = 1, .is_bytes = 1},
                                    .y = {.title = is_bandwidth ? "busbw, GB/s" : "time, us", .is_log = !is_bandwidth},
                                    .series = series,

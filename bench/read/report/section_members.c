@@ -133,7 +133,8 @@ static void draw_members(cJSON *document, const struct messages *all, const char
     const double slow = 1.25; /* the least ratio above which `isolate` calls a round trip slow */
     struct chart_cell *cell = allocate(all->n + 1, sizeof *cell);
     const char *names[CHART_HEAT];
-    char title[200], subtitle[300];
+    const struct message *slowest = NULL;
+    char title[500], subtitle[300];
     size_t cells = 0;
     double most = 0;
     for (const struct member *member = all->member; member < all->member + all->members; member++)
@@ -144,16 +145,22 @@ static void draw_members(cJSON *document, const struct messages *all, const char
         if (m->from->place == NOT_SHOWN || m->to->place == NOT_SHOWN)
             continue;
         cell[cells++] = (struct chart_cell){m->from->place, m->to->place, ratio};
+        slowest = ratio > most ? m : slowest;
         most = fmax(most, ratio);
     }
-    snprintf(title, sizeof title, "%s between members in %s", is_round_trip ? "Round trips" : "Messages", label);
+    if (slowest && most > slow)
+        snprintf(title, sizeof title, "%.100s to %.100s is slowest: %.2f times the median %s (%.100s)",
+                 slowest->from_name, slowest->to_name, most, is_round_trip ? "round trip" : "time of a message", label);
+    else
+        snprintf(title, sizeof title, "All messages in %.100s take at most %.2f times the median", label, most);
     snprintf(subtitle, sizeof subtitle, "time / the median of all: 1.00 is typical, 2.00 takes twice as long");
     if (all->shown < all->members)
         text_append(subtitle, sizeof subtitle, "; %zu of %zu members: %s", all->shown, all->members,
                     all->message->of_slow ? "those that are slow, and their partners"
                                           : "those of the slowest messages");
     const struct chart_heat chart = {
-        names, is_round_trip ? "" : "sender", is_round_trip ? "" : "receiver", cell, .n = all->shown, .cells = cells};
+        names, names, is_round_trip ? "" : "sender", is_round_trip ? "" : "receiver", cell, all->shown, all->shown,
+        cells, NULL};
     if (!is_round_trip || most > slow)
         document_add_picture(document, is_round_trip ? "round-trips" : "messages", title,
                              chart_heat(title, subtitle, &chart));

@@ -42,6 +42,7 @@ struct step_picture {
     char name[RANKS][32];
     struct chart_row row[2 * RANKS];
     size_t rows;
+    double exposed[RANKS]; /* ms */
 };
 
 static void add_span(struct step_picture *p, double begin, double end, size_t row, int kind, const char *label)
@@ -60,6 +61,7 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
         if (!isfinite(ms))
             continue;
         add_span(p, at, at + ms, row, (int)phase->part, phase->label);
+        p->exposed[rank] += phase->part == PART_EXPOSED ? ms : 0;
         at += ms;
     }
     size_t drawn = p->spans;
@@ -133,11 +135,19 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
     size_t drawn = 0;
     memcpy(kinds, part_name, sizeof part_name);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
-        char title[160], subtitle[560], name[32];
+        char title[400], subtitle[560], name[32];
         size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
         if (!ranks)
             continue;
-        snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
+        size_t most = 0, least = 0;
+        for (size_t rank = 1; rank < ranks; rank++) {
+            most = p->exposed[rank] > p->exposed[most] ? rank : most;
+            least = p->exposed[rank] < p->exposed[least] ? rank : least;
+        }
+        snprintf(title, sizeof title, "%s: rank %zu waits %.4g ms for communication in this step", run->label, most,
+                 p->exposed[most]);
+        if (ranks > 1)
+            text_append(title, sizeof title, "; rank %zu, the last to come, %.4g ms", least, p->exposed[least]);
         snprintf(subtitle, sizeof subtitle,
                  "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since the step started%s.",
                  p->number, run->subject, run->ranks, text_plural(run->ranks),
@@ -255,6 +265,29 @@ static double cut_lines(struct chart_point *point, const struct chart_series *li
     return limit;
 }
 
+/* Returns the median of the second half of the steps / that of the first half. */
+static double drift_of(const struct step_series *s)
+{
+    double *ms = allocate(s->n, sizeof *ms);
+    for (size_t i = 0; i < s->n; i++)
+        ms[i] = s->ms[i][LINE_STEP];
+    size_t half = s->n / 2;
+    double drift = stats_median(ms + half, s->n - half) / stats_median(ms, half);
+    free(ms);
+    return drift;
+}
+
+/* Writes which steps changed most. */
+static void describe_drift(char title[400], const struct step_series *series, size_t n)
+{
+    const struct step_series *moved = series;
+    for (const struct step_series *s = series; s < series + n; s++)
+        moved = fabs(log(drift_of(s))) > fabs(log(drift_of(moved))) ? s : moved;
+    double drift = drift_of(moved);
+    snprintf(title, 400, "Steps of %s took %.1f %% %s in the second half of the run than in the first", moved->name,
+             100 * fabs(drift - 1), drift < 1 ? "less" : "longer");
+}
+
 /* Draws DRAWN lines of each of n series in a panel: those from number `first` on. what: the steps that the series have.
  */
 static void draw_series(cJSON *document, const struct step_series *series, size_t n, size_t first, const char *name,
@@ -306,6 +339,7 @@ static void draw_timeline(cJSON *document, const struct step_series *s)
 void section_add_step_series(cJSON *document, const struct report_runs *runs)
 {
     struct step_series series[PANELS];
+    char title[400];
     size_t n = 0, drawn = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         size_t first = n, each = runs->n == 1 && run_compares(run);
@@ -323,10 +357,11 @@ void section_add_step_series(cJSON *document, const struct report_runs *runs)
             series[drawn++] = series[i];
         else
             free(series[i].ms);
-    if (drawn)
-        draw_series(document, series, drawn, LINE_STEP, "steps-over-time",
-                    "How the time of a step changed over the run",
+    if (drawn) {
+        describe_drift(title, series, drawn);
+        draw_series(document, series, drawn, LINE_STEP, "steps-over-time", title,
                     "Timed steps of each implementation, or captured steps of a profile");
+    }
     for (size_t i = 0; i < drawn; i++) {
         if (!run_compares(series[i].run))
             draw_timeline(document, &series[i]);

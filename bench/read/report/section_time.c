@@ -54,22 +54,27 @@ static int waits_for_cores(const struct report_run *run)
     return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads || run_is_busy(run);
 }
 
-/* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step.
- * The title is about the row of `subject` or, if there is none, the first row. */
+/* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step,
+ * and below it are the samples. The title is about the row of `subject` or, if there is none, the first row. */
 static void draw_time(cJSON *document, const struct time_row *row, size_t n, const char *subject)
 {
     enum { BARS = 24 };
     static char name[BARS][160], end[BARS][CELL], number[BARS * PARTS][CELL];
     struct chart_row bar[BARS];
     struct chart_span span[BARS * PARTS], *s = span;
-    char title[240];
-    size_t bars = n < BARS ? n : BARS, titled = 0, largest = PART_COMPUTE;
+    char title[400];
+    size_t bars = n < BARS ? n : BARS, titled = 0, largest = PART_COMPUTE, room = 1, dots = 0;
+    for (size_t i = 0; i < bars; i++)
+        room += row[i].run->blocks;
+    double *dot = allocate(room, sizeof *dot);
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
         double at = 0;
         titled = strcmp(row[i].subject, subject) ? titled : i;
         run_words(name[i], sizeof name[i], row[i].label, row[i].subject, row[i].mode);
-        bar[i] = (struct chart_row){name[i], text_milliseconds(end[i], b->step.value, b->step.low, b->step.high)};
+        bar[i] = (struct chart_row){name[i], text_milliseconds(end[i], b->step.value, b->step.low, b->step.high),
+                                    &dot[dots], run_samples(&dot[dots], row[i].run, row[i].subject)};
+        dots += bar[i].n_dots;
         for (int p = 0; p < PARTS; p++, s++) {
             *s = (struct chart_span){at, at + fmax(0, 1e3 * b->part[p]), i, p,
                                      text_rounded(number[s - span], 1e3 * b->part[p], 3)};
@@ -78,14 +83,20 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
     }
     const double *share = row[titled].breakdown.share;
     for (size_t p = 0; p < PARTS; p++)
-        largest = share[p] > share[largest] ? p : largest;
+        largest = p != PART_EXPOSED && share[p] > share[largest] ? p : largest;
     int waits = largest == PART_COMPUTE && waits_for_cores(row[titled].run);
-    snprintf(title, sizeof title, "%.0f %% of a step is %s%s (%.150s)", 100 * share[largest], part_name[largest],
-             waits ? " or waiting for a core" : "", name[titled]);
+    snprintf(title, sizeof title, "%.150s%s: %.2g %% of a step is exposed communication, %.0f %% %s%s", name[titled],
+             *subject && bars > 1 ? " has the shortest step" : "", 100 * share[PART_EXPOSED], 100 * share[largest],
+             part_name[largest], waits ? " or waiting for a core" : "");
     const struct chart_rows chart = {bar, part_name, span, .rows = bars, .kinds = PARTS, .spans = bars * PARTS};
     document_add_picture(
         document, "step-breakdown", title,
-        chart_rows(title, "ms a step; at the end of each bar the whole step, with its 95 % interval", &chart));
+        chart_rows(title,
+                   dots ? "ms a step; at the end of each bar the whole step, with its 95 % interval; dots: each round "
+                          "(at the right edge if longer)"
+                        : "ms a step; at the end of each bar the whole step, with its 95 % interval",
+                   &chart));
+    free(dot);
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
@@ -149,10 +160,13 @@ static const struct column lost_columns[] = {
 /* Draws the rows whose batch equals that of the last row, on each rank or in all. */
 static void draw_scaling(cJSON *document, const struct scaling *s)
 {
-    struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
-    char title[160], subtitle[400];
+    struct chart_point *measured = allocate(3 * s->n, sizeof *measured), *ideal = measured + s->n,
+                       *of_run = ideal + s->n;
+    struct chart_series *series = allocate(s->n + 2, sizeof *series);
+    char title[300], subtitle[400];
     const struct scaling_row *last = &s->row[s->n - 1];
     size_t n = 0;
+    int most = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->ranks, factor = ranks / (double)s->row->ranks,
@@ -161,19 +175,28 @@ static void draw_scaling(cJSON *document, const struct scaling *s)
             continue;
         measured[n] = (struct chart_point){ranks, row->speedup, row->efficiency.low * factor,
                                            row->efficiency.high * factor, CHART_PLAIN};
+        of_run[n] = (struct chart_point){ranks, row->speedup, NAN, NAN, CHART_PLAIN};
+        series[2 + n] = (struct chart_series){row->label, &of_run[n], 1, (int)(n % SVG_COLOURS), 0, 0};
         ideal[n++] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
     }
-    const struct chart_series series[] = {{"ideal", ideal, n, SVG_INK, .is_dashed = 1},
-                                          {"measured", measured, n, SVG_INK, 0, 0}};
+    series[0] = (struct chart_series){"ideal", ideal, n, SVG_INK, .is_dashed = 1};
+    series[1] = (struct chart_series){*s->subject ? s->subject : "best of each run", measured, n, SVG_INK, 0, 0};
+    for (int p = 1; p < PARTS; p++)
+        most = last->lost_part_s[p] > last->lost_part_s[most] ? p : most;
     snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
+    if (last->lost_part_s[most] > 0)
+        text_append(title, sizeof title, ": %s costs most, %.2f ms a step", part_name[most],
+                    1e3 * last->lost_part_s[most]);
     snprintf(subtitle, sizeof subtitle,
              "Tokens per second, with %.4g sequences a rank / those of %zu rank%s with %.4g; %s", last->sequences,
              s->row->ranks, text_plural(s->row->ranks), s->row->sequences, last->run->workload);
-    const struct chart_xy chart = {
-        .x = {.title = "ranks", .is_log = 1}, .y = {.title = "speed-up", .is_log = 1}, .series = series, .n_series = 2};
+    const struct chart_xy chart = {.x = {.title = "ranks", .is_log = 1},
+                                   .y = {.title = "speed-up", .is_log = 1},
+                                   .series = series,
+                                   .n_series = n + 2};
     document_add_picture(document, "scaling", title, chart_xy(title, subtitle, &chart));
     free(measured);
-    free(ideal);
+    free(series);
 }
 
 void section_add_scaling(cJSON *document, const struct scaling *s)

@@ -26,6 +26,9 @@ void section_add_steps(cJSON *document, const struct report_runs *runs);
  * otherwise of the subjects of the first 12 runs; and of each profile the picture LABEL_timeline (/ in LABEL becomes .)
  * of computation, communication and both at once. Reads rank_<r>_metrics.jsonl. */
 void section_add_step_series(cJSON *document, const struct report_runs *runs);
+/* Adds for the first 4 runs that trained the steps by round, with the cores that other processes used, and on several
+ * ranks heat maps of late ranks and of waits by step. */
+void section_add_rounds(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling);      /* speed-up, efficiency */
 void section_add_buckets(cJSON *document, const struct report_runs *runs);     /* step time by size */
 void section_add_collectives(cJSON *document, const struct report_runs *runs); /* times and bandwidths */

@@ -141,6 +141,28 @@ TEST(panels_have_one_y_axis)
     ck_assert_double_eq_tol((at[0][1] - at[0][3]) / 5, (at[1][1] - at[1][3]) / 80, 0.05);
 }
 
+TEST(panels_may_have_one_x_axis_and_own_y_axes)
+{
+    const struct chart_point low[] = {{1, 5, NAN, NAN, 0}, {3, 10, NAN, NAN, 0}},
+                             high[] = {{2, 100, NAN, NAN, 0}, {3, 200, NAN, NAN, 0}};
+    const struct chart_series series[] = {{"a", low, 2, 1, 0, 0}, {"", high, 2, 1, 0, 1}};
+    const char *const names[] = {"first, ms", "second"};
+    static const struct chart_axis axis[2];
+    take(chart_xy(title, subtitle,
+                  &(struct chart_xy){.series = series, .n_series = 2, .panel = names, .n_panels = 2, .panel_y = axis}));
+    double at[2][4]; /* x and y of both points of each line */
+    const char *path = picture;
+    for (int i = 0; i < 2; i++) {
+        path = strstr(path, "dp-line dp-c1\" d=\"M") + 1;
+        ck_assert_int_eq(sscanf(path, "p-line dp-c1\" d=\"M%lf %lfL%lf %lf", at[i], at[i] + 1, at[i] + 2, at[i] + 3),
+                         4);
+    }
+    ck_assert_double_eq_tol(at[0][2], at[1][2], 0.05);
+    ck_assert_double_eq_tol(at[1][0], (at[0][0] + at[0][2]) / 2, 0.1);
+    ck_assert_double_eq_tol(at[0][1] - at[0][3], at[1][1] - at[1][3], 0.3); /* both rise by half of their axis */
+    ck_assert_uint_eq(count_of(picture, ">a<") + count_of(picture, ">first, ms<") + count_of(picture, ">second<"), 3);
+}
+
 /* Names of series and reference lines do not overlap, however close the ends of the lines are. */
 TEST(names_of_many_lines)
 {
@@ -158,7 +180,7 @@ TEST(names_of_many_lines)
     take(chart_xy(
         title, subtitle,
         &(struct chart_xy){.series = series, .n_series = LINES, .reference = reference, .n_references = LINES}));
-    ck_assert_uint_eq(count_of(picture, "class=\"dp-text\""), 40); /* there is no room for more names */
+    ck_assert_uint_eq(count_of(picture, "class=\"dp-text\""), 2 * LINES);
 }
 
 /* ---- rows ---- */
@@ -167,7 +189,8 @@ static const char *const kinds[] = {"forward", "<b>\"&"};
 
 TEST(spans_are_drawn)
 {
-    static const struct chart_row rows[] = {{"rank 0", NULL}, {"communication", NULL}, {"rank 1 <b>", "10 ms"}};
+    static const struct chart_row rows[] = {
+        {.name = "rank 0"}, {.name = "communication"}, {.name = "rank 1 <b>", .end = "10 ms"}};
     const struct chart_span span[] = {{0, 10, 0, 0, "forward"}, {2, 7, 1, 1, "bucket 0"}, {7, 7, 1, 1, "bucket 1"},
                                       {4, 8, 2, 1, NULL},       {3, 2, 0, 0, "lost"},     {NAN, 2, 0, 0, "lost"}};
     take(chart_rows(title, subtitle, &(struct chart_rows){rows, kinds, span, 3, 2, 6}));
@@ -196,8 +219,7 @@ TEST(cells_have_their_colour)
     const char *const name[] = {"host n1", "host n2", "a <name>"};
     const struct chart_cell cell[] = {{0, 1, 1},   {1, 0, 0.5}, {1, 2, 1.06}, {2, 1, 12},
                                       {0, 2, NAN}, {3, 0, 7},   {0, 3, 8}};
-    const struct chart_heat chart = {
-        .name = name, .rows = "sender", .columns = "receiver", .cell = cell, .n = 3, .cells = 7};
+    const struct chart_heat chart = {name, name, "sender", "receiver", cell, 3, 3, 7, NULL};
     take(chart_heat(title, subtitle, &chart));
     ck_assert_uint_eq(count_of(picture, ">1.00<") + count_of(picture, ">0.50<") + count_of(picture, ">1.06<") +
                           count_of(picture, ">12.00<"),
@@ -225,11 +247,42 @@ TEST(a_large_matrix_fits)
         name[i] = text[i];
     }
     take(chart_heat(title, NULL,
-                    &(struct chart_heat){name, "sender", "receiver", cell, CHART_HEAT, sizeof cell / sizeof *cell}));
+                    &(struct chart_heat){name, name, "sender", "receiver", cell, CHART_HEAT, CHART_HEAT,
+                                         sizeof cell / sizeof *cell, NULL}));
     ck_assert_uint_eq(count_of(picture, "dp-area dp-c10"), CHART_HEAT * CHART_HEAT + 1);
     ck_assert_uint_eq(count_of(picture, ">1.00<"), 0);
     ck_assert_uint_eq(count_of(picture, "host node63."), 1); /* the name of a row; some columns have no name */
     ck_assert_uint_eq(count_of(picture, "host node0."), 2);
+}
+
+/* Rows and columns may differ; with bounds, colours are theirs, and nothing is below a first bound of 0. */
+TEST(a_matrix_of_ranks_and_steps)
+{
+    static const double bound[CHART_BOUNDS] = {0, 1, 2, 5, 10, 20};
+    const char *const rank[] = {"rank 0", "rank 1"}, *const step[] = {"1", "4", "7"};
+    const struct chart_cell cell[] = {{0, 2, 0.5}, {1, 0, 7}, {1, 2, 30}, {2, 1, 3}};
+    take(chart_heat(title, subtitle, &(struct chart_heat){rank, step, "", "step", cell, 2, 3, 4, bound}));
+    static const char *const drawn[] = {
+        ">rank 1<", ">7<",        ">7.00<",          ">0.50<",          ">0 to 1<",
+        ">to 5<",   ">above 20<", "dp-area dp-c101", "dp-area dp-c104", "dp-area dp-c106"};
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+        ck_assert_uint_eq(count_of(picture, drawn[i]), 1);
+    ck_assert_uint_eq(count_of(picture, "below 0") + count_of(picture, ">3.00<"), 0);
+}
+
+/* Samples are dots below their row. A sample far beyond the rows is at the edge, and does not shorten the rows. */
+TEST(samples_are_dots)
+{
+    const double ms[] = {9, 12, 900, NAN};
+    const struct chart_row row = {"ddp", "10 ms", ms, 4};
+    const struct chart_span span = {0, 10, 0, 0, NULL};
+    take(chart_rows(title, subtitle, &(struct chart_rows){&row, kinds, &span, 1, 1, 1}));
+    double x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = number("<circle cx=\"", i);
+    ck_assert_uint_eq(count_of(picture, "r=\"2.5\""), 3);
+    ck_assert_double_gt(x[2], x[1]);
+    ck_assert_double_lt(x[2] - x[0], 4 * (x[1] - x[0]));
 }
 
 TEST(charts_without_data)
@@ -281,9 +334,10 @@ static void draw_anything(int seed)
     struct chart_cell cell[N];
     struct chart_row row[3];
     const char *kind[3];
+    const double dot[3] = {any_number(), any_number(), any_number()};
     for (int i = 0; i < 3; i++) {
         kind[i] = any_text();
-        row[i] = (struct chart_row){any_text(), i == seed % 3 ? any_text() : NULL};
+        row[i] = (struct chart_row){any_text(), i == seed % 3 ? any_text() : NULL, dot, 3};
     }
     for (int i = 0; i < N; i++) {
         double a = any_number(), b = any_number(), c = any_number(), d = any_number();
@@ -306,7 +360,8 @@ static void draw_anything(int seed)
     take(chart_rows(any_text(), any_text(), &(struct chart_rows){row, kind, span, 3, 3, n}));
     for (int i = 0; i < N; i++)
         cell[i] = (struct chart_cell){(size_t)(i % 3), (size_t)(i / 3), any_number()};
-    take(chart_heat(any_text(), any_text(), &(struct chart_heat){kind, any_text(), any_text(), cell, 3, n}));
+    take(chart_heat(any_text(), any_text(),
+                    &(struct chart_heat){kind, kind, any_text(), any_text(), cell, 3, (size_t)seed % 4, n, NULL}));
 }
 
 TEST(random_input_gives_a_picture)

@@ -163,7 +163,8 @@ TEST(a_document_as_html)
     html_has("[''.join(e.itertext()) for e in each('p')][1:]",
              "['... (1 more in report.json, which --json or --output writes)', '*: the best.', '= of none.']");
     html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
-    html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p', 'p', 'p'], ['div']]");
+    html_has("[e.text for e in each('figcaption') if e.get('class') == 'narrow']", "['Steps, in ms']");
+    html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p', 'p', 'p'], ['figcaption', 'div']]");
 }
 
 TEST(a_list_may_be_last)

@@ -628,6 +628,7 @@ TEST(steps_over_time_are_means_over_ranks)
         ck_assert_int_eq(sscanf(path, "%lf %lfL%lf %lfL%lf %lf%c", &x, &y[i][0], &x, &y[i][1], &x, &y[i][2], &end), 7);
         ck_assert_int_eq(end, '"');
     }
+    check_has(svg, "<title>Steps of r, ddp took 100.0 % longer in the second half"); /* 30 ms / 15 ms */
     ck_assert_ptr_nonnull(strstr(svg, ">30</text>")); /* the axis ends above the longest step */
     check_lacks(svg, ">40</text>");
     double ms = (y[0][0] - y[0][1]) / 15; /* means of steps: 15, 30 and 30 ms */
@@ -685,7 +686,80 @@ TEST(many_steps_are_medians_and_long_ones_are_cut)
         points += *line == 'L';
     ck_assert_int_eq(points, 201);
     check_has(svg, "medians of up to 3 steps. Values above 50 ms (highest: 90 ms)");
+    check_has(svg, "<title>Steps of p, ddp took 0.0 % longer in the second half of the run than in the first<");
     check_has(svg, ">40</text>");
+    said();
+}
+
+/* Adds the lines of a rank: four rounds of two timed steps of ddp, in which the machine is busy in the third. */
+static void add_rounds(struct report_run *run, size_t rank, double third_block_ms, double wait_ms)
+{
+    static const char *const cores[] = {"null", "0.1", "1.9", "0.1"};
+    char name[40];
+    FILE *out = printing();
+    for (int i = 0; i < 8; i++)
+        fprintf(out,
+                "{\"implementation\": \"ddp\", \"timed\": true, \"round\": %d, \"block\": %d, \"block_ms\": %g, "
+                "\"gradient_sync_ms\": %g, \"other_processes_cores\": %s}\n",
+                i / 2, 3 * (i / 2), i / 2 == 2 ? third_block_ms : 20, wait_ms, cores[i / 2]);
+    snprintf(name, sizeof name, "rank_%zu_metrics.jsonl", rank);
+    saved_file(run->saved.directory, name, printed());
+}
+
+/* Returns the picture of this name; NULL: there is none. */
+static const char *picture_named(const char *name)
+{
+    for (const cJSON *b = json_first(document, "blocks"); b; b = b->next)
+        if (!strcmp(json_string(b, "name"), name)) {
+            const char *svg = json_string(b, "svg");
+            ck_assert_msg(!picture_fault(svg), "%s", picture_fault(svg));
+            return svg;
+        }
+    return NULL;
+}
+
+TEST(rounds_show_busy_machines_and_late_ranks)
+{
+    struct report_run *run = add_steps("r", 2, 100, 3, 6, 0, 1, 10);
+    strcpy(run->saved.directory, scratch_make());
+    cJSON *others = cJSON_AddObjectToObject(run->saved.summary, "other_processes");
+    json_add_number(others, "share", 0.3);
+    json_add_number(others, "machine_cores", 2);
+    run->implementation = calloc(1, sizeof *run->implementation);
+    strcpy(run->implementation[run->implementations++].subject, "ddp");
+    add_rounds(run, 0, 20, 2);
+    add_rounds(run, 1, 40, 0); /* the slowest rank counts: 20 ms a step */
+    run_read_blocks(run);
+    document = document_create("a");
+    section_add_breakdown(document, &runs);
+    section_add_rounds(document, &runs);
+    const char *rounds = picture_named("rounds"), *line = strstr(rounds, "<path class=\"dp-line\" d=\"M");
+    check_has(rounds,
+              "<title>In 25 % of the blocks of steps other processes used over 10 % of the 2 cores; these steps "
+              "took 2.00 times as long<");
+    double y[4], x;
+    ck_assert_int_eq(
+        sscanf(strchr(line, 'M'), "M%lf %lfL%lf %lfL%lf %lfL%lf %lf", &x, &y[0], &x, &y[1], &x, &y[2], &x, &y[3]), 8);
+    ck_assert_double_eq_tol(y[0], y[1], 0.05); /* the first block is in the window of the second */
+    ck_assert_double_lt(y[2], y[1] - 50);
+    check_has(picture_named("late-ranks"), "<title>Rank 1 is late, by 16 % of a step<"); /* 2 ms of 12.5 */
+    check_has(picture_named("waits"), "<title>Rank 0 waits longest for communication: 16 % of a step<");
+    ck_assert_uint_eq(count_of(picture_named("waits"), ">20.0<") + count_of(picture_named("waits"), ">16.00<"), 4);
+    ck_assert_uint_eq(count_of(picture_named("step-breakdown"), "r=\"2.5\""), 4); /* a dot for each round */
+    said();
+}
+
+TEST(each_run_of_a_scaling_has_a_name)
+{
+    add_steps("one", 1, 100, 3, 6, 0, 0, 10);
+    add_steps("two", 2, 200, 3, 6, 0, 2, 12);
+    analyse();
+    document = document_create("a");
+    section_add_scaling(document, &scaling);
+    const char *svg = picture_named("scaling");
+    ck_assert_uint_eq(
+        count_of(svg, ">one<") + count_of(svg, ">two<") + count_of(svg, ">ddp<") + count_of(svg, ">ideal<"), 4);
+    check_has(svg, "efficient on 2 ranks: exposed communication costs most, 2.00 ms a step<");
     said();
 }
 
