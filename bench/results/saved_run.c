@@ -82,7 +82,7 @@ static const struct json_rule of_summary[] = {
     {JSON_LIST, 100000, "figures"}, /* `isolate` of 10,000 members writes 90,000 */
     {JSON_LIST, 0, "heading answers notes findings tables tables.*.columns tables.*.rows tables.*.notes verdict.others"},
     {JSON_COUNT, 0, "done planned timed_steps_per_block figures.*.n"}, {JSON_FLAG, 0, "capture.interrupted figures.*.judged"},
-    {JSON_REAL, 0, "figures.*.low figures.*.high other_processes.share other_processes.cores other_processes.machine_cores verdict.within verdict.others.*.ratio findings.*.percent findings.*.threshold findings.*.loss findings.*.loss_low findings.*.loss_high findings.*.share tables.*.columns.*.scale tables.*.columns.*.decimals tables.*.columns.*.width tables.*.shown"},
+    {JSON_REAL, 0, "figures.*.low figures.*.high other_processes.share other_processes.cores other_processes.machine_cores verdict.within verdict.others.*.ratio verdict.others.*.low verdict.others.*.high findings.*.percent findings.*.threshold findings.*.loss findings.*.loss_low findings.*.loss_high findings.*.share tables.*.columns.*.scale tables.*.columns.*.decimals tables.*.columns.*.width tables.*.shown"},
     {JSON_TEXT, 0, "mode of label implementation heading.* answers.* notes.* tables.*.key tables.*.title tables.*.notes.* tables.*.columns.*.key tables.*.columns.*.kind verdict.best verdict.options verdict.others.*.implementation verdict.others.*.verdict findings.*.name findings.*.level findings.*.text findings.*.advice"},
 };
 /* clang-format on */

@@ -9,6 +9,7 @@
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
 #include "results/results.h"
+#include "results/verdict.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ void results_print_body(FILE *out, const cJSON *summary)
     print_sentences(out, summary, "answers", 1);
     for (const cJSON *table = json_first(summary, "tables"); table; table = table->next)
         table_print(out, prefix_of(summary), table);
+    verdict_print(out, cJSON_GetObjectItemCaseSensitive(summary, "verdict"));
     print_sentences(out, summary, "notes", 1);
 }
 

@@ -13,17 +13,6 @@
 
 const char *const verdict_kind_name[VERDICT_KINDS] = {"best", "tie", "undecided", "slower"};
 
-enum { HEADING = 64 };
-
-/* Returns a heading such as "Tie (within 2 %)". */
-static const char *kind_heading(char text[HEADING], enum verdict_kind kind, double within)
-{
-    static const char *const word[VERDICT_KINDS] = {"Best", "Tie (within %g %%)", "Undecided (not known to %g %%)",
-                                                    "Slower"};
-    snprintf(text, HEADING, word[kind], 100 * within);
-    return text;
-}
-
 enum verdict_kind verdict_judge(const struct against_best *against, double within)
 {
     return against->slower ? VERDICT_SLOWER : best_within(&against->ratio, within) ? VERDICT_TIE : VERDICT_UNDECIDED;
@@ -42,7 +31,8 @@ static void print_options(char text[3 * CELL], const struct verdict *verdict)
              *verdict->size ? " --bucket-size-mb " : "", verdict->size, verdict->form_options);
 }
 
-static void add_data(const struct verdict *verdict, cJSON *summary)
+/* decided: 1: use the best; 0: it is the shortest so far; -1: there is no verdict. */
+static void add_data(const struct verdict *verdict, int decided, cJSON *summary)
 {
     char options[3 * CELL];
     double mb;
@@ -54,6 +44,7 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     json_add_number(json, "bucket_size_mb", is_number ? mb : NAN);
     json_add_text(json, "options", options);
     json_add_number(json, "within", verdict->within);
+    cJSON_AddItemToObject(json, "decided", decided < 0 ? cJSON_CreateNull() : cJSON_CreateBool(decided));
     if (verdict->n)
         json_add_number(json, "interval_level", 1 - best_alpha(verdict->n + 1));
     cJSON *others = cJSON_AddArrayToObject(json, "others");
@@ -133,7 +124,9 @@ static const char *print_needed(char text[3 * CELL], const struct verdict *verdi
 /* Adds a sentence that lists the items of a kind with their ratios, and what would decide those that are undecided. */
 static void add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
 {
-    char *text = NULL, heading[HEADING], change[CELL], more[3 * CELL] = "";
+    static const char *const heading[VERDICT_KINDS] = {"", "Tie (within %g %%)", "Undecided (not known to %g %%)",
+                                                       "Slower"};
+    char *text = NULL, words[CELL], change[CELL], more[3 * CELL] = "";
     size_t length = 0;
     int items = 0;
     double needed = 0;
@@ -147,10 +140,11 @@ static void add_kind(const struct verdict *verdict, enum verdict_kind kind, cons
         needed = fmax(needed, best_rounds_needed(&item->against, verdict->within));
     }
     text_end(out);
+    snprintf(words, sizeof words, heading[kind], 100 * verdict->within);
     if (kind == VERDICT_UNDECIDED)
         print_needed(more, verdict, needed);
     if (items)
-        results_add_sentence(summary, list, "%s: %s.%s", kind_heading(heading, kind, verdict->within), text, more);
+        results_add_sentence(summary, list, "%s: %s.%s", words, text, more);
     free(text);
 }
 
@@ -192,14 +186,17 @@ static void add_explanation(const struct verdict *verdict, const char *list, cJS
             verdict->sample, most->label, most->against.dependent);
 }
 
-static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
+void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
 {
     char size[CELL];
-    int undecided = verdict->is_open || verdict->busy;
-    if (add_obstacle(verdict, list, summary))
-        return;
+    int undecided = verdict->is_open || verdict->busy, no_verdict = add_obstacle(verdict, list, summary);
+    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_ratio);
     for (int i = 0; i < verdict->n; i++)
         undecided |= verdict_judge(&verdict->item[i].against, verdict->within) == VERDICT_UNDECIDED;
+    if (verdict->label)
+        add_data(verdict, no_verdict ? -1 : !undecided, summary);
+    if (no_verdict)
+        return;
     add_choice(verdict, undecided, list, summary);
     if (*verdict->best_size && !*verdict->size)
         results_add_sentence(summary, list, "Bucket size with the shortest step: %s.",
@@ -209,14 +206,6 @@ static void add_sentences(const struct verdict *verdict, const char *list, cJSON
     add_explanation(verdict, list, summary);
 }
 
-void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
-{
-    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_ratio);
-    if (verdict->label)
-        add_data(verdict, summary);
-    add_sentences(verdict, list, summary);
-}
-
 /* ---- read back ---- */
 
 const char *verdict_best(const cJSON *saved)
@@ -224,26 +213,35 @@ const char *verdict_best(const cJSON *saved)
     return json_string(saved, "best");
 }
 
-const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind)
+void verdict_intervals(struct intervals *all, const cJSON *saved)
 {
-    char heading[HEADING + 1] = " ";
-    size_t at = 0, more = 0;
-    *text = 0;
-    kind_heading(heading + 1, kind, json_number(saved, "within"));
+    static const char mark[VERDICT_KINDS + 1] = {'*', '=', 'o', 'x', '+'};
+    const char *best = verdict_best(saved);
+    int open = cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(saved, "decided"));
+    size_t at = all->n;
+    all->within = json_number(saved, "within");
+    snprintf(all->what, sizeof all->what, "Difference to %.200s in %%", best);
+    snprintf(all->band, sizeof all->band, "within %g %%", 100 * all->within);
+    intervals_add(all, best, verdict_kind_name[VERDICT_BEST], mark[VERDICT_BEST], (struct measured){1, NAN, NAN});
     for (const cJSON *item = json_first(saved, "others"); item; item = item->next) {
         const char *label = json_string(item, "implementation");
-        if (strcmp(json_string(item, "verdict"), verdict_kind_name[kind]) != 0)
-            continue;
-        if (at + strlen(label) + HEADING > size)
-            more++;
-        else
-            at += (size_t)snprintf(text + at, size - at, "%s%s%s", at ? "" : heading, at ? ", " : ": ", label);
+        enum verdict_kind kind = verdict_kind_of(saved, label);
+        const struct measured ratio = {json_number(item, "ratio"), json_number(item, "low"), json_number(item, "high")};
+        intervals_add(all, label, kind < VERDICT_KINDS ? verdict_kind_name[kind] : "unknown", mark[kind], ratio);
+        open |= kind == VERDICT_UNDECIDED;
     }
-    if (at && more)
-        snprintf(text + at, size - at, " and %zu more.", more);
-    else if (at)
-        snprintf(text + at, size - at, ".");
-    return text;
+    all->row[at].word = open ? "shortest" : all->row[at].word;
+    intervals_scale(all);
+}
+
+void verdict_print(FILE *out, const cJSON *saved)
+{
+    struct intervals all = {0};
+    if (!cJSON_IsBool(cJSON_GetObjectItemCaseSensitive(saved, "decided")))
+        return;
+    verdict_intervals(&all, saved);
+    intervals_print(out, &all, all.n);
+    free(all.row);
 }
 
 /* Returns the row of an implementation other than the best; NULL if it was not compared. */

@@ -4,6 +4,7 @@
 #define BENCH_RESULTS_VERDICT_H
 
 #include "base/best.h"
+#include "base/intervals.h"
 #include "base/text.h"
 
 #include <cJSON.h>
@@ -56,8 +57,9 @@ const char *verdict_bucket_size(char text[CELL], const char *size);
  * cannot be. Returns text. */
 const char *verdict_pytorch(char text[CELL], const char *size);
 
-/* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}: `options` are the
- * command-line options that select the best, `others` is an array of {implementation, verdict, ratio, low, high}. Also
+/* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, decided, others}: `options`
+ * are the command-line options that select the best; decided: whether to use it (null: there is no verdict); `others`
+ * is an array of {implementation, verdict, ratio, low, high}. Also
  * adds sentences to the summary's list named `list`: what to use, or, if others are undecided, what is the shortest so
  * far; its cost, the options, which others tie, are undecided or are slower, with their ratios, and how much longer
  * measuring would have to go on to decide; or why there is no choice. */
@@ -67,9 +69,12 @@ void verdict_add(struct verdict *verdict, const char *list, cJSON *summary);
 
 const char *verdict_best(const cJSON *saved); /* label of the best; "": none */
 
-/* Writes to text[size], and returns, a space and a sentence with the labels of all implementations of a kind, such as
- * " Tie (within 1 %): a, b."; "" if there are none. Labels that do not fit into the text are counted. */
-const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind);
+/* Adds the best and all others as rows, the shortest first, behind the rows that there are; sets what, band, within and
+ * the scale. If others may be as good, or the machine was busy, the word of the best is "shortest". */
+void verdict_intervals(struct intervals *all, const cJSON *saved);
+
+/* Prints these rows, if there is a verdict with intervals. */
+void verdict_print(FILE *out, const cJSON *saved);
 
 /* Returns step / step of the best of implementation `label`: 1 of the best; INFINITY if it was not compared. */
 double verdict_ratio_of(const cJSON *saved, const char *label);

@@ -40,6 +40,9 @@ for ranks in 1 2 3; do
     succeeds "$ranks ranks: summary.txt equals the printed table" cmp -s printed "$out/summary.txt"
     [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='(Use|Shortest so far is) ddp[a-z_0-9]*(, [0-9.]+ [KM]iB)?: .* (longer|shorter) than without communication'
     succeeds "$ranks ranks: the summary recommends a strategy, or notes that one rank leaves no choice" grep -qE "^$expected" <(texts "$out/summary.json")
+    expected=$(texts "$out/summary.json" | sed -nE 's/^(Tie|Undecided|Slower)[^:]*: .*/\L\1/p' | sort -u | tr '\n' ' ')
+    is "$ranks ranks: the table is followed by the differences to the best, with the words of the verdict" \
+        "$(sed -nE '/^Difference to /,/^$/s/^ddp.*[]>]  +([a-z]+)$/\1/p' printed | sort -u | tr '\n' ' ')" "$expected"
     # 144 steps: 6 rounds x 6 implementations x (2 + 2) steps
     is "$ranks ranks: the .jsonl files have one line per step" "$(cat "$out"/*.jsonl | wc -l)" $((144 * ranks))
 done

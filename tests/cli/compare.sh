@@ -313,6 +313,22 @@ succeeds "--json - of five runs: the output is valid JSON" valid printed
 
 expect 2 '--json and --junit: only one can be printed' "two forms that are printed are refused" base1 base2 --json - --junit -
 
+# ---- intervals in text, and the page ----
+
+expect 3 '^Change in %, [+] is worse; between the colons: tolerance 5 %$' "--html FILE keeps the text" "${five[@]}" slow1 --html page.html
+is "intervals are drawn below the table, the worst first, in 80 columns" \
+    "$(sed -n '/^Change in/,/^$/p' printed | sed -nE 's/^(.* step)  .*[[<].*[]>] .*  ([a-z]+)$/\1 \2/p' | head -n 1) $(sed -n '/^Change in/,/^$/p' printed | awk 'length > 80')" \
+    "ddp step regressed "
+change=$(sed -nE 's/^ddp step .* regressed +([-+].*]) .*/\1/p' printed | head -n 1)
+is "the page has the verdict, and in table and picture the printed change" \
+    "$(grep -cF "<p>$(sed -n '/^Verdict: /p' printed | sed 's/&/\&amp;/g')</p>" page.html) $(grep -cF ">$change</text>" page.html) $(grep -cF ">$change</td>" page.html)" "1 1 1"
+succeeds "the title of the picture is its finding" grep -qE '^<title>ddp step is regressed \([+][0-9.]+ %\); [0-9]+ more below</title>' page.html
+succeeds "the page has the runs, the settings and the machine" grep -qE 'slow1: benchmark of 20.*, ddpbench .*, on ' page.html
+expect 6 '<title>ddpbench compare: incomparable</title>' "--html - prints a page, also on incomparable runs" base1 other --html -
+is "it has no picture" "$(grep -c '<svg' printed) $(grep -c '^<p>Verdict: incomparable: ' printed)" "0 1"
+expect 4 'Verdict: unseen' "a page of single runs" base1 same1 --html page.html
+is "its picture says that there are no intervals, the text has none" "$(grep -c 'none below 5 baselines' page.html | sed 's/[2-9]/1/') $(grep -c '^Change in' printed)" "1 0"
+
 # ---- JUnit XML ----
 
 counts="[root[0].get(name) for name in ('tests', 'failures', 'errors', 'skipped')]"

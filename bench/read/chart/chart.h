@@ -6,6 +6,7 @@
 #ifndef BENCH_READ_CHART_CHART_H
 #define BENCH_READ_CHART_CHART_H
 
+#include "base/intervals.h"
 #include "chart/svg.h"
 
 #include <stddef.h>
@@ -110,5 +111,11 @@ struct chart_heat {
                             nothing is lower; NULL: for ratios */
 };
 char *chart_heat(const char *title, const char *subtitle, const struct chart_heat *chart);
+
+/* ---- differences with intervals ---- */
+
+/* Draws rows: name, interval with a mark at the ratio (an arrowhead: it goes on beyond the scale), word, and both as
+ * numbers. A legend explains the marks. */
+char *chart_intervals(const char *title, const char *subtitle, const struct intervals *all);
 
 #endif

@@ -61,6 +61,8 @@ static const struct option rows[] = {
     {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size and figure, also those that are ok or unseen"},
     {.name = "json", .common = 1, .kind = &option_form, .offset = FIELD(form[COMPARE_JSON]), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
+    {.name = "html", .common = 1, .kind = &option_form, .offset = FIELD(form[COMPARE_HTML]), .initial = "",
+     .help = "file to write the comparison to, as one HTML page with a picture; - prints it instead of the table"},
     {.name = "junit", .common = 1, .kind = &option_form, .offset = FIELD(form[COMPARE_JUNIT]), .initial = "",
      .help = "file to write the comparison to as JUnit's XML, for CI: a test case for each judged figure; - prints it instead of the table"},
 };

@@ -2,12 +2,13 @@
 #ifndef BENCH_READ_COMPARE_OUTCOME_H
 #define BENCH_READ_COMPARE_OUTCOME_H
 
+#include "base/intervals.h"
 #include "compare/match.h"
 #include "document/document.h"
 
 #include <cJSON.h>
 
-enum { COMPARE_JSON, COMPARE_JUNIT, COMPARE_FORMS };
+enum { COMPARE_JSON, COMPARE_HTML, COMPARE_JUNIT, COMPARE_FORMS };
 enum { BASELINE, CANDIDATE, SIDES };
 
 /* Exit statuses. If several verdicts hold, the first counts: incomparable, regressed, missing, undecided. */
@@ -49,16 +50,24 @@ struct side {
 };
 struct side compare_side_of(const struct comparison *c, const struct verdict_figure *figure, size_t sizes, int side);
 
-/* Print a comparison. As text: runs, differences, warnings, table, figures that are not judged (with --label), and the
- * verdict. As JUnit XML (base/junit.h), the first test case is an error if the runs are incomparable. Each judged row
- * is a test case; its duration is the candidate's mean if that is a time. The cases of regressed and missing figures
- * fail. The cases of ambiguous and unseen figures, which decide nothing, are skipped. A case's message is the row as
- * text; the suite's output is the text. As JSON, it is
- * {program, mode, schema_version, version, the rules (tolerance_percent, floor_percent, level, pairs, in_turn),
+/* Print a comparison. As text: runs, differences, warnings, table, the 12 worst intervals, figures that are not judged
+ * (with --label), and the verdict. As a page: verdict, picture, table, the rest. As JUnit XML (base/junit.h), the first
+ * test case is an error if the runs are incomparable. Each judged row is a test case; its duration is the candidate's
+ * mean if that is a time. The cases of regressed and missing figures fail. The cases of ambiguous and unseen figures,
+ * which decide nothing, are skipped. A case's message is the row as text; the suite's output is the text. As JSON, it
+ * is {program, mode, schema_version, version, the rules (tolerance_percent, floor_percent, level, pairs, in_turn),
  * judged_by_spread, "baseline" and "candidate" (label, directories, other_processes_share), warnings, differences,
  * "judged" (rows), "figures" (figures that are not judged), verdict, exit_status}. */
 void compare_print_text(FILE *out, const void *shown);
 void compare_print_json(FILE *out, const void *shown);
+void compare_print_html(FILE *out, const void *shown);
 extern const struct form compare_forms[COMPARE_FORMS];
+#define COMPARE_TITLE "ddpbench compare: " /* beginning of the title of every page */
+
+/* Return the text, the table of the judged figures, and the rows of their intervals, the worst first. The caller frees.
+ */
+char *compare_text(const struct comparison *c);
+cJSON *compare_table(const struct comparison *c);
+struct intervals compare_intervals(const struct comparison *c);
 
 #endif

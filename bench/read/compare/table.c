@@ -190,9 +190,9 @@ static int same_figure(const struct figure_verdict_row *a, const struct figure_v
     return a->figure->size_group == b->figure->size_group;
 }
 
-/* Prints the sizes of each figure and the mean over them. Unless --all is given, ok sizes share a row, and unseen sizes
- * share another. With more than MANY rows, ok and unseen figures with a single size or none are shared, too. */
-static void print_judged(FILE *out, const struct comparison *c)
+/* Returns the sizes of each figure and the mean over them. Unless --all is given, ok sizes share a row, and unseen
+ * sizes share another. With more than MANY rows, ok and unseen figures with a single size or none are shared, too. */
+cJSON *compare_table(const struct comparison *c)
 {
     enum { MANY = 60 };
     const struct figure_verdict_row *row = c->verdicts.row, *means = row + c->lines.judged, *mean = means;
@@ -211,7 +211,7 @@ static void print_judged(FILE *out, const struct comparison *c)
             add_row(table, c, mean++);
     }
     add_shared(table, NULL, figures);
-    end_table(out, table);
+    return table;
 }
 
 /* Prints a table of the figures that are not judged. */
@@ -241,6 +241,29 @@ static void name_row(char name[300], const struct figure_verdict_row *row)
     else if (f->bytes > 0)
         text_bytes(size, f->bytes);
     snprintf(name, 300, "%.120s %.100s%s%s", f->subject, f->name, *size ? " " : "", size);
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    double x = ((const struct interval_row *)a)->ratio.value, y = ((const struct interval_row *)b)->ratio.value;
+    return (x < y) - (x > y);
+}
+
+struct intervals compare_intervals(const struct comparison *c)
+{
+    static const char mark[VERDICTS] = {'=', '+', '*', 'o', '+', '?', 'x'}; /* as in verdict_name */
+    struct intervals all = {.what = "Change in %, + is worse", .within = c->rules.tolerance};
+    char name[300];
+    snprintf(all.band, sizeof all.band, "tolerance %g %%", c->tolerance);
+    for (const struct figure_verdict_row *row = c->verdicts.row; row < c->verdicts.row + c->verdicts.n; row++) {
+        name_row(name, row);
+        intervals_add(&all, name, verdict_name[row->verdict], mark[row->verdict],
+                      (struct measured){row->ratio, row->low, row->high});
+    }
+    if (all.n)
+        qsort(all.row, all.n, sizeof *all.row, worst_first);
+    intervals_scale(&all);
+    return all;
 }
 
 /* Returns the row of this verdict, without wrong elements, that is worst: unseen up to the largest slowdown (NAN: any),
@@ -335,9 +358,9 @@ static void print_verdict(FILE *out, const struct comparison *c)
     fprintf(out, ").\n");
 }
 
-/* Returns the comparison as text, which the caller frees. */
-static char *text_of(const struct comparison *c)
+char *compare_text(const struct comparison *c)
 {
+    enum { DRAWN = 12 };
     const cJSON *differences = cJSON_GetObjectItemCaseSensitive(c->json, "differences");
     char *text;
     size_t length;
@@ -353,7 +376,10 @@ static char *text_of(const struct comparison *c)
     } else {
         for (const cJSON *warning = json_first(c->json, "warnings"); warning; warning = warning->next)
             fprintf(out, "%s\n", warning->valuestring);
-        print_judged(out, c);
+        struct intervals all = compare_intervals(c);
+        end_table(out, compare_table(c));
+        intervals_print(out, &all, DRAWN);
+        free(all.row);
         if (*c->label)
             print_others(out, c);
         print_verdict(out, c);
@@ -364,7 +390,7 @@ static char *text_of(const struct comparison *c)
 
 void compare_print_text(FILE *out, const void *shown)
 {
-    char *text = text_of(shown);
+    char *text = compare_text(shown);
     text_print_lines(out, text);
     free(text);
 }
@@ -381,8 +407,7 @@ static void add_case(struct junit *junit, const struct comparison *c, const stru
     struct cells cells = {0};
     char name[300], message[800], unseen[120] = "";
     fill_row(&cells, c, row);
-    int sized = *cells.size != '-';
-    snprintf(name, sizeof name, "%s%s%s", cells.name, sized ? " " : "", sized ? cells.size : "");
+    name_row(name, row);
     if (row->verdict == VERDICT_UNSEEN)
         snprintf(unseen, sizeof unseen, ", seen from %s, %s more runs", cells.seen, cells.more);
     if (row->sizes > 1)
@@ -404,7 +429,7 @@ static void print_junit(FILE *out, const void *shown)
 {
     const struct comparison *c = shown;
     struct junit junit;
-    char *text = text_of(c);
+    char *text = compare_text(c);
     junit_begin(&junit);
     junit_add(&junit, &(struct junit_case){.class = "ddpbench.compare",
                                            .name = "the same settings",
@@ -420,4 +445,5 @@ static void print_junit(FILE *out, const void *shown)
 
 const struct form compare_forms[COMPARE_FORMS] = {
     [COMPARE_JSON] = {"json", "{\n\t\"program\":\t\"ddpbench\",\n\t\"mode\":\t\"compare\"", compare_print_json},
+    [COMPARE_HTML] = {"html", DOCUMENT_HTML_BEGIN COMPARE_TITLE, compare_print_html},
     [COMPARE_JUNIT] = {"junit", JUNIT_BEGIN "ddpbench compare\"", print_junit}};

@@ -1,6 +1,7 @@
 /* section_grid.c - writes the section on a sweep: table, picture and verdict for each number of ranks and model. */
 #include "report/sections.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "results/summary.h"
@@ -99,6 +100,7 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
     enum { NAME = 240 };
     char(*name)[NAME] = allocate(n, sizeof *name);
     struct verdict_item *other = allocate(n, sizeof *other);
+    const char *best = "";
     struct verdict verdict = {.ranks = (int)point->ranks,
                               .form_options = "",
                               .form_words = "",
@@ -112,20 +114,23 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
         verdict.candidates += p->verdict != VERDICT_KINDS;
         for (size_t i = 0; i < p->n; i++)
             verdict.busy |= run_is_busy(p->sample[i].run);
+        snprintf(name[p - point], NAME, *p->bucket ? "%s at %s MiB" : "%s", p->implementation, p->bucket);
         if (p->verdict == VERDICT_BEST) {
+            best = name[p - point];
             verdict.label = p->implementation;
             verdict.strategy = p->of->strategy;
             verdict.size = p->bucket;
             verdict.step = p->step_s;
         } else if (p->verdict != VERDICT_KINDS) {
-            snprintf(name[verdict.n], NAME, *p->bucket ? "%s at %s MiB" : "%s", p->implementation, p->bucket);
-            other[verdict.n] = (struct verdict_item){name[verdict.n], p->to_best};
-            verdict.n++;
+            other[verdict.n++] = (struct verdict_item){name[p - point], p->to_best};
         }
     }
     cJSON *result = cJSON_CreateObject();
     cJSON_AddArrayToObject(result, "answers");
     verdict_add(&verdict, "answers", result);
+    if (*best) /* named as the others are */
+        cJSON_ReplaceItemInObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(result, "verdict"), "best",
+                                               json_text(best));
     free(name);
     free(other);
     return result;
@@ -136,7 +141,8 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
 static void add_group(cJSON *document, const struct grid_point *point, size_t n)
 {
     const struct report_run *run = point->sample->run;
-    char title[600], finding[600], edge[200];
+    char title[600], finding[600], edge[200], name[200];
+    struct intervals rows = {.known = 0};
     cJSON *verdict = verdict_on(point, n);
     const cJSON *first = cJSON_GetObjectItemCaseSensitive(verdict, "answers")->child;
     if (*grid_edge_advice(edge, point, n))
@@ -146,6 +152,16 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n)
              *run->link ? ", link: " : "", run->link, *run->machine ? ", machine: " : "", run->machine);
     document_add_heading(document, "%s", title);
     draw_group(document, point, n, title, finding);
+    for (const struct grid_point *p = point; p < point + n; p++)
+        if (p->verdict == VERDICT_KINDS)
+            intervals_add(
+                &rows, p->implementation, "control", '+',
+                (struct measured){p->to_best.ratio.median, p->to_best.ratio.ci_low, p->to_best.ratio.ci_high});
+    snprintf(name, sizeof name, "sweep_%s_%zu-ranks_verdict", point->model, point->ranks);
+    verdict_intervals(&rows, cJSON_GetObjectItemCaseSensitive(verdict, "verdict"));
+    if (point->ranks > 1)
+        section_draw_intervals(document, name, title, &rows);
+    free(rows.row);
     document_add_table(document, &(struct table){.key = "grid", TABLE_COLUMNS(columns), TABLE_ROWS(point, n)});
     for (; first; first = first->next)
         document_add_paragraph(document, "%s", first->valuestring);

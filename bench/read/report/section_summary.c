@@ -114,20 +114,54 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
 
 /* ---- which implementation to use ---- */
 
+void section_draw_intervals(cJSON *document, const char *name, const char *of, const struct intervals *all)
+{
+    char finding[2000], subtitle[900];
+    intervals_finding(finding, sizeof finding, all, 8);
+    snprintf(
+        subtitle, sizeof subtitle,
+        "%.300s. %s: ratio of paired steps - 1; intervals that hold at once in 95 %% of runs (of a control: its own)",
+        of, all->what);
+    if (all->known)
+        document_add_picture(document, name, finding, chart_intervals(finding, subtitle, all));
+}
+
+/* Adds the words and the picture of a verdict. A row for `none`: its ratio to the best follows from the sync cost. */
+static void add_choice(cJSON *document, const struct report_run *run, const cJSON *verdict)
+{
+    struct intervals all = {.known = 0};
+    char finding[2000];
+    const struct measured cost = run_figure(run, verdict_best(verdict), "sync_cost");
+    for (const struct run_implementation *i = run->implementation; i < run->implementation + run->implementations;
+         i++) {
+        double step = run_figure(run, i->subject, "step").value;
+        if (!strcmp(i->strategy, "none"))
+            intervals_add(
+                &all, i->subject, "control", '+',
+                (struct measured){step / (step + cost.value), step / (step + cost.high), step / (step + cost.low)});
+    }
+    verdict_intervals(&all, verdict);
+    document_add_item(document, "In %s, %s. Options: `%s`%s", run->label,
+                      intervals_finding(finding, sizeof finding, &all, 8), json_string(verdict, "options"),
+                      all.known ? "" : " (no picture: too few rounds for intervals)");
+    section_draw_intervals(document, "verdict", run->label, &all);
+    free(all.row);
+}
+
 void section_add_choices(cJSON *document, const struct report_runs *runs)
 {
     enum { CHOICES = 6 };
     size_t choices = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
         const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "verdict");
-        char tie[200], undecided[200];
-        if (!*verdict_best(verdict) || run->ranks < 2 || !json_first(verdict, "others"))
+        if (run->ranks < 2 || !run_compares(run) || (verdict && !json_first(verdict, "others")))
             continue;
         if (!choices++)
             document_add_heading(document, "What to use");
-        document_add_item(document, "In %s, `%s` has the shortest step of those compared.%s%s", run->label,
-                          json_string(verdict, "options"), verdict_labels(tie, sizeof tie, verdict, VERDICT_TIE),
-                          verdict_labels(undecided, sizeof undecided, verdict, VERDICT_UNDECIDED));
+        if (verdict)
+            add_choice(document, run, verdict);
+        else
+            document_add_item(document, "%s has no verdict in its summary.json, so nothing is drawn.", run->label);
     }
 }
 

@@ -91,6 +91,12 @@ TEST(words_agree_with_the_figures)
               "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
               "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     check_lacks(text, "Tie");
+    check_has(text, "\nDifference to fast in %; between the colons: within 2 %\n");
+    check_has(text, "   best\nddp    :  |   : ");
+    check_has(text, " x    slower\n\nUse fast");
+    check_lacks(verdict(row, ROWS, ROUNDS, 1), "Difference to"); /* one rank has nothing to choose */
+    check_lacks(verdict(row, ROWS, 4, 2), "Difference to");      /* too few rounds */
+    text = verdict(row, ROWS, ROUNDS, 2);
     check_has(text, "\nddp                0.00     0.00     4.00      0.00   12.01    16.01   1.000");
     check_has(text, "12.01 * 0.750  0.250"); /* row of `fast`: step, ratio to ddp, sync / step */
     check_lacks(text, "attainable");

@@ -285,6 +285,36 @@ TEST(samples_are_dots)
     ck_assert_double_lt(x[2] - x[0], 4 * (x[1] - x[0]));
 }
 
+/* ---- differences with intervals ---- */
+
+/* A mark has its shape at its ratio and in the legend; an interval beyond the scale ends in an arrowhead; all is in
+ * words. */
+TEST(intervals_have_shapes_and_words)
+{
+    struct intervals all = {.band = "within 2 %", .within = 0.02};
+    static const struct {
+        const char *name, *word;
+        char mark;
+        struct measured ratio;
+    } row[] = {{"none", "control", '+', {0.9, 0.88, 0.92}}, {"a", "best", '*', {1, NAN, NAN}},
+               {"b", "tie", '=', {1.005, 0.99, 1.01}},      {"c", "undecided", 'o', {1.05, 0.5, 1.12}},
+               {"d", "slower", 'x', {1.1, 1.06, 1.13}},     {"e", "slower", 'x', {9, 2, 40}},
+               {"f", "ambiguous", '?', {1.08, 0.95, 1.22}}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        intervals_add(&all, row[i].name, row[i].word, row[i].mark, row[i].ratio);
+    kept(all.row);
+    intervals_scale(&all);
+    take(chart_intervals(title, subtitle, &all));
+    static const char *const shapes[] = {"\u00d7", "\u2605", "\u25a0", "\u25cb", "\u25b2", "\u25c7"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        ck_assert_uint_eq(count_of(picture, shapes[i]), 2);
+    expect(">within 2 %<");
+    expect(">+10.0 % [+6.0, +13.0]<");
+    expect(">+800.0 % [+100.0, +3900.0]<");
+    ck_assert_uint_eq(count_of(picture, "dp-line dp-thick"), 7);
+    ck_assert_uint_eq(count_of(picture, "class=\"dp-line\""), 4); /* arrowheads of two lines: c and e end at 39 % */
+}
+
 TEST(charts_without_data)
 {
     take(chart_heat(NULL, NULL, &(struct chart_heat){0}));
@@ -323,7 +353,7 @@ static const char *any_text(void)
     return odd[(size_t)(uniform() * 9)];
 }
 
-/* Draws three charts of random values and texts. */
+/* Draws four charts of random values and texts. */
 static void draw_anything(int seed)
 {
     enum { N = 12 };
@@ -362,6 +392,16 @@ static void draw_anything(int seed)
         cell[i] = (struct chart_cell){(size_t)(i % 3), (size_t)(i / 3), any_number()};
     take(chart_heat(any_text(), any_text(),
                     &(struct chart_heat){kind, kind, any_text(), any_text(), cell, 3, (size_t)seed % 4, n, NULL}));
+    struct intervals all = {.band = "band", .within = seed % 2 ? 0.02 : 3 * uniform()};
+    for (size_t i = 0; i < n; i++) {
+        const char *name = any_text();
+        intervals_add(
+            &all, name ? name : "", "word", "*=xo?+" [i % 6],
+            (struct measured) { any_number(), any_number(), any_number() });
+    }
+    kept(all.row);
+    intervals_scale(&all);
+    take(chart_intervals(any_text(), any_text(), &all));
 }
 
 TEST(random_input_gives_a_picture)
@@ -373,7 +413,7 @@ TEST(random_input_gives_a_picture)
     fputs("</all>", pictures);
     const char *answer = xml_ask(printed(), "len(root)");
     if (answer)
-        ck_assert_str_eq(answer, "900");
+        ck_assert_str_eq(answer, "1200");
 }
 
 SUITE("chart", NULL, NULL)

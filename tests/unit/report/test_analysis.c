@@ -490,20 +490,54 @@ TEST(hosts_that_share_a_machine_are_disclosed)
     check_lacks(text, "oversubscribed");
 }
 
-TEST(the_best_and_what_ties_with_it)
+/* Words and picture of the verdict of a run; `none` takes step / (step + cost of the best) of the best's step. */
+TEST(the_verdict_in_words_and_as_a_picture)
 {
+    static const struct run_implementation none = {"none", "none", 0, "", NAN, 0, 9};
     struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
-    strcpy(run->subject, "best");
+    run->implementation = memcpy(allocate(1, sizeof none), &none, sizeof none);
+    run->implementations = 1;
+    add_figure(run, "best", "sync_cost", 0.00175, 0.000875, 0.002625); /* a step of none: 0.007 */
     cJSON_AddItemToObject(
         run->saved.summary, "verdict",
-        cJSON_Parse("{\"best\": \"best\", \"options\": \"--implementations ddp_bucketed --bucket-size-mb 8\", "
-                    "\"within\": 0.02, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}"));
+        cJSON_Parse(
+            "{\"best\": \"best\", \"options\": \"--implementations ddp_bucketed --bucket-size-mb 8\", "
+            "\"within\": 0.02, \"decided\": true, \"others\": ["
+            "{\"implementation\": \"other\", \"verdict\": \"tie\", \"ratio\": 1.01, \"low\": 1, \"high\": 1.02}, "
+            "{\"implementation\": \"far\", \"verdict\": \"slower\", \"ratio\": 1.2, \"low\": 1.1, \"high\": 1.3}]}"));
     document = document_create("a");
     section_add_choices(document, &runs);
-    check_has(
-        said(),
-        "In 2node, `--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step of those compared. Tie "
-        "(within 2 %): other.");
+    const char *svg = json_string(cJSON_GetObjectItem(document, "blocks")->child->next->next, "svg");
+    check_has(svg, "best is the best; other is a tie; far is slower (+20.0 %)</title>");
+    check_has(svg, ">-20.0 % [-27.3, -11.1]<");
+    check_has(svg, ">+20.0 % [+10.0, +30.0]<");
+    check_has(said(),
+              "In 2node, best is the best; other is a tie; far is slower (+20.0 %). Options: `--implementations "
+              "ddp_bucketed --bucket-size-mb 8`");
+}
+
+/* A busy machine, or one that is undecided, has a shortest so far, not a best. */
+TEST(the_best_may_be_only_the_shortest_so_far)
+{
+    struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
+    cJSON *verdict = cJSON_Parse("{\"best\": \"best\", \"within\": 0.02, \"decided\": false, \"others\": []}");
+    for (int i = 0; i < 8; i++)
+        cJSON_AddItemToArray(cJSON_GetObjectItem(verdict, "others"),
+                             cJSON_Parse("{\"implementation\": \"b\", \"verdict\": \"tie\", \"ratio\": 1}"));
+    cJSON_AddItemToObject(run->saved.summary, "verdict", verdict);
+    document = document_create("a");
+    section_add_choices(document, &runs);
+    const char *text = said();
+    check_has(text, "In 2node, best is the shortest; b is a tie;");
+    check_has(text, "b is a tie; 1 more below. Options: `` (no picture: too few rounds for intervals)");
+}
+
+TEST(a_run_without_a_verdict_has_no_picture)
+{
+    add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
+    document = document_create("a");
+    section_add_choices(document, &runs);
+    check_has(said(), "2node has no verdict in its summary.json, so nothing is drawn.");
 }
 
 /* Medians of steps, or steps of other rounds, may have another order than the ratios. The verdict's order counts. */
@@ -525,20 +559,6 @@ TEST(the_best_bucket_size_is_that_of_the_verdict)
     document = document_create("a");
     section_add_buckets(document, &runs);
     check_has(said(), "30.00 *");
-}
-
-TEST(labels_for_which_there_is_no_room_are_counted)
-{
-    struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
-    cJSON *verdict = cJSON_Parse("{\"best\": \"best\", \"within\": 0.02, \"others\": []}");
-    for (int i = 0; i < 9; i++)
-        cJSON_AddItemToArray(cJSON_GetObjectItem(verdict, "others"),
-                             cJSON_Parse("{\"implementation\": \"of-forty-letters-and-no-fewer-than-forty-xx\", "
-                                         "\"verdict\": \"undecided\"}"));
-    cJSON_AddItemToObject(run->saved.summary, "verdict", verdict);
-    document = document_create("a");
-    section_add_choices(document, &runs);
-    check_has(said(), "than-forty-xx and 7 more.");
 }
 
 static void add_call(struct report_run *run, double bytes, double us)

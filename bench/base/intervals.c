@@ -1,0 +1,112 @@
+/* intervals.c - differences with intervals, in rows on one scale, as text. */
+#include "base/intervals.h"
+
+#include "base/text.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void intervals_add(struct intervals *all, const char *name, const char *word, char mark, struct measured ratio)
+{
+    if (!isfinite(ratio.value))
+        return;
+    all->row = allocate_more(all->row, all->n, sizeof *all->row);
+    struct interval_row *row = &all->row[all->n++];
+    *row = (struct interval_row){.mark = mark, .word = word, .ratio = ratio};
+    snprintf(row->name, sizeof row->name, "%s", name);
+    all->known |= isfinite(ratio.low) != 0;
+}
+
+void intervals_scale(struct intervals *all)
+{
+    double *reach = allocate(all->n + 1, sizeof *reach);
+    all->high = 150 * all->within;
+    all->low = -all->high;
+    for (size_t i = 0; i < all->n; i++) { /* fmin and fmax ignore an end that is NAN */
+        double low = intervals_percent(fmin(all->row[i].ratio.value, all->row[i].ratio.low)),
+               high = intervals_percent(fmax(all->row[i].ratio.value, all->row[i].ratio.high));
+        all->low = fmin(all->low, 1.05 * low);
+        all->high = fmax(all->high, 1.05 * high);
+        reach[i] = fmax(fabs(low), fabs(high));
+    }
+    double most = fmin(1e9, fmax(1000 * all->within, 3 * stats_median(reach, all->n)));
+    all->low = fmax(all->low, -most);
+    all->high = fmin(all->high, most);
+    free(reach);
+}
+
+const char *intervals_finding(char *text, size_t size, const struct intervals *all, size_t most)
+{
+    size_t n = 0;
+    *text = 0;
+    for (const struct interval_row *row = all->row; row < all->row + all->n; row++) {
+        const char *article = row->mark == '*' && *row->word != 'i' ? "the " : *row->word == 't' ? "a " : "";
+        char change[CELL];
+        n += row->mark != '+';
+        if (row->mark == '+' || n > most)
+            continue;
+        text_append(text, size, "%s%s is %s%s", n > 1 ? "; " : "", row->name, article, row->word);
+        if (strchr("x?", row->mark))
+            text_append(text, size, " (%s)", text_change(change, row->ratio.value, NAN, NAN));
+    }
+    if (n > most)
+        text_append(text, size, "; %zu more below", n - most);
+    return text;
+}
+
+/* Returns the character of a row from `from` to `to` %: the mark, before the interval, 0 and the ends of the band. */
+static char cell_of(const struct intervals *all, const struct interval_row *row, double from, double to)
+{
+    const struct measured *of = &row->ratio;
+    const double end[] = {of->value, of->low, of->high, 1, 1 + all->within, 1 / (1 + all->within)};
+    const char sign[] = {row->mark, '[', ']', '|', ':', ':'};
+    const int covers = intervals_percent(of->low) < from && intervals_percent(of->high) >= to;
+    if (from <= all->low && intervals_percent(fmin(of->low, of->value)) < from)
+        return '<';
+    if (2 * to - from > all->high && intervals_percent(fmax(of->high, of->value)) > all->high)
+        return '>';
+    for (size_t i = 0; i < sizeof sign; i++)
+        if (intervals_percent(end[i]) >= from && intervals_percent(end[i]) < to)
+            return covers && i > 2 ? '-' : sign[i];
+    return covers ? '-' : ' ';
+}
+
+static void print_numbers(FILE *out, const struct intervals *all, int names, int columns)
+{
+    double tick[HELP_COLUMNS];
+    size_t n = text_ticks(all->low, all->high, (size_t)columns / 7, tick);
+    int at = fprintf(out, "%*s", names + 2, "") - names - 2;
+    for (size_t i = 0; i < n; i++) {
+        int gap = (int)((tick[i] - all->low) / (all->high - all->low) * columns) - at;
+        at += fprintf(out, "%*s%s%g", gap > 0 ? gap : 0, "", tick[i] > 0 ? "+" : "", tick[i]);
+    }
+    fputs(" %\n", out);
+}
+
+void intervals_print(FILE *out, const struct intervals *all, size_t most)
+{
+    enum { NAME = 46, BESIDE = 13 };
+    char what[400];
+    size_t shown = all->n < most ? all->n : most;
+    int names = 0;
+    for (size_t i = 0; i < shown; i++)
+        names = (int)fmax(names, fmin(NAME, (double)strlen(all->row[i].name)));
+    const int columns = HELP_COLUMNS - BESIDE - names;
+    const double width = (all->high - all->low) / columns;
+    if (!all->known)
+        return;
+    snprintf(what, sizeof what, "%s; between the colons: %s", all->what, all->band);
+    fputc('\n', out);
+    text_wrap(out, HELP_COLUMNS, "", what);
+    print_numbers(out, all, names, columns);
+    for (const struct interval_row *row = all->row; row < all->row + shown; row++) {
+        fprintf(out, "%-*.*s  ", names, names, row->name);
+        for (int i = 0; i < columns; i++)
+            fputc(cell_of(all, row, all->low + i * width, all->low + (i + 1) * width), out);
+        fprintf(out, "  %s\n", row->word);
+    }
+    if (shown < all->n)
+        fprintf(out, "... (%zu more)\n", all->n - shown);
+}
