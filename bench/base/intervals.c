@@ -22,16 +22,16 @@ void intervals_add(struct intervals *all, const char *name, const char *word, ch
 void intervals_scale(struct intervals *all)
 {
     double *reach = allocate(all->n + 1, sizeof *reach);
-    all->high = 150 * all->within;
+    all->high = fmax(0.1, 150 * all->within);
     all->low = -all->high;
     for (size_t i = 0; i < all->n; i++) { /* fmin and fmax ignore an end that is NAN */
-        double low = intervals_percent(fmin(all->row[i].ratio.value, all->row[i].ratio.low)),
-               high = intervals_percent(fmax(all->row[i].ratio.value, all->row[i].ratio.high));
+        double low = INTERVALS_PERCENT(fmin(all->row[i].ratio.value, all->row[i].ratio.low)),
+               high = INTERVALS_PERCENT(fmax(all->row[i].ratio.value, all->row[i].ratio.high));
         all->low = fmin(all->low, 1.05 * low);
         all->high = fmax(all->high, 1.05 * high);
         reach[i] = fmax(fabs(low), fabs(high));
     }
-    double most = fmin(1e9, fmax(1000 * all->within, 3 * stats_median(reach, all->n)));
+    double most = fmin(1e9, fmax(fmax(0.1, 1000 * all->within), 3 * stats_median(reach, all->n)));
     all->low = fmax(all->low, -most);
     all->high = fmin(all->high, most);
     free(reach);
@@ -39,20 +39,18 @@ void intervals_scale(struct intervals *all)
 
 const char *intervals_finding(char *text, size_t size, const struct intervals *all, size_t most)
 {
+    char change[CELL];
     size_t n = 0;
     *text = 0;
     for (const struct interval_row *row = all->row; row < all->row + all->n; row++) {
         const char *article = row->mark == '*' && *row->word != 'i' ? "the " : *row->word == 't' ? "a " : "";
-        char change[CELL];
-        n += row->mark != '+';
-        if (row->mark == '+' || n > most)
-            continue;
-        text_append(text, size, "%s%s is %s%s", n > 1 ? "; " : "", row->name, article, row->word);
-        if (strchr("x?", row->mark))
-            text_append(text, size, " (%s)", text_change(change, row->ratio.value, NAN, NAN));
+        int differs = row->mark == 'x' || row->mark == '?';
+        text_change(change, row->ratio.value, NAN, NAN);
+        if (row->mark != '+' && n++ < most)
+            text_append(text, size, differs ? "%s%s is %s%s (%s)" : "%s%s is %s%s", n > 1 ? "; " : "", row->name,
+                        article, row->word, change);
     }
-    if (n > most)
-        text_append(text, size, "; %zu more below", n - most);
+    text_append(text, size, n > most ? "; %zu more below" : "", n - most);
     return text;
 }
 
@@ -62,25 +60,27 @@ static char cell_of(const struct intervals *all, const struct interval_row *row,
     const struct measured *of = &row->ratio;
     const double end[] = {of->value, of->low, of->high, 1, 1 + all->within, 1 / (1 + all->within)};
     const char sign[] = {row->mark, '[', ']', '|', ':', ':'};
-    const int covers = intervals_percent(of->low) < from && intervals_percent(of->high) >= to;
-    if (from <= all->low && intervals_percent(fmin(of->low, of->value)) < from)
+    const int covers = INTERVALS_PERCENT(of->low) < from && INTERVALS_PERCENT(of->high) >= to;
+    if (from <= all->low && INTERVALS_PERCENT(fmin(of->low, of->value)) < from)
         return '<';
-    if (2 * to - from > all->high && intervals_percent(fmax(of->high, of->value)) > all->high)
+    if (2 * to - from > all->high && INTERVALS_PERCENT(fmax(of->high, of->value)) > all->high)
         return '>';
     for (size_t i = 0; i < sizeof sign; i++)
-        if (intervals_percent(end[i]) >= from && intervals_percent(end[i]) < to)
+        if (INTERVALS_PERCENT(end[i]) >= from && INTERVALS_PERCENT(end[i]) < to)
             return covers && i > 2 ? '-' : sign[i];
     return covers ? '-' : ' ';
 }
 
-static void print_numbers(FILE *out, const struct intervals *all, int names, int columns)
+/* Prints the numbers of the scale, each from its column on: multiples of 1, 2 or 5 times a power of ten. */
+static void print_numbers(FILE *out, const struct intervals *all, int columns)
 {
-    double tick[HELP_COLUMNS];
-    size_t n = text_ticks(all->low, all->high, (size_t)columns / 7, tick);
-    int at = fprintf(out, "%*s", names + 2, "") - names - 2;
-    for (size_t i = 0; i < n; i++) {
-        int gap = (int)((tick[i] - all->low) / (all->high - all->low) * columns) - at;
-        at += fprintf(out, "%*s%s%g", gap > 0 ? gap : 0, "", tick[i] > 0 ? "+" : "", tick[i]);
+    double step = 1e-6, width = (all->high - all->low) / columns;
+    for (int k = 0; step < 7 * width; k++)
+        step *= k % 3 == 1 ? 2.5 : 2;
+    int at = 0;
+    for (double i = ceil(all->low / step); i * step <= all->high; i++) {
+        int gap = (int)((i * step - all->low) / width) - at;
+        at += fprintf(out, "%*s%s%g", gap > 0 ? gap : 0, "", i > 0 ? "+" : "", i * step + 0.0);
     }
     fputs(" %\n", out);
 }
@@ -100,7 +100,8 @@ void intervals_print(FILE *out, const struct intervals *all, size_t most)
     snprintf(what, sizeof what, "%s; between the colons: %s", all->what, all->band);
     fputc('\n', out);
     text_wrap(out, HELP_COLUMNS, "", what);
-    print_numbers(out, all, names, columns);
+    fprintf(out, "%*s", names + 2, "");
+    print_numbers(out, all, columns);
     for (const struct interval_row *row = all->row; row < all->row + shown; row++) {
         fprintf(out, "%-*.*s  ", names, names, row->name);
         for (int i = 0; i < columns; i++)

@@ -1,4 +1,4 @@
-/* intervals.h - differences with intervals, in rows on one scale, as lines of text. chart/chart.h draws the same. */
+/* intervals.h - differences with intervals, in rows on one scale, as text; chart/chart.h draws the same. */
 #ifndef BENCH_BASE_INTERVALS_H
 #define BENCH_BASE_INTERVALS_H
 
@@ -23,10 +23,7 @@ struct intervals {
     double low, high; /* ends of the scale in %, set by intervals_scale */
 };
 
-static inline double intervals_percent(double ratio)
-{
-    return 100 * (ratio - 1);
-}
+#define INTERVALS_PERCENT(ratio) (100 * ((ratio)-1))
 
 /* Appends a row, unless the ratio is not finite. */
 void intervals_add(struct intervals *all, const char *name, const char *word, char mark, struct measured ratio);

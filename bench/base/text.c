@@ -249,19 +249,3 @@ void text_print_csv_numbers(FILE *out, int decimals, size_t n, const double *val
     for (size_t i = 0; i < n; i++)
         fprintf(out, isfinite(value[i]) ? ",%.*f" : ",", decimals, value[i]);
 }
-
-size_t text_ticks(double low, double high, size_t most, double *tick)
-{
-    static const double factor[] = {1, 2, 5, 10};
-    double power = pow(10, floor(log10((high - low) / (double)most)));
-    for (size_t i = 0; i < sizeof factor / sizeof *factor; i++) {
-        double step = factor[i] * power, first = ceil(low / step - 1e-9), last = floor(high / step + 1e-9);
-        size_t n = 0;
-        if (!isfinite(first) || !isfinite(last) || last - first + 1 > (double)most)
-            continue;
-        for (double at = first; at <= last && n < most; at++)
-            tick[n++] = at * step + 0.0;
-        return n;
-    }
-    return 0;
-}

@@ -68,10 +68,6 @@ void text_print_csv(FILE *out, const char *text);
 /* Prints n fields of a CSV line, each after a comma; a number that is not finite becomes an empty field. */
 void text_print_csv_numbers(FILE *out, int decimals, size_t n, const double *value);
 
-/* Chooses at most `most` values from low to high for a scale: multiples of 1, 2 or 5 times a power of ten, at a
- * constant distance. Fills tick[most]; returns how many. */
-size_t text_ticks(double low, double high, size_t most, double *tick);
-
 /* Returns the ending of a noun after the number n: "" for 1, otherwise "s". */
 static inline const char *text_plural(size_t n)
 {

@@ -105,6 +105,23 @@ double axis_place(const struct axis *axis, double value)
     return axis->from + part * (axis->to - axis->from);
 }
 
+/* Chooses ticks at multiples of a step that is 1, 2 or 5 times a power of ten. */
+static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
+{
+    static const double factor[] = {1, 2, 5, 10};
+    double power = pow(10, floor(log10((axis->high - axis->low) / (double)most)));
+    for (size_t i = 0; i < sizeof factor / sizeof *factor; i++) {
+        double step = factor[i] * power, first = ceil(axis->low / step - 1e-9), last = floor(axis->high / step + 1e-9);
+        size_t n = 0;
+        if (!isfinite(first) || !isfinite(last) || last - first + 1 > (double)most)
+            continue;
+        for (double at = first; at <= last && n < most; at++)
+            tick[n++] = at * step + 0.0;
+        return n;
+    }
+    return 0;
+}
+
 /* Chooses ticks at 1, 2 and 5 times each power of ten, about equally spaced on a log axis. If that gives more than
  * `most` ticks, chooses every k-th power of ten, with the smallest k that gives at most `most`. */
 static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
@@ -140,8 +157,7 @@ size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
     most = most < AXIS_TICKS ? most : AXIS_TICKS;
     if (axis->n_given)
         return given_ticks(axis, most, tick);
-    return axis->is_log && axis->high >= 4 * axis->low ? log_ticks(axis, most, tick)
-                                                       : text_ticks(axis->low, axis->high, most, tick);
+    return axis->is_log && axis->high >= 4 * axis->low ? log_ticks(axis, most, tick) : linear_ticks(axis, most, tick);
 }
 
 const char *axis_number(const struct axis *axis, double value, char text[CELL])

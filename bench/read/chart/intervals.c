@@ -29,9 +29,9 @@ static void draw_arrowhead(FILE *out, double x, double y, double back)
 
 static void draw_row(FILE *out, const struct axis *axis, double y, const struct interval_row *row)
 {
-    const double low = intervals_percent(fmin(row->ratio.low, row->ratio.value)),
-                 value = intervals_percent(row->ratio.value),
-                 high = intervals_percent(fmax(row->ratio.high, row->ratio.value));
+    const double low = INTERVALS_PERCENT(fmin(row->ratio.low, row->ratio.value)),
+                 value = INTERVALS_PERCENT(row->ratio.value),
+                 high = INTERVALS_PERCENT(fmax(row->ratio.high, row->ratio.value));
     char label[SVG_LABEL];
     svg_text(out, axis->from - GAP, y + 5, SVG_END, "", svg_shorten(label, row->name, SVG_TEXT, NAME_WIDTH));
     svg_line(out, axis_place(axis, low), y, axis_place(axis, high), y, "line thick faint", SVG_INK);
@@ -64,7 +64,7 @@ char *chart_intervals(const char *title, const char *subtitle, const struct inte
     axis.from = FRAME_LEFT + left + GAP;
     axis.to = FRAME_RIGHT - right - GAP;
     const double top = frame.y + GAP, end = top + PITCH * (double)all->n, zero = axis_place(&axis, 0),
-                 from = axis_place(&axis, intervals_percent(1 / (1 + all->within)));
+                 from = axis_place(&axis, INTERVALS_PERCENT(1 / (1 + all->within)));
     svg_rect(frame.out, from, top, axis_place(&axis, 100 * all->within) - from, end - top, "area soft", SVG_INK);
     svg_text(frame.out, from, top - 5, SVG_START, "small", all->band);
     frame.y = axis_draw_x(frame.out, &axis, top, end, "difference in %");
