@@ -85,13 +85,15 @@ static void print_numbers(FILE *out, const struct intervals *all, int columns)
     fputs(" %\n", out);
 }
 
-void intervals_print(FILE *out, const struct intervals *all, size_t most)
+void intervals_print(FILE *out, struct intervals *all, size_t most)
 {
     enum { NAME = 46, BESIDE = 13 };
     char what[400];
-    size_t shown = all->n < most ? all->n : most;
+    size_t left_out = all->n > most ? all->n - most : 0;
     int names = 0;
-    for (size_t i = 0; i < shown; i++)
+    all->n -= left_out;
+    intervals_scale(all);
+    for (size_t i = 0; i < all->n; i++)
         names = (int)fmax(names, fmin(NAME, (double)strlen(all->row[i].name)));
     const int columns = HELP_COLUMNS - BESIDE - names;
     const double width = (all->high - all->low) / columns;
@@ -102,12 +104,12 @@ void intervals_print(FILE *out, const struct intervals *all, size_t most)
     text_wrap(out, HELP_COLUMNS, "", what);
     fprintf(out, "%*s", names + 2, "");
     print_numbers(out, all, columns);
-    for (const struct interval_row *row = all->row; row < all->row + shown; row++) {
+    for (const struct interval_row *row = all->row; row < all->row + all->n; row++) {
         fprintf(out, "%-*.*s  ", names, names, row->name);
         for (int i = 0; i < columns; i++)
             fputc(cell_of(all, row, all->low + i * width, all->low + (i + 1) * width), out);
         fprintf(out, "  %s\n", row->word);
     }
-    if (shown < all->n)
-        fprintf(out, "... (%zu more)\n", all->n - shown);
+    if (left_out)
+        fprintf(out, "... (%zu more)\n", left_out);
 }

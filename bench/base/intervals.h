@@ -20,7 +20,7 @@ struct intervals {
     struct interval_row *row; /* [n], which the caller frees */
     size_t n;
     int known;        /* 1: a row has an interval */
-    double low, high; /* ends of the scale in %, set by intervals_scale */
+    double low, high; /* ends of the scale in % */
 };
 
 #define INTERVALS_PERCENT(ratio) (100 * ((ratio)-1))
@@ -36,8 +36,8 @@ void intervals_scale(struct intervals *all);
  */
 const char *intervals_finding(char *text, size_t size, const struct intervals *all, size_t most);
 
-/* Prints an empty line, a scale, and the first `most` rows in HELP_COLUMNS columns: name, interval with the mark at the
- * ratio (< or >: it goes on beyond the scale), word. Prints nothing if no row has an interval. */
-void intervals_print(FILE *out, const struct intervals *all, size_t most);
+/* Prints an empty line, the scale of the first `most` rows, and these rows in HELP_COLUMNS columns: name, interval with
+ * the mark at the ratio (< or >: it goes on beyond the scale), word. Prints nothing if no row has an interval. */
+void intervals_print(FILE *out, struct intervals *all, size_t most);
 
 #endif

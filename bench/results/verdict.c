@@ -231,7 +231,6 @@ void verdict_intervals(struct intervals *all, const cJSON *saved)
         open |= kind == VERDICT_UNDECIDED;
     }
     all->row[at].word = open ? "shortest" : all->row[at].word;
-    intervals_scale(all);
 }
 
 void verdict_print(FILE *out, const cJSON *saved)

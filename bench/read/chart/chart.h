@@ -116,6 +116,6 @@ char *chart_heat(const char *title, const char *subtitle, const struct chart_hea
 
 /* Draws rows: name, interval with a mark at the ratio (an arrowhead: it goes on beyond the scale), word, and both as
  * numbers. A legend explains the marks. */
-char *chart_intervals(const char *title, const char *subtitle, const struct intervals *all);
+char *chart_intervals(const char *title, const char *subtitle, struct intervals *all);
 
 #endif

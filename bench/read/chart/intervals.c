@@ -45,10 +45,9 @@ static void draw_row(FILE *out, const struct axis *axis, double y, const struct 
     svg_text(out, axis->to + GAP, y + 15, SVG_START, "small", write_change(label, row));
 }
 
-char *chart_intervals(const char *title, const char *subtitle, const struct intervals *all)
+char *chart_intervals(const char *title, const char *subtitle, struct intervals *all)
 {
     struct frame frame;
-    struct axis axis = {.low = all->low, .high = all->high};
     char label[SVG_LABEL], key[300] = "";
     double left = 0, right = 0;
     for (const struct interval_row *row = all->row; row < all->row + all->n; row++) {
@@ -61,8 +60,9 @@ char *chart_intervals(const char *title, const char *subtitle, const struct inte
     text_append(key, sizeof key, all->known ? "\u2015 interval" : "");
     frame_begin(&frame, title, subtitle);
     frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "", key);
-    axis.from = FRAME_LEFT + left + GAP;
-    axis.to = FRAME_RIGHT - right - GAP;
+    intervals_scale(all);
+    const struct axis axis = {all->low, all->high, FRAME_LEFT + left + GAP, FRAME_RIGHT - right - GAP, 0, 0, 0,
+                              NULL,     0};
     const double top = frame.y + GAP, end = top + PITCH * (double)all->n, zero = axis_place(&axis, 0),
                  from = axis_place(&axis, INTERVALS_PERCENT(1 / (1 + all->within)));
     svg_rect(frame.out, from, top, axis_place(&axis, 100 * all->within) - from, end - top, "area soft", SVG_INK);

@@ -262,7 +262,6 @@ struct intervals compare_intervals(const struct comparison *c)
     }
     if (all.n)
         qsort(all.row, all.n, sizeof *all.row, worst_first);
-    intervals_scale(&all);
     return all;
 }
 

@@ -114,7 +114,7 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
 
 /* ---- which implementation to use ---- */
 
-void section_draw_intervals(cJSON *document, const char *name, const char *of, const struct intervals *all)
+void section_draw_intervals(cJSON *document, const char *name, const char *of, struct intervals *all)
 {
     char finding[2000], subtitle[900];
     intervals_finding(finding, sizeof finding, all, 8);

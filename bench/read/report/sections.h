@@ -43,6 +43,6 @@ void section_add_grid(cJSON *document, const struct grid *grid);
 void section_add_runs(cJSON *document, const struct report_runs *runs); /* all runs in a table, even unreadable ones */
 
 /* Draws the differences to the best, if they have intervals. of: the run, or the points of a sweep. */
-void section_draw_intervals(cJSON *document, const char *name, const char *of, const struct intervals *all);
+void section_draw_intervals(cJSON *document, const char *name, const char *of, struct intervals *all);
 
 #endif
