@@ -157,7 +157,7 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n)
             intervals_add(
                 &rows, p->implementation, "control", '+',
                 (struct measured){p->to_best.ratio.median, p->to_best.ratio.ci_low, p->to_best.ratio.ci_high});
-    snprintf(name, sizeof name, "sweep_%s_%zu-ranks_verdict", point->model, point->ranks);
+    snprintf(name, sizeof name, "verdict_%s_%zu-ranks", point->model, point->ranks);
     verdict_intervals(&rows, cJSON_GetObjectItemCaseSensitive(verdict, "verdict"));
     if (point->ranks > 1)
         section_draw_intervals(document, name, title, &rows);
