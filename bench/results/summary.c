@@ -2,12 +2,12 @@
 #include "results/summary.h"
 
 #include "base/json.h"
-#include "base/prometheus.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
+#include "results/prometheus.h"
 #include "results/results.h"
 #include "results/verdict.h"
 

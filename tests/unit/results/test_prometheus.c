@@ -1,6 +1,6 @@
 /* test_prometheus.c - figures as Prometheus metrics, read back by a parser; names that try to break the format. */
-#include "base/prometheus.h"
 #include "base/text.h"
+#include "results/prometheus.h"
 #include "tests/support/suite.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* prometheus.c - prints the figures of a run as Prometheus metrics. */
-#include "base/prometheus.h"
+#include "results/prometheus.h"
 
 #include "base/text.h"
 #include "kernels/error.h"

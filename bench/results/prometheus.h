@@ -9,8 +9,8 @@
  * labels run, mode and directory; figures also have subject, and bytes if they have a size. Names are in lower case,
  * with _ in place of characters that Prometheus does not allow. HELP describes a metric, with its unit. Sources:
  * https://prometheus.io/docs/instrumenting/exposition_formats/ and https://prometheus.io/docs/practices/naming/. */
-#ifndef BENCH_BASE_PROMETHEUS_H
-#define BENCH_BASE_PROMETHEUS_H
+#ifndef BENCH_RESULTS_PROMETHEUS_H
+#define BENCH_RESULTS_PROMETHEUS_H
 
 #include "base/figures.h"
 
