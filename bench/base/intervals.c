@@ -37,20 +37,43 @@ void intervals_scale(struct intervals *all)
     free(reach);
 }
 
+/* Returns the number of the first n rows with the word. */
+static size_t count_of(const struct intervals *all, size_t n, const char *word)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        found += all->row[i].mark != '+' && !strcmp(all->row[i].word, word);
+    return found;
+}
+
+/* Appends the names of rows with the word of the first of them, at most `most`, and what they are. */
+static void add_words(char *text, size_t size, const struct intervals *all, size_t most,
+                      const struct interval_row *first)
+{
+    const char *word = first->word, *article = first->mark == '*' && *word != 'i' ? "the " : *word == 't' ? "a " : "";
+    size_t count = count_of(all, all->n, word), named = count < most ? count : most, k = 0;
+    char change[CELL];
+    for (const struct interval_row *row = first; k < named; row++) {
+        if (row->mark == '+' || strcmp(row->word, word) != 0)
+            continue;
+        text_change(change, row->ratio.value, NAN, NAN);
+        text_append(text, size, k == 0 ? "%s" : k + 1 < count ? ", %s" : " and %s", row->name);
+        text_append(text, size, row->mark == 'x' || row->mark == '?' ? " (%s)" : "", change);
+        k++;
+    }
+    text_append(text, size, count > named ? " and %zu more" : "", count - named);
+    text_append(text, size, count == 1 ? " is %s%s" : *article == 'a' ? " are %.0s%ss" : " are %.0s%s", article, word);
+}
+
 const char *intervals_finding(char *text, size_t size, const struct intervals *all, size_t most)
 {
-    char change[CELL];
-    size_t n = 0;
     *text = 0;
-    for (const struct interval_row *row = all->row; row < all->row + all->n; row++) {
-        const char *article = row->mark == '*' && *row->word != 'i' ? "the " : *row->word == 't' ? "a " : "";
-        int differs = row->mark == 'x' || row->mark == '?';
-        text_change(change, row->ratio.value, NAN, NAN);
-        if (row->mark != '+' && n++ < most)
-            text_append(text, size, differs ? "%s%s is %s%s (%s)" : "%s%s is %s%s", n > 1 ? "; " : "", row->name,
-                        article, row->word, change);
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->row[i].mark == '+' || count_of(all, i, all->row[i].word))
+            continue;
+        text_append(text, size, *text ? "; " : "");
+        add_words(text, size, all, most, &all->row[i]);
     }
-    text_append(text, size, n > most ? "; %zu more below" : "", n - most);
     return text;
 }
 
@@ -87,7 +110,7 @@ static void print_numbers(FILE *out, const struct intervals *all, int columns)
 
 void intervals_print(FILE *out, struct intervals *all, size_t most)
 {
-    enum { NAME = 46, BESIDE = 13 };
+    enum { NAME = 46, BESIDE = 18 };
     char what[400];
     size_t left_out = all->n > most ? all->n - most : 0;
     int names = 0;

@@ -32,8 +32,8 @@ void intervals_add(struct intervals *all, const char *name, const char *word, ch
  * median of the rows' farthest ends. */
 void intervals_scale(struct intervals *all);
 
-/* Writes, and returns, the words of the first `most` rows but those of mark +: "a is the best; b is slower (+13.0 %)".
- */
+/* Writes, and returns, which rows have which word, but for the mark +: "a is the best; b and c are undecided; d (+13.0
+ * %) is slower". At most `most` names have a word. */
 const char *intervals_finding(char *text, size_t size, const struct intervals *all, size_t most);
 
 /* Prints an empty line, the scale of the first `most` rows, and these rows in HELP_COLUMNS columns: name, interval with

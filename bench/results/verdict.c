@@ -230,7 +230,7 @@ void verdict_intervals(struct intervals *all, const cJSON *saved)
         intervals_add(all, label, kind < VERDICT_KINDS ? verdict_kind_name[kind] : "unknown", mark[kind], ratio);
         open |= kind == VERDICT_UNDECIDED;
     }
-    all->row[at].word = open ? "shortest" : all->row[at].word;
+    all->row[at].word = open ? "shortest so far" : all->row[at].word;
 }
 
 void verdict_print(FILE *out, const cJSON *saved)

@@ -322,7 +322,7 @@ is "intervals are drawn below the table, the worst first, in 80 columns" \
 change=$(sed -nE 's/^ddp step .* regressed +([-+].*]) .*/\1/p' printed | head -n 1)
 is "the page has the verdict, and in table and picture the printed change" \
     "$(grep -cF "<p>$(sed -n '/^Verdict: /p' printed | sed 's/&/\&amp;/g')</p>" page.html) $(grep -cF ">$change</text>" page.html) $(grep -cF ">$change</td>" page.html)" "1 1 1"
-succeeds "the title of the picture is its finding" grep -qE '^<title>ddp step is regressed \([+][0-9.]+ %\); [0-9]+ more below</title>' page.html
+succeeds "the title of the picture is its finding" grep -qE '^<title>ddp step \([+][0-9.]+ %\)( and [0-9]+ more are| is) regressed' page.html
 succeeds "the page has the runs, the settings and the machine" grep -qE 'slow1: benchmark of 20.*, ddpbench .*, on ' page.html
 expect 6 '<title>ddpbench compare: incomparable</title>' "--html - prints a page, also on incomparable runs" base1 other --html -
 is "it has no picture" "$(grep -c '<svg' printed) $(grep -c '^<p>Verdict: incomparable: ' printed)" "0 1"

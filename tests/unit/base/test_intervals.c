@@ -75,8 +75,17 @@ TEST(the_finding_is_in_words)
 {
     char words[300];
     ck_assert_str_eq(intervals_finding(words, sizeof words, &all, 9),
-                     "a is the best; ddp_bucketed:4 is a tie; ddp is undecided; ddp_flat is slower (+13.0 %)");
-    ck_assert_str_eq(intervals_finding(words, sizeof words, &all, 1), "a is the best; 3 more below");
+                     "a is the best; ddp_bucketed:4 is a tie; ddp is undecided; ddp_flat (+13.0 %) is slower");
+    ck_assert_str_eq(intervals_finding(words, sizeof words, &all, 1),
+                     "a is the best; ddp_bucketed:4 is a tie; ddp is undecided; ddp_flat (+13.0 %) is slower");
+    intervals_add(&all, "b", "slower", 'x', (struct measured){1.2, NAN, NAN});
+    intervals_add(&all, "c", "tie", '=', (struct measured){1, NAN, NAN});
+    intervals_add(&all, "d", "slower", 'x', (struct measured){1.3, NAN, NAN});
+    intervals_add(&all, "none", "control", '+', (struct measured){0.9, NAN, NAN});
+    ck_assert_str_eq(
+        intervals_finding(words, sizeof words, &all, 2),
+        "a is the best; ddp_bucketed:4 and c are ties; ddp is undecided; ddp_flat (+13.0 %), b (+20.0 %) and "
+        "1 more are slower");
 }
 
 SUITE("intervals", setup, teardown)

@@ -508,11 +508,11 @@ TEST(the_verdict_in_words_and_as_a_picture)
     document = document_create("a");
     section_add_choices(document, &runs);
     const char *svg = json_string(cJSON_GetObjectItem(document, "blocks")->child->next->next, "svg");
-    check_has(svg, "best is the best; other is a tie; far is slower (+20.0 %)</title>");
+    check_has(svg, "best is the best; other is a tie; far (+20.0 %) is slower</title>");
     check_has(svg, ">-20.0 % [-27.3, -11.1]<");
     check_has(svg, ">+20.0 % [+10.0, +30.0]<");
     check_has(said(),
-              "In 2node, best is the best; other is a tie; far is slower (+20.0 %). Options: `--implementations "
+              "In 2node, best is the best; other is a tie; far (+20.0 %) is slower. Options: `--implementations "
               "ddp_bucketed --bucket-size-mb 8`");
 }
 
@@ -528,8 +528,9 @@ TEST(the_best_may_be_only_the_shortest_so_far)
     document = document_create("a");
     section_add_choices(document, &runs);
     const char *text = said();
-    check_has(text, "In 2node, best is the shortest; b is a tie;");
-    check_has(text, "b is a tie; 1 more below. Options: `` (no picture: too few rounds for intervals)");
+    check_has(text,
+              "In 2node, best is the shortest so far; b, b, b, b, b, b, b and b are ties. Options: `` (no picture: too "
+              "few rounds for intervals)");
 }
 
 TEST(a_run_without_a_verdict_has_no_picture)
