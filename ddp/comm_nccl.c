@@ -6,7 +6,6 @@
  * watchdog ends the job if a call does not return. */
 #include "ddp/comm_nccl.h"
 
-#include "ddp/watchdog.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/stamps.h"
 #include "kernels/error.h"
@@ -33,6 +32,7 @@ struct buffer {
 
 struct comm_nccl {
     struct comm comm;
+    const struct nccl_calls *program;
     const struct device *device;
     struct timeline *timeline; /* NULL: spans are not recorded */
     int gpu;
@@ -72,7 +72,7 @@ static int version_number(void)
     return ncclGetVersion(&code) == ncclSuccess ? code : 0;
 }
 
-const char *comm_nccl_version(void)
+static const char *version(void)
 {
     static char text[32];
     int code = version_number();
@@ -82,19 +82,19 @@ const char *comm_nccl_version(void)
     return text;
 }
 
-int comm_nccl_check(const struct comm_options *options)
+static int check(const struct comm_options *options)
 {
     /* The first version that lets ranks share a GPU. Source: NCCL's user guide, environment variables,
      * NCCL_MULTI_RANK_GPU_ENABLE; init.cc of older versions refuses shared GPUs. */
     enum { SHARING_SINCE = 23000 };
-    if (!comm_nccl_version())
+    if (!version())
         return error_report("--comm nccl: NCCL's library was not found on this machine: use --comm mpi");
     /* ranks with different NCCL_HOSTID count as ranks of different hosts */
     if (options->shares_gpu && version_number() < SHARING_SINCE && !getenv("NCCL_HOSTID"))
         return error_report(
             "--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is %s: use --comm mpi, or give each rank "
             "a GPU or an NCCL_HOSTID of its own",
-            comm_nccl_version());
+            version());
     const char *blocking = getenv("NCCL_COMM_BLOCKING"); /* NCCL reads text that is not a number as 0 */
     if (blocking && *blocking && strtoll(blocking, NULL, 0) == 0)
         return error_report(
@@ -120,7 +120,7 @@ static void begin_call_of(struct comm_nccl *c, const char *words, long number)
 /* Begins a call that all ranks make. */
 static void begin_call(struct comm_nccl *c, const char *words)
 {
-    begin_call_of(c, words, watchdog_started(c->comm.watchdog));
+    begin_call_of(c, words, c->program->watchdog_started(c->comm.watchdog));
 }
 
 static void end_call(struct comm_nccl *c)
@@ -200,7 +200,7 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
 static struct entry *add_entry(struct comm_nccl *c, const struct collective *collective)
 {
     int64_t now = clock_now_ns();
-    long number = watchdog_started(c->comm.watchdog);
+    long number = c->program->watchdog_started(c->comm.watchdog);
     pthread_mutex_lock(&c->lock);
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
@@ -427,7 +427,7 @@ static void nccl_destroy(struct comm *comm)
     }
     pthread_mutex_unlock(&c->calling);
     end_call(c);
-    watchdog_look(comm->watchdog, NULL, NULL);
+    c->program->watchdog_look(comm->watchdog, NULL, NULL);
     for (long i = 0; i < c->capacity; i++)
         CUDA_CHECK(cudaEventDestroy(c->ring[i].done));
     CUDA_CHECK(cudaEventDestroy(c->ready));
@@ -460,7 +460,7 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
         setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0);
     if (job->rank == 0)
         NCCL_CHECK(c, ncclGetUniqueId(&id));
-    job_gather(job, &id, sizeof id, all);
+    c->program->job_gather(job, &id, sizeof id, all);
     snprintf(words, sizeof words, "connecting %d ranks by NCCL (NCCL_DEBUG=INFO shows how)", job->size);
     begin_call(c, words);
     pthread_mutex_lock(&c->calling);
@@ -488,8 +488,8 @@ static void create_stream(struct comm_nccl *c, size_t capacity)
         CUDA_CHECK(cudaEventCreateWithFlags(&c->ring[i].done, cudaEventDisableTiming));
 }
 
-struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
-                              size_t capacity, const struct comm_options *options)
+static struct comm *create(const struct nccl_calls *program, const struct job *job, const struct device *device,
+                           struct timeline *timeline, size_t capacity, const struct comm_options *options)
 {
     enum { STEPS_AHEAD = 4 }; /* steps; if the host is further ahead, the ring overwrites collectives in flight */
     struct comm_nccl *c = allocate(1, sizeof *c);
@@ -512,18 +512,21 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                             .thread_id = nccl_thread_id,
                             .cpu_seconds = nccl_cpu_seconds,
                             .destroy = nccl_destroy};
+    c->program = program;
     c->device = device;
     c->timeline = timeline;
     pthread_mutex_init(&c->calling, NULL);
     pthread_mutex_init(&c->lock, NULL);
     create_stream(c, STEPS_AHEAD * capacity + 1);
     c->comm.watchdog = job->watchdog;
-    watchdog_look(job->watchdog, nccl_look, c);
+    program->watchdog_look(job->watchdog, nccl_look, c);
     connect_ranks(c, job, options);
     if (options->nccl_max_ctas)
-        snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", comm_nccl_version(), options->nccl_max_ctas);
+        snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", version(), options->nccl_max_ctas);
     else
-        snprintf(c->about, sizeof c->about, "NCCL %s, CTAs chosen by NCCL", comm_nccl_version());
+        snprintf(c->about, sizeof c->about, "NCCL %s, CTAs chosen by NCCL", version());
     describe_settings(c);
     return &c->comm;
 }
+
+const struct comm_nccl_part ddpbench_nccl = {version, check, create};

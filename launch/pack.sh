@@ -34,6 +34,7 @@ need_tools mawk awk
 [ -n "$pack" ] || need_tools xz-utils xz
 hydra=("$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)")
 files=("${programs[@]/#/$build/}")
+parts=$build/libddpbench_cuda.so # does not exist in a build without the CUDA parts
 for file in "${files[@]}"; do
     [[ -f $file && -x $file ]] || die "there is no program $file; make pack builds it"
 done
@@ -50,10 +51,14 @@ mkdir -p "$pack"/{bin,build,lib/hydra,lib/compiler,programs/hydra}
 
 # ---- programs, each started by a wrapper script of the same name ----
 
-# Lists the CUDA libraries that the programs link with, and CUPTI, which they load when they trace.
-absent=$(readelf -d "${files[@]}" | sed -nE 's/.*NEEDED.*\[(lib(cublas|nccl)\.so.*)\]/\1/p' | sort -u)
-cupti=$(sed -nE 's/^libcublas(\.so.*)/libcupti\1/p' <<<"$absent")
-cuda=${absent//$'\n'/ }${cupti:+ $cupti}
+# Lists the CUDA libraries that the CUDA parts need, and CUPTI, which they load when they trace.
+cuda='' nccl=''
+if [ -e "$parts" ]; then
+    cuda=$(readelf -d "$parts" | sed -nE 's/.*NEEDED.*\[(libcublas)(\.so.*)\]/\1\2 libcupti\2/p; s/.*NEEDED.*\[(libnccl\.so.*)\]/\1/p' | sort | paste -sd ' ')
+    nccl=$(grep -oE 'libnccl\S*' <<<"$cuda" || true)
+    strip -o "$pack/programs/${parts##*/}" "$parts"
+    files+=("$parts")
+fi
 for program in "${programs[@]}"; do
     mkdir -p "$(dirname "$pack/programs/$program")" "$(dirname "$pack/build/$program")"
     strip -o "$pack/programs/$program" "$build/$program"
@@ -62,6 +67,7 @@ for program in "${programs[@]}"; do
     printf '#!/bin/sh\nroot=$(cd "${0%%/*}/..%s" && pwd) && program=%s cuda_libraries="%s" && . "$root/bin/start.sh"\n' \
         "${up//\//\/..}" "$program" "$cuda" >"$pack/build/$program"
     chmod +x "$pack/build/$program"
+    [[ $program != */* || -z $cuda ]] || ln -sf "${up//\//../}${parts##*/}" "$pack/programs/${program%/*}" # programs look for it beside themselves
 done
 cp launch/pack/start.sh "$pack/bin"
 cp launch/pack/mpirun.sh "$pack/bin/mpirun"
@@ -96,24 +102,17 @@ find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -ex
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
 
-# Make a stub for each CUDA library, last on the library path, so that programs start without CUDA. A call of a stub
-# ends the program. Only ncclGetVersion returns an error.
-for library in $absent; do
-    prefix=${library%%.so*}
-    symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
+# Make a stub of NCCL, last on the library path, so that the CUDA parts can be opened without NCCL. ncclGetVersion returns an
+# error, so that --comm auto takes MPI. A call of another function ends the program.
+if [ -n "$nccl" ]; then
     {
-        printf '#include <stdio.h>\n#include <stdlib.h>\n'
-        # returns an error, so that --comm auto takes MPI
-        [ "$prefix" != libnccl ] || printf 'int ncclGetVersion(int *version) { *version = 0; return 1; }\n'
-        printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine%s\\n"); exit(1); }\n' \
-            "$library" "$([ "$prefix" != libnccl ] || echo ': use --comm mpi')"
-        sed -E '/^ncclGetVersion/d; s/(@.*)?$/)/; s/^/ABSENT(/' <<<"$symbols"
+        printf '#include <stdio.h>\n#include <stdlib.h>\nint ncclGetVersion(int *version) { *version = 0; return 1; }\n'
+        printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine: use --comm mpi\\n"); exit(1); }\n' "$nccl"
+        nm -D "$parts" | awk '$1 == "U" && $2 ~ /^nccl/ && $2 != "ncclGetVersion" { print "ABSENT(" $2 ")" }'
     } >"$work/absent.c"
-    sed -E 's/^[^@]*@*(.*)/\1 { *; };/' <<<"$symbols" | sort -u >"$work/versions" # symbols of NCCL have no version
-    mkdir -p "$pack/lib/absent"
-    "${compiler[@]}" -O2 -s -fPIC -shared -Wl,-soname,"$library" -Wl,--version-script="$work/versions" \
-        -o "$pack/lib/absent/$library" "$work/absent.c"
-done
+    mkdir "$pack/lib/absent"
+    "${compiler[@]}" -O2 -s -fPIC -shared -Wl,-soname,"$nccl" -o "$pack/lib/absent/$nccl" "$work/absent.c"
+fi
 
 # ---- scripts, tests, README ----
 
