@@ -128,7 +128,7 @@ sed -e "s|@VERSION@|$version|" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda
 begun=
 [ -z "$archive" ] || exit 0
 
-# The dictionary of xz must be as large as two programs, so that xz finds the code that all programs contain, such as GPU kernels.
+# The dictionary of xz must be as large as two programs, so that xz finds the code that all programs contain.
 compress() {
     tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
 }
