@@ -27,8 +27,6 @@ output=build/ddpbench-pack.tar.xz most=$((30 << 20))
 
 need_tools binutils strip readelf nm
 need_tools libc-bin ldd
-find_compiler
-need_tools gcc "${compiler[0]}"
 need_tools mpich mpiexec.hydra hydra_pmi_proxy
 need_tools mawk awk
 [ -n "$pack" ] || need_tools xz-utils xz
@@ -51,11 +49,11 @@ mkdir -p "$pack"/{bin,build,lib/hydra,lib/compiler,programs/hydra}
 
 # ---- programs, each started by a wrapper script of the same name ----
 
-# Lists the CUDA libraries that the CUDA parts need, and CUPTI, which they load when they trace.
-cuda='' nccl=''
+# Lists the CUDA libraries that the CUDA parts need, or load when they need them.
+cuda=''
 if [ -e "$parts" ]; then
-    cuda=$(readelf -d "$parts" | sed -nE 's/.*NEEDED.*\[(libcublas)(\.so.*)\]/\1\2 libcupti\2/p; s/.*NEEDED.*\[(libnccl\.so.*)\]/\1/p' | sort | paste -sd ' ')
-    nccl=$(grep -oE 'libnccl\S*' <<<"$cuda" || true)
+    cuda=$(readelf -d "$parts" | sed -nE 's/.*NEEDED.*\[(libcublas)(\.so.*)\]/\1\2 libcupti\2/p')
+    [[ $(nm -D "$parts") != *ddpbench_nccl* ]] || cuda+=' libnccl.so.2'
     strip -o "$pack/programs/${parts##*/}" "$parts"
     files+=("$parts")
 fi
@@ -80,7 +78,7 @@ cp -L "${hydra[1]}" "$pack/programs/hydra/hydra_pmi_proxy"
 # needed FILE...: prints the libraries that the files need, except those of glibc and NVIDIA
 needed() {
     env -u LD_PRELOAD ldd "$@" | sed -nE 's/^\s*(\S+) => not found.*/not-found:\1/p; s/.* => (\/.*) \(0x[0-9a-f]+\)$/\1/p' | sort -u |
-        grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt|nccl)\.so' || true
+        grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt)\.so' || true
 }
 mapfile -t libraries < <(needed "${files[@]}" "${hydra[@]}")
 [[ ${libraries[*]} != *not-found:* ]] || die "this machine lacks the libraries that are marked not-found: ${libraries[*]}"
@@ -101,18 +99,6 @@ done
 find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -exec mv -t "$pack/lib/compiler" {} +
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
-
-# Make a stub of NCCL, last on the library path, so that the CUDA parts can be opened without NCCL. ncclGetVersion returns an
-# error, so that --comm auto takes MPI. A call of another function ends the program.
-if [ -n "$nccl" ]; then
-    {
-        printf '#include <stdio.h>\n#include <stdlib.h>\nint ncclGetVersion(int *version) { *version = 0; return 1; }\n'
-        printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine: use --comm mpi\\n"); exit(1); }\n' "$nccl"
-        nm -D "$parts" | awk '$1 == "U" && $2 ~ /^nccl/ && $2 != "ncclGetVersion" { print "ABSENT(" $2 ")" }'
-    } >"$work/absent.c"
-    mkdir "$pack/lib/absent"
-    "${compiler[@]}" -O2 -s -fPIC -shared -Wl,-soname,"$nccl" -o "$pack/lib/absent/$nccl" "$work/absent.c"
-fi
 
 # ---- scripts, tests, README ----
 

@@ -55,5 +55,5 @@ compiler=$root/lib/compiler
 for directory in /usr/lib64 /usr/lib/*-linux-gnu /lib64 /lib/*-linux-gnu; do
     [ ! -e "$directory/libstdc++.so.6" ] || compiler=$directory
 done
-export LD_LIBRARY_PATH="$root/lib:$compiler:${DDPBENCH_PACK_CUDA:+$DDPBENCH_PACK_CUDA:}${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$root/lib/absent"
+export LD_LIBRARY_PATH="$root/lib:$compiler${DDPBENCH_PACK_CUDA:+:$DDPBENCH_PACK_CUDA}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 exec "$root/programs/$program" "$@"

@@ -40,7 +40,7 @@ $(EMULATED)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(EMULATED_LIB
 	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
 
 $(EMULATED)/tests/gpu/test_activity_cupti: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_buffers.o \
-	cuda/cupti_library.o cuda/cupti_names.o cuda/ranges.o)
+	cuda/cupti_library.o cuda/cupti_names.o library.o cuda/ranges.o)
 $(EMULATED)/tests/gpu/%: $(EMULATED)/obj/tests/gpu/%.o $(EMULATED)/obj/tests/support/suite.o $(addprefix $(EMULATED)/obj/kernels/,error.o exit_handlers.o utf8.o) $(EMULATION)
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
