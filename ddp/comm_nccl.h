@@ -24,9 +24,9 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
 
 /* What comm_nccl.c calls in the program; as in job.h and watchdog.h. */
 struct nccl_calls {
-    void (*job_gather)(const struct job *job, const void *mine, size_t bytes, void *all);
-    void (*watchdog_look)(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);
-    long (*watchdog_started)(struct watchdog *watchdog);
+    __typeof__(job_gather) *job_gather;
+    __typeof__(watchdog_look) *watchdog_look;
+    __typeof__(watchdog_started) *watchdog_started;
 };
 
 /* The functions above, as the CUDA parts offer them. */

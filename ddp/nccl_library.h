@@ -28,7 +28,7 @@
     DO(ncclSend)                                                                                                       \
     DO(ncclRecv)
 
-#define NCCL_POINTER(name)  __typeof__(&name) name;
+#define NCCL_POINTER(name)  __typeof__(&(name)) name; /* NOLINT(bugprone-macro-parentheses) */
 #define NCCL_FUNCTION(name) {#name, offsetof(struct nccl_library, name), 1},
 
 struct nccl_library {

@@ -7,14 +7,14 @@
 #ifndef KERNELS_CUDA_PARTS_H
 #define KERNELS_CUDA_PARTS_H
 
-#include <stddef.h>
+#include "kernels/error.h"
 
 /* What the shared object calls in the program; as in error.h. */
 struct program_calls {
-    int (*error_report)(const char *format, ...) __attribute__((format(printf, 1, 2)));
-    void (*fatal)(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
-    void (*fatal_no_memory)(size_t n, size_t size) __attribute__((noreturn));
-    void *(*allocate)(size_t n, size_t size);
+    __typeof__(error_report) *error_report;
+    __typeof__(fatal) *fatal;
+    __typeof__(fatal_no_memory) *fatal_no_memory;
+    __typeof__(allocate) *allocate;
 };
 
 /* Defined in the shared object: keeps `calls`, and returns the version and description that it was built from. */

@@ -30,12 +30,14 @@ void fatal(const char *file, int line, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    program->fatal(file, line, "%s", text);
+    for (;;) /* it does not return */
+        program->fatal(file, line, "%s", text);
 }
 
 void fatal_no_memory(size_t n, size_t size)
 {
-    program->fatal_no_memory(n, size);
+    for (;;)
+        program->fatal_no_memory(n, size);
 }
 
 void *allocate(size_t n, size_t size)
