@@ -172,7 +172,7 @@ BUCKETS_gpu = 1,5,25,100
 BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
 SIZES = $(SIZES_$(BENCH_ON))
 BENCH = $(SIZES) --implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
-	--bucket-size-mb=$(BUCKETS_$(BENCH_ON)) --resolve=2% --max-minutes=1.5 --steps-per-block=3 --label=bench
+	--bucket-size-mb=$(BUCKETS_$(BENCH_ON)) --resolve=2% --max-minutes=2 --steps-per-block=3 --label=bench
 # Leaves out options that ARGS also has, because the program accepts each option only once.
 usual = $(foreach option,$(1),$(if $(filter $(firstword $(subst =, ,$(option))) $(firstword $(subst =, ,$(option)))=%,$(ARGS)),,$(option)))
 TEXT = $(if $(CORPUS),$(call quote,$(CORPUS)),$(OUT)/corpus.txt)
