@@ -49,7 +49,7 @@
 #   MPI=name        The MPI: mpich or openmpi. [mpich]
 #   MPICC=path      The compiler wrapper of an MPI that is elsewhere.
 #   MPIRUN=command  Starts ranks; it may have options. [mpirun beside MPICC]
-#   CUDA=0          Builds no GPU backend. CUDA=1 builds it, also without a GPU.
+#   CUDA=1          Builds the CUDA parts. CUDA=0 does not. [1 with a GPU]
 #   CUDA_HOME=dir   The CUDA toolkit. [the one of nvcc, or /usr/local/cuda]
 #   CUDA_ARCHITECTURES="80 90"  The GPUs to build for. [80 90 100]
 #   CC=compiler     The C compiler. [cc]
@@ -92,10 +92,15 @@ PACKAGES = hwloc libcjson zlib
 BLAS_CFLAGS := $(shell pkg-config --cflags $(BLAS) 2>/dev/null)
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS) 2>/dev/null),-l$(BLAS))
 
-# The CUDA backend is built if nvcc is found. A file *_absent.c replaces each part whose compiler or library is missing.
-NVCC := $(if $(filter 0,$(CUDA)),,$(firstword $(realpath $(if $(CUDA_HOME),$(CUDA_HOME)/bin/nvcc,$(shell command -v nvcc) /usr/local/cuda/bin/nvcc))))
-ABSENT := kernels/device_cuda_absent.c ddp/comm_nccl_absent.c kernels/activity_absent.c
-ifneq ($(NVCC),)
+# The program opens its CUDA parts, a shared object beside it, when it needs them (kernels/cuda_parts.h). They are built with CUDA=1,
+# and by default on a machine with nvcc and an NVIDIA driver, or where they were built before. CUDA=0 removes them.
+CUDA_PARTS := $(OUT)/libddpbench_cuda.so
+NVCC := $(firstword $(realpath $(if $(CUDA_HOME),$(CUDA_HOME)/bin/nvcc,$(shell command -v nvcc) /usr/local/cuda/bin/nvcc)))
+ifndef CUDA
+CUDA := $(if $(and $(NVCC),$(wildcard /dev/nvidia* /dev/dxg $(CUDA_PARTS))),1)
+endif
+ifeq ($(CUDA),1)
+$(if $(NVCC),,$(error CUDA=1: there is no nvcc on the PATH or in /usr/local/cuda; install the CUDA toolkit, or give its folder by CUDA_HOME))
 CUDA_ROOT := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_LIB := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/targets/*/lib $(CUDA_ROOT)/lib))
 CUDA_ARCHITECTURES := $(filter $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)),80 90 100)
@@ -104,10 +109,9 @@ CUDA_BUILT := CUDA $(CUDA_VERSION) for $(CUDA_ARCHITECTURES:%=sm_%)
 NCCL := $(wildcard $(CUDA_ROOT)/include/nccl.h /usr/include/nccl.h)
 CUPTI := $(wildcard $(CUDA_ROOT)/include/cupti.h $(CUDA_ROOT)/extras/CUPTI/include/cupti.h)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu) $(filter-out $(if $(CUPTI),,%/activity_cupti.c %/cupti_buffers.c %/cupti_library.c %/cupti_names.c),$(wildcard kernels/cuda/*.c)) $(if $(NCCL),ddp/comm_nccl.c)
-ABSENT := $(if $(NCCL),,ddp/comm_nccl_absent.c) $(if $(CUPTI),,kernels/activity_absent.c)
 CUDA_CFLAGS := -isystem $(CUDA_ROOT)/include $(if $(CUPTI),-isystem $(CUDA_ROOT)/extras/CUPTI/include)
-CUDA_LIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(patsubst %,-Xlinker -rpath -Xlinker %,$(wildcard $(CUDA_ROOT)/extras/CUPTI/lib64)) -lcublas -lcudart_static -lrt -lstdc++ $(if $(NCCL),-lnccl)
-NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xcompiler -Wall,-Wextra \
+CUDA_LIBS = -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(patsubst %,-Xlinker -rpath -Xlinker %,$(wildcard $(CUDA_ROOT)/extras/CUPTI/lib64)) -lcublas -lcudart_static -lrt -ldl -lm -lpthread -lstdc++
+NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xcompiler -Wall,-Wextra,-fPIC \
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))
 endif
@@ -132,15 +136,15 @@ INCLUDES = -I. -Ibench -Ibench/measure -Ibench/read # an include line names fold
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) $(INCLUDES) \
 	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 CHECK_LIBS = -Wl,--wrap=_mark_point $(shell pkg-config --libs check 2>/dev/null) # see tests/support/suite.c
-LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
+LIBS = $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 # Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; BENCH_HELP lists the objects that they share.
 SELFBENCH = step kernels allreduce isolate
 BENCH_HELP_SOURCES = kernels/device_null.c $(filter-out $(SELFBENCH:%=bench/selfbench/%.c),$(wildcard bench/selfbench/*.c))
 BENCH_HELP = $(BENCH_HELP_SOURCES:%.c=$(OUT)/obj/%.o)
-SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/main.c bench/selfbench/%, \
+SOURCES_OF_ALL := $(filter-out ddp/comm_nccl.c kernels/device_null.c bench/main.c bench/selfbench/%, \
 	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c bench/*/*/*.c))
-LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES) $(SOURCES_OF_ALL) $(wildcard $(ABSENT)))) # the slowest to compile come first
+LIBRARY := $(SOURCES_OF_ALL:%.c=$(OUT)/obj/%.o)
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c) bench/selfbench/members.c)
 ifeq ($(SETTING),tsan) # only what the tests of threads need
 LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/measure/machine/%,$(LIBRARY))
@@ -154,10 +158,11 @@ PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES) --ou
 
 all: setup
 	@$(MAKE) $(PARALLEL) program
+	$(if $(CUDA)$(filter-out all,$(MAKECMDGOALS)),,$(if $(NVCC),@echo 'Built for CPUs only: this machine has no NVIDIA driver. For the GPUs of other machines: make CUDA=1'))
 
 # ---- what users call ----
 # `make bench` takes the sizes of a preset. GPUS, the number of GPUs, is computed when it is first used.
-GPUS = $(eval GPUS := $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
+GPUS = $(eval GPUS := $(if $(filter 1,$(CUDA)),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
 # On a CPU `make bench` uses a model with short steps, because many short blocks give more precise results than a few
 # long ones on a machine that also does other work.
 SIZES_cpu = --preset=laptop
@@ -167,7 +172,7 @@ BUCKETS_gpu = 1,5,25,100
 BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
 SIZES = $(SIZES_$(BENCH_ON))
 BENCH = $(SIZES) --implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
-	--bucket-size-mb=$(BUCKETS_$(BENCH_ON)) --resolve=2% --max-minutes=3 --steps-per-block=3 --label=bench
+	--bucket-size-mb=$(BUCKETS_$(BENCH_ON)) --resolve=2% --max-minutes=2 --steps-per-block=3 --label=bench
 # Leaves out options that ARGS also has, because the program accepts each option only once.
 usual = $(foreach option,$(1),$(if $(filter $(firstword $(subst =, ,$(option))) $(firstword $(subst =, ,$(option)))=%,$(ARGS)),,$(option)))
 TEXT = $(if $(CORPUS),$(call quote,$(CORPUS)),$(OUT)/corpus.txt)
@@ -222,8 +227,8 @@ bench-peer: all
 
 PACKED = ddpbench bench_kernels bench_step tests/unit/kernels/test_device tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
 pack: setup
-	@$(MAKE) $(PARALLEL) PORTABLE=1 packed
-packed: $(PACKED:%=$(OUT)/%)
+	@$(MAKE) $(PARALLEL) PORTABLE=1 $(if $(filter file,$(origin CUDA)),$(if $(NVCC),CUDA=1)) packed
+packed: program $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
 # Builds nothing, because root may have another environment, with which everything might be built again.
@@ -242,24 +247,34 @@ clean:
 	rm -rf build
 
 # ---- how it is built ----
-program: $(OUT)/ddpbench
+program: $(OUT)/ddpbench $(if $(filter 1,$(CUDA)),$(CUDA_PARTS))
+	$(if $(filter 0,$(CUDA)),@rm -f $(CUDA_PARTS))
 PRELOADED = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/support/preload/*.c))
-tests: program $(TESTS) $(PRELOADED)
+# A program looks for the CUDA parts beside itself: folders of tests that open a GPU have a link to them.
+PARTS_OF_TESTS = $(addsuffix /libddpbench_cuda.so,tests/unit/kernels tests/unit/ddp tests/mpi)
+tests: program $(TESTS) $(PRELOADED) $(PARTS_OF_TESTS:%=$(OUT)/%)
 
 # A command is shown as one short line, such as CC bench/main.c; V=1 shows it whole.
 Q = $(if $(V),,@)
 say = $(if $(V),@:,@echo '$(1)')
 
-$(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY) $(OUT)/obj/cuda_flags
+$(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY)
 	$(call say,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
-$(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY) $(OUT)/obj/cuda_flags
+$(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY)
 	$(call say,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
+# The CUDA parts call the program only through tables of functions that it gives them. They have copies of these files.
+COPIED = kernels/activity kernels/timeline kernels/library ddp/comm
+LINK_PARTS = -shared -Wl,--version-script=kernels/cuda/exported.map
+$(CUDA_PARTS): $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES))) $(COPIED:%=$(OUT)/obj/%.o) kernels/cuda/exported.map $(OUT)/obj/cuda_flags
+	$(call say,LINK $@)
+	$(Q)$(CC) -g $(LINK_PARTS) -Wl,-z,defs -o $@ $(filter %.o,$^) $(CUDA_LIBS)
 
 # A test links only the objects and shared libraries that it calls. It forks for each of its cases, a fork copies all
-# that is loaded, and the libraries of BLAS, MPI and CUDA are large.
+# that is loaded, and the libraries of BLAS and MPI are large.
 $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tested.a
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
@@ -270,9 +285,9 @@ $(OUT)/tests/fuzz/%: $(OUT)/obj/tests/fuzz/%.o $(OUT)/obj/tests/fuzz/support/sup
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(LIBS)
 
-$(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY) $(OUT)/obj/cuda_flags
+$(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY)
 	$(call say,AR $@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 	@mkdir -p $(@D)
@@ -281,6 +296,9 @@ $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 
 include tests/gpu/emulator/emulator.mk
 include tests/developer.mk
+
+$(PARTS_OF_TESTS:%=$(OUT)/%) $(PARTS_OF_TESTS:%=$(EMULATED)/%):
+	@mkdir -p $(@D) && ln -sfr $(firstword $(subst /tests/, ,$@))/$(@F) $@
 
 # Objects are rebuilt when their flags change, or when the version that results record changes.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
@@ -296,10 +314,11 @@ $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	$(call say,CC $<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(TOOLKIT) $(FLAGS_$*) -MMD -MP -c -o $@ $<
 
-# Only these C sources get the flags of the CUDA toolkit, so that all other objects are identical with CUDA=0.
-CUDA_OBJECTS := $(patsubst %.c,$(OUT)/obj/%.o,$(filter %.c,$(CUDA_SOURCES)))
-$(CUDA_OBJECTS): private TOOLKIT = $(CUDA_CFLAGS)
-$(CUDA_OBJECTS): $(OUT)/obj/cuda_flags
+# Only these C sources get the flags of the CUDA toolkit, so that all other objects are the same with and without it.
+CUDA_C_OBJECTS := $(patsubst %.c,$(OUT)/obj/%.o,$(filter %.c,$(CUDA_SOURCES)))
+$(CUDA_C_OBJECTS): private TOOLKIT = $(CUDA_CFLAGS) -fPIC
+$(CUDA_C_OBJECTS): $(OUT)/obj/cuda_flags
+$(COPIED:%=$(OUT)/obj/%.o): private TOOLKIT = -fPIC
 
 $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 	@mkdir -p $(@D)
@@ -308,8 +327,10 @@ $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 
 # The measurement of the CPU's peak is always optimised and never instrumented.
 FLAGS_kernels/cpu/blas_speed = -O3 -fno-sanitize=all
-FLAGS_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_DESCRIPTION='"$(DESCRIPTION)"'
-$(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
+VERSION_FLAGS = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_DESCRIPTION='"$(DESCRIPTION)"'
+VERSIONED = bench/base/version kernels/cuda_parts kernels/cuda/program
+$(foreach file,$(VERSIONED),$(eval FLAGS_$(file) = $$(VERSION_FLAGS)))
+$(foreach obj,$(OUT)/obj $(EMULATED)/obj,$(VERSIONED:%=$(obj)/%.o)): $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 

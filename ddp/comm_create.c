@@ -4,21 +4,27 @@
 #include "ddp/comm_mpi.h"
 #include "ddp/comm_nccl.h"
 #include "ddp/comm_self.h"
-#include "kernels/device_cuda.h"
 #include "kernels/error.h"
 
+#include <string.h>
+
 /* ---- NCCL ---- */
+
+static int on_cuda(const struct device *device)
+{
+    return !strcmp(device->name, "cuda");
+}
 
 static int nccl_serves(const struct job *job, const struct device *device, const struct comm_options *o)
 {
     (void)job;
-    int fits = device->accelerator == &accelerator_cuda && !o->shares_gpu && comm_nccl_version();
+    int fits = on_cuda(device) && !o->shares_gpu && comm_nccl_version();
     return o->library == COMM_AUTO ? fits : o->library == COMM_NCCL;
 }
 
 static int nccl_check(const struct device *device, const struct comm_options *o)
 {
-    if (device->accelerator != &accelerator_cuda)
+    if (!on_cuda(device))
         return error_report("--comm nccl needs NVIDIA GPUs, and this run computes on %s: use --comm "
                             "mpi, or --device cuda",
                             device->accelerator ? device->name : "the CPU");

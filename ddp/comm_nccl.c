@@ -6,13 +6,14 @@
  * watchdog ends the job if a call does not return. */
 #include "ddp/comm_nccl.h"
 
-#include "ddp/watchdog.h"
+#include "ddp/nccl_library.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/stamps.h"
 #include "kernels/error.h"
+#include "kernels/library.h"
 
-#include <nccl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ struct buffer {
 
 struct comm_nccl {
     struct comm comm;
+    const struct nccl_calls *program;
     const struct device *device;
     struct timeline *timeline; /* NULL: spans are not recorded */
     int gpu;
@@ -56,23 +58,37 @@ struct comm_nccl {
     struct watched call; /* the call that the host waits for; since_ns 0: the host waits for none */
 };
 
+static struct nccl_library library;
+
 #define NCCL_CHECK(c, code)                                                                                            \
     do {                                                                                                               \
         ncclResult_t code_ = (code);                                                                                   \
         if (code_ != ncclSuccess)                                                                                      \
-            FATAL("%s: NCCL: %s: %s", #code, ncclGetErrorString(code_), ncclGetLastError((c)->nccl[COMM_ALL]));        \
+            FATAL("%s: NCCL: %s: %s", #code, library.ncclGetErrorString(code_),                                        \
+                  library.ncclGetLastError((c)->nccl[COMM_ALL]));                                                      \
     } while (0)
 
 /* ---- the library ---- */
 
-/* Returns NCCL's version code; 0 without NCCL, because ncclGetVersion fails in the stub that launch/pack.sh makes. */
+/* Loads NCCL. Returns NULL; or why it cannot be loaded. */
+static const char *load(void)
+{
+    static const struct library_function functions[] = {NCCL_FUNCTIONS(NCCL_FUNCTION)};
+    char file[32];
+    if (library.ncclRecv)
+        return NULL;
+    snprintf(file, sizeof file, "libnccl.so.%d", NCCL_MAJOR);
+    return library_open(&library, functions, sizeof functions / sizeof *functions, file);
+}
+
+/* Returns NCCL's version code; 0 without NCCL. */
 static int version_number(void)
 {
     int code = 0;
-    return ncclGetVersion(&code) == ncclSuccess ? code : 0;
+    return !load() && library.ncclGetVersion(&code) == ncclSuccess ? code : 0;
 }
 
-const char *comm_nccl_version(void)
+static const char *version(void)
 {
     static char text[32];
     int code = version_number();
@@ -82,19 +98,22 @@ const char *comm_nccl_version(void)
     return text;
 }
 
-int comm_nccl_check(const struct comm_options *options)
+static int check(const struct comm_options *options)
 {
     /* The first version that lets ranks share a GPU. Source: NCCL's user guide, environment variables,
      * NCCL_MULTI_RANK_GPU_ENABLE; init.cc of older versions refuses shared GPUs. */
     enum { SHARING_SINCE = 23000 };
-    if (!comm_nccl_version())
-        return error_report("--comm nccl: NCCL's library was not found on this machine: use --comm mpi");
+    if (load())
+        return error_report(
+            "--comm nccl: cannot load NCCL (%s); install it, add its directory to LD_LIBRARY_PATH, or use "
+            "--comm mpi",
+            load());
     /* ranks with different NCCL_HOSTID count as ranks of different hosts */
     if (options->shares_gpu && version_number() < SHARING_SINCE && !getenv("NCCL_HOSTID"))
         return error_report(
             "--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is %s: use --comm mpi, or give each rank "
             "a GPU or an NCCL_HOSTID of its own",
-            comm_nccl_version());
+            version());
     const char *blocking = getenv("NCCL_COMM_BLOCKING"); /* NCCL reads text that is not a number as 0 */
     if (blocking && *blocking && strtoll(blocking, NULL, 0) == 0)
         return error_report(
@@ -120,7 +139,7 @@ static void begin_call_of(struct comm_nccl *c, const char *words, long number)
 /* Begins a call that all ranks make. */
 static void begin_call(struct comm_nccl *c, const char *words)
 {
-    begin_call_of(c, words, watchdog_started(c->comm.watchdog));
+    begin_call_of(c, words, c->program->watchdog_started(c->comm.watchdog));
 }
 
 static void end_call(struct comm_nccl *c)
@@ -146,13 +165,15 @@ static void fail_and_wait(struct comm_nccl *c, ncclResult_t code)
 static ncclResult_t issue_messages(struct comm_nccl *c, const struct collective *l, ncclDataType_t type)
 {
     size_t part = l->count * comm_dtype_bytes(l->dtype);
-    ncclResult_t code = ncclGroupStart(), end;
+    ncclResult_t code = library.ncclGroupStart(), end;
     for (int r = 0; r < comm_group_ranks(l->group, c->comm.ranks, c->comm.local_size) && code == ncclSuccess; r++) {
-        code = ncclSend((const char *)l->in + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
+        code =
+            library.ncclSend((const char *)l->in + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
         if (code == ncclSuccess)
-            code = ncclRecv((char *)l->buffer + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
+            code =
+                library.ncclRecv((char *)l->buffer + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
     }
-    end = ncclGroupEnd();
+    end = library.ncclGroupEnd();
     return code == ncclSuccess ? end : code;
 }
 
@@ -175,21 +196,21 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
     pthread_mutex_lock(&c->calling);
     switch (l->kind) {
     case COMM_REDUCE_SCATTER:
-        code = ncclReduceScatter(in, out, l->count, type[l->dtype], op, nccl, c->stream);
+        code = library.ncclReduceScatter(in, out, l->count, type[l->dtype], op, nccl, c->stream);
         break;
     case COMM_ALL_GATHER:
         if (!l->in) /* the input is at buffer[rank], where NCCL expects it */
             in += c->comm.scattered * l->count * comm_dtype_bytes(l->dtype);
-        code = ncclAllGather(in, out, l->count, type[l->dtype], nccl, c->stream);
+        code = library.ncclAllGather(in, out, l->count, type[l->dtype], nccl, c->stream);
         break;
     case COMM_ALL_TO_ALL:
         code = issue_messages(c, l, type[l->dtype]);
         break;
     case COMM_BROADCAST:
-        code = ncclBroadcast(in, out, l->count, type[l->dtype], l->root, nccl, c->stream);
+        code = library.ncclBroadcast(in, out, l->count, type[l->dtype], l->root, nccl, c->stream);
         break;
     default:
-        code = ncclAllReduce(in, out, l->count, type[l->dtype], op, nccl, c->stream);
+        code = library.ncclAllReduce(in, out, l->count, type[l->dtype], op, nccl, c->stream);
     }
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)
@@ -200,7 +221,7 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
 static struct entry *add_entry(struct comm_nccl *c, const struct collective *collective)
 {
     int64_t now = clock_now_ns();
-    long number = watchdog_started(c->comm.watchdog);
+    long number = c->program->watchdog_started(c->comm.watchdog);
     pthread_mutex_lock(&c->lock);
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
@@ -290,8 +311,8 @@ static void nccl_transfer(struct comm *comm, void *buffer, size_t bytes, int pee
     ncclComm_t nccl = c->nccl[COMM_ALL];
     begin_call_of(c, receive ? "receiving from another rank" : "sending to another rank", 0);
     pthread_mutex_lock(&c->calling);
-    ncclResult_t code = receive ? ncclRecv(buffer, bytes, ncclInt8, peer, nccl, c->stream)
-                                : ncclSend(buffer, bytes, ncclInt8, peer, nccl, c->stream);
+    ncclResult_t code = receive ? library.ncclRecv(buffer, bytes, ncclInt8, peer, nccl, c->stream)
+                                : library.ncclSend(buffer, bytes, ncclInt8, peer, nccl, c->stream);
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)
         fail_and_wait(c, code);
@@ -326,13 +347,13 @@ static void nccl_look(void *state, struct watched *watched)
         return;
     for (int i = 0; i < COMM_GROUPS && code == ncclSuccess; i++) {
         if (c->nccl[i])
-            code = ncclCommGetAsyncError(c->nccl[i], &async);
+            code = library.ncclCommGetAsyncError(c->nccl[i], &async);
         if (code == ncclSuccess && async != ncclInProgress)
             code = async;
     }
     if (code != ncclSuccess)
-        snprintf(watched->broken, sizeof watched->broken, "NCCL: %s: %.150s", ncclGetErrorString(code),
-                 ncclGetLastError(c->nccl[COMM_ALL]));
+        snprintf(watched->broken, sizeof watched->broken, "NCCL: %s: %.150s", library.ncclGetErrorString(code),
+                 library.ncclGetLastError(c->nccl[COMM_ALL]));
     pthread_mutex_unlock(&c->calling);
 }
 
@@ -359,9 +380,9 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     struct buffer *b = allocate(1, sizeof *b);
     void *handle = NULL;
     pthread_mutex_lock(&c->calling);
-    if (ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
+    if (library.ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
         CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
-        if (ncclCommRegister(c->nccl[COMM_ALL], b->memory, bytes, &handle) == ncclSuccess)
+        if (library.ncclCommRegister(c->nccl[COMM_ALL], b->memory, bytes, &handle) == ncclSuccess)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
@@ -391,8 +412,8 @@ static void nccl_release(struct comm *comm, void *memory)
     c->device->synchronize();
     pthread_mutex_lock(&c->calling);
     if (b->handle)
-        NCCL_CHECK(c, ncclCommDeregister(c->nccl[COMM_ALL], b->handle));
-    NCCL_CHECK(c, ncclMemFree(memory));
+        NCCL_CHECK(c, library.ncclCommDeregister(c->nccl[COMM_ALL], b->handle));
+    NCCL_CHECK(c, library.ncclMemFree(memory));
     pthread_mutex_unlock(&c->calling);
     *at = b->next;
     free(b);
@@ -421,13 +442,13 @@ static void nccl_destroy(struct comm *comm)
     for (int i = COMM_GROUPS - 1; i >= 0; i--) {
         if (!c->nccl[i])
             continue;
-        NCCL_CHECK(c, ncclCommFinalize(c->nccl[i]));
-        NCCL_CHECK(c, ncclCommDestroy(c->nccl[i]));
+        NCCL_CHECK(c, library.ncclCommFinalize(c->nccl[i]));
+        NCCL_CHECK(c, library.ncclCommDestroy(c->nccl[i]));
         c->nccl[i] = NULL;
     }
     pthread_mutex_unlock(&c->calling);
     end_call(c);
-    watchdog_look(comm->watchdog, NULL, NULL);
+    c->program->watchdog_look(comm->watchdog, NULL, NULL);
     for (long i = 0; i < c->capacity; i++)
         CUDA_CHECK(cudaEventDestroy(c->ring[i].done));
     CUDA_CHECK(cudaEventDestroy(c->ready));
@@ -442,9 +463,9 @@ static void nccl_destroy(struct comm *comm)
 static ncclResult_t split_groups(struct comm_nccl *c, const struct job *job, ncclConfig_t *config)
 {
     ncclComm_t all = c->nccl[COMM_ALL];
-    ncclResult_t code = ncclCommSplit(all, job->host, job->rank, &c->nccl[COMM_HOST], config);
+    ncclResult_t code = library.ncclCommSplit(all, job->host, job->rank, &c->nccl[COMM_HOST], config);
     if (code == ncclSuccess)
-        code = ncclCommSplit(all, job->local_rank, job->rank, &c->nccl[COMM_ACROSS], config);
+        code = library.ncclCommSplit(all, job->local_rank, job->rank, &c->nccl[COMM_ACROSS], config);
     return code;
 }
 
@@ -459,12 +480,12 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
     if (options->shares_gpu)
         setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0);
     if (job->rank == 0)
-        NCCL_CHECK(c, ncclGetUniqueId(&id));
-    job_gather(job, &id, sizeof id, all);
+        NCCL_CHECK(c, library.ncclGetUniqueId(&id));
+    c->program->job_gather(job, &id, sizeof id, all);
     snprintf(words, sizeof words, "connecting %d ranks by NCCL (NCCL_DEBUG=INFO shows how)", job->size);
     begin_call(c, words);
     pthread_mutex_lock(&c->calling);
-    ncclResult_t code = ncclCommInitRankConfig(&c->nccl[COMM_ALL], job->size, all[0], job->rank, &config);
+    ncclResult_t code = library.ncclCommInitRankConfig(&c->nccl[COMM_ALL], job->size, all[0], job->rank, &config);
     if (code == ncclSuccess && options->groups)
         code = split_groups(c, job, &config);
     pthread_mutex_unlock(&c->calling);
@@ -488,8 +509,8 @@ static void create_stream(struct comm_nccl *c, size_t capacity)
         CUDA_CHECK(cudaEventCreateWithFlags(&c->ring[i].done, cudaEventDisableTiming));
 }
 
-struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
-                              size_t capacity, const struct comm_options *options)
+static struct comm *create(const struct nccl_calls *program, const struct job *job, const struct device *device,
+                           struct timeline *timeline, size_t capacity, const struct comm_options *options)
 {
     enum { STEPS_AHEAD = 4 }; /* steps; if the host is further ahead, the ring overwrites collectives in flight */
     struct comm_nccl *c = allocate(1, sizeof *c);
@@ -512,18 +533,21 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                             .thread_id = nccl_thread_id,
                             .cpu_seconds = nccl_cpu_seconds,
                             .destroy = nccl_destroy};
+    c->program = program;
     c->device = device;
     c->timeline = timeline;
     pthread_mutex_init(&c->calling, NULL);
     pthread_mutex_init(&c->lock, NULL);
     create_stream(c, STEPS_AHEAD * capacity + 1);
     c->comm.watchdog = job->watchdog;
-    watchdog_look(job->watchdog, nccl_look, c);
+    program->watchdog_look(job->watchdog, nccl_look, c);
     connect_ranks(c, job, options);
     if (options->nccl_max_ctas)
-        snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", comm_nccl_version(), options->nccl_max_ctas);
+        snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", version(), options->nccl_max_ctas);
     else
-        snprintf(c->about, sizeof c->about, "NCCL %s, CTAs chosen by NCCL", comm_nccl_version());
+        snprintf(c->about, sizeof c->about, "NCCL %s, CTAs chosen by NCCL", version());
     describe_settings(c);
     return &c->comm;
 }
+
+const struct comm_nccl_part ddpbench_nccl = {version, check, create};

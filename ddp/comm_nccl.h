@@ -1,14 +1,15 @@
 /* comm_nccl.h - collectives by NCCL, between GPUs, on a stream of their own.
  *
- * A program built without NCCL contains comm_nccl_absent.c instead, which reports that NCCL is missing. */
+ * It belongs to the program's CUDA parts (kernels/cuda_parts.h), through which comm_nccl_part.c calls comm_nccl.c. */
 #ifndef DDP_COMM_NCCL_H
 #define DDP_COMM_NCCL_H
 
 #include "ddp/comm.h"
 #include "ddp/job.h"
+#include "ddp/watchdog.h"
 #include "kernels/device.h"
 
-/* Returns NCCL's version, for example "2.28.9", static; NULL: the program was built without NCCL. */
+/* Returns NCCL's version, for example "2.28.9", static; NULL: there is no NCCL, or the program was built without it. */
 const char *comm_nccl_version(void);
 
 /* Checks whether NCCL can be used with these options. Returns 0; or -1, reported, if NCCL is missing, too old for ranks
@@ -20,5 +21,21 @@ int comm_nccl_check(const struct comm_options *options);
  * limit, or if nccl.conf sets NCCL_COMM_BLOCKING=0. */
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options);
+
+/* What comm_nccl.c calls in the program; as in job.h and watchdog.h. */
+struct nccl_calls {
+    __typeof__(job_gather) *job_gather;
+    __typeof__(watchdog_look) *watchdog_look;
+    __typeof__(watchdog_started) *watchdog_started;
+};
+
+/* The functions above, as the CUDA parts offer them. */
+struct comm_nccl_part {
+    const char *(*version)(void);
+    int (*check)(const struct comm_options *options);
+    struct comm *(*create)(const struct nccl_calls *program, const struct job *job, const struct device *device,
+                           struct timeline *timeline, size_t capacity, const struct comm_options *options);
+};
+extern const struct comm_nccl_part ddpbench_nccl; /* in comm_nccl.c */
 
 #endif

@@ -19,11 +19,10 @@ struct gpu_facts {
 };
 
 struct accelerator {
-    const char *name; /* the value of --device that selects this kind */
-    /* the toolkit of the build, for example "CUDA 13.0 for sm_80, sm_90"; "none": the build had no toolkit */
-    const char *built;
-    /* Returns the number of GPUs visible to this process, at least 1; or -1, reported, if the program was built without
-     * support for this kind, or the driver is missing, too old, or shows no GPU. */
+    const char *name;  /* the value of --device that selects this kind */
+    const char *built; /* the toolkit of the build, for example "CUDA 13.0 for sm_80, sm_90" */
+    /* Returns the number of GPUs visible to this process, at least 1; or -1, reported, if the driver is missing, too
+     * old, or shows no GPU. */
     int (*count)(void);
     /* Describes GPU `index` in [0, count()). Returns 0; or -1, reported. May allocate some of the GPU's memory, which
      * lowers free_memory from then on. */
@@ -39,8 +38,8 @@ struct accelerator {
 };
 
 /* The accelerators in the order in which --device auto tries them, then NULL; and the values of --device: auto, cpu and
- * the accelerators' names, then NULL. */
-extern const struct accelerator *const accelerators[];
+ * the accelerators' names, then NULL. Each function returns an accelerator; NULL, reported: the program lacks it. */
+extern const struct accelerator *(*const accelerators[])(void);
 extern const char *const device_names[];
 
 #endif

@@ -1,8 +1,7 @@
 /* activity.h - the records of the GPU vendor's tracer: kernels, copies, calls of the runtime, waits.
  *
  * The tracer writes records, in any order, into memory that was allocated beforehand; activities_settle sorts them and
- * finds the event that each wait refers to. CUDA's tracer is CUPTI. In a build without CUPTI, the functions of
- * activity_absent.c are used, and tracer_start fails. */
+ * finds the event that each wait refers to. CUDA's tracer is CUPTI, in the CUDA parts of the program (cuda_parts.h). */
 #ifndef KERNELS_ACTIVITY_H
 #define KERNELS_ACTIVITY_H
 
@@ -115,7 +114,8 @@ void activities_attribute(struct activities *activities, struct timeline *timeli
 /* ---- the tracer: at most one runs in a process ---- */
 
 /* Begins to record into `activities`, which must live until tracer_stop. Returns 0; or -1, reported, if the program was
- * built without a tracer, its library is missing, or another tool is tracing the GPU. */
+ * built without a tracer, its library is missing, or another tool is tracing the GPU. Calls of the other functions are
+ * ignored before the first call of this one. */
 int tracer_start(struct activities *activities);
 
 /* Delivers all complete records; if the device has been synchronized, these are all records so far. Later records are
@@ -125,5 +125,12 @@ void tracer_resume(void);
 
 /* Delivers the remaining records and ends tracing. Does nothing if tracing was not started. */
 void tracer_stop(void);
+
+/* The functions above, as the CUDA parts offer them. */
+struct tracer {
+    int (*start)(struct activities *activities);
+    void (*pause)(void), (*resume)(void), (*stop)(void);
+};
+extern const struct tracer ddpbench_tracer; /* in activity_cupti.c */
 
 #endif

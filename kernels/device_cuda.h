@@ -1,6 +1,6 @@
 /* device_cuda.h - NVIDIA GPUs as an accelerator.
  *
- * In a program built without a CUDA compiler, device_cuda_absent.c defines this accelerator, and its functions fail. */
+ * They belong to the program's CUDA parts (cuda_parts.h). */
 #ifndef KERNELS_DEVICE_CUDA_H
 #define KERNELS_DEVICE_CUDA_H
 
@@ -11,7 +11,10 @@
  * sm_90 and sm_100 allow 227 KiB. */
 enum { DEVICE_CUDA_MOST_HEAD_WIDTH = 256, DEVICE_CUDA_LEAST_SHARED = 99 << 10 };
 
-/* The profiler member is for nsys --capture-range=cudaProfilerApi and ncu --profile-from-start no. */
-extern const struct accelerator accelerator_cuda;
+/* Returns the accelerator, whose profiler member is for nsys --capture-range=cudaProfilerApi and ncu
+ * --profile-from-start no; NULL, reported, if the program's CUDA parts cannot be used. */
+const struct accelerator *accelerator_cuda(void);
+
+extern const struct accelerator ddpbench_accelerator; /* the same, in the CUDA parts */
 
 #endif

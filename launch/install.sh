@@ -25,12 +25,12 @@ install_link() {
     echo "$2" >>"$list"
 }
 
-# check_listed: sets text to the list of installed files; ends the script if a line is not a path below bin or share.
+# check_listed: sets text to the list of installed files; ends the script if a line is not a path below bin, lib or share.
 check_listed() {
     local why
     read_text "the list of installed files," "$list"
-    why=$(awk '!/^(bin|share)\/[A-Za-z0-9._\/-]+$/ || /\.\./ || length > 200 {
-        print "line " NR ": expected a file below bin or share, not \047" $0 "\047"
+    why=$(awk '!/^(bin|lib|share)\/[A-Za-z0-9._\/-]+$/ || /\.\./ || length > 200 {
+        print "line " NR ": expected a file below bin, lib or share, not \047" $0 "\047"
         exit
     }' <<<"$text")
     [ -z "$why" ] || usage_error "$list, $why; nothing was removed"
@@ -44,7 +44,7 @@ uninstall() {
         rm -f "$root/$file"
     done <<<"$text"
     rm -f "$list"
-    rmdir "$root/share/ddpbench/launch" "$root/share/ddpbench" 2>/dev/null || true
+    rmdir "$root/share/ddpbench/launch" "$root/share/ddpbench" "$root/lib/ddpbench" 2>/dev/null || true
 }
 
 # make_page NAME SUMMARY: installs a manual page made from the help text on stdin. Lines of options begin with a tab and
@@ -91,6 +91,7 @@ install_all() {
     make_directory "$root/bin"
     : >"$list"
     install_file 755 "$program" bin/ddpbench
+    [ ! -e "$parts" ] || install_file 755 "$parts" lib/ddpbench/libddpbench_cuda.so
     for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
         # Replace the names that scripts and the program have in the source tree by their installed names.
         sed -E "s,[\$]here/\.\./build/ddpbench,\$here/../../../bin/ddpbench,; $renames" "$here/$name" >"$work/$name"
@@ -118,6 +119,7 @@ read_options "$@"
 [[ ${#arguments[@]} == [23] ]] ||
     usage_error "expected PROGRAM PREFIX [DESTDIR], or --uninstall PREFIX [DESTDIR], but there are $# words; see --help"
 program=${arguments[0]} prefix=${arguments[1]}
+parts=$(dirname "$program")/libddpbench_cuda.so # if the program was built with its CUDA parts
 [[ $prefix == /* && $prefix != *[[:cntrl:]\'\"\\]* ]] ||
     usage_error "PREFIX '$prefix': expected an absolute path, such as /usr/local, without ' \" \\ and control characters"
 [[ ${arguments[2]:-} != *[[:cntrl:]]* ]] || usage_error "DESTDIR '${arguments[2]}': expected a path without control characters"

@@ -27,13 +27,12 @@ output=build/ddpbench-pack.tar.xz most=$((30 << 20))
 
 need_tools binutils strip readelf nm
 need_tools libc-bin ldd
-find_compiler
-need_tools gcc "${compiler[0]}"
 need_tools mpich mpiexec.hydra hydra_pmi_proxy
 need_tools mawk awk
 [ -n "$pack" ] || need_tools xz-utils xz
 hydra=("$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)")
 files=("${programs[@]/#/$build/}")
+parts=$build/libddpbench_cuda.so # does not exist in a build without the CUDA parts
 for file in "${files[@]}"; do
     [[ -f $file && -x $file ]] || die "there is no program $file; make pack builds it"
 done
@@ -50,10 +49,14 @@ mkdir -p "$pack"/{bin,build,lib/hydra,lib/compiler,programs/hydra}
 
 # ---- programs, each started by a wrapper script of the same name ----
 
-# Lists the CUDA libraries that the programs link with, and CUPTI, which they load when they trace.
-absent=$(readelf -d "${files[@]}" | sed -nE 's/.*NEEDED.*\[(lib(cublas|nccl)\.so.*)\]/\1/p' | sort -u)
-cupti=$(sed -nE 's/^libcublas(\.so.*)/libcupti\1/p' <<<"$absent")
-cuda=${absent//$'\n'/ }${cupti:+ $cupti}
+# Lists the CUDA libraries that the CUDA parts need, or load when they need them.
+cuda=''
+if [ -e "$parts" ]; then
+    cuda=$(readelf -d "$parts" | sed -nE 's/.*NEEDED.*\[(libcublas)(\.so.*)\]/\1\2 libcupti\2/p')
+    [[ $(nm -D "$parts") != *ddpbench_nccl* ]] || cuda+=' libnccl.so.2'
+    strip -o "$pack/programs/${parts##*/}" "$parts"
+    files+=("$parts")
+fi
 for program in "${programs[@]}"; do
     mkdir -p "$(dirname "$pack/programs/$program")" "$(dirname "$pack/build/$program")"
     strip -o "$pack/programs/$program" "$build/$program"
@@ -62,6 +65,7 @@ for program in "${programs[@]}"; do
     printf '#!/bin/sh\nroot=$(cd "${0%%/*}/..%s" && pwd) && program=%s cuda_libraries="%s" && . "$root/bin/start.sh"\n' \
         "${up//\//\/..}" "$program" "$cuda" >"$pack/build/$program"
     chmod +x "$pack/build/$program"
+    [[ $program != */* || -z $cuda ]] || ln -sf "${up//\//../}${parts##*/}" "$pack/programs/${program%/*}" # programs look for it beside themselves
 done
 cp launch/pack/start.sh "$pack/bin"
 cp launch/pack/mpirun.sh "$pack/bin/mpirun"
@@ -74,7 +78,7 @@ cp -L "${hydra[1]}" "$pack/programs/hydra/hydra_pmi_proxy"
 # needed FILE...: prints the libraries that the files need, except those of glibc and NVIDIA
 needed() {
     env -u LD_PRELOAD ldd "$@" | sed -nE 's/^\s*(\S+) => not found.*/not-found:\1/p; s/.* => (\/.*) \(0x[0-9a-f]+\)$/\1/p' | sort -u |
-        grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt|nccl)\.so' || true
+        grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt)\.so' || true
 }
 mapfile -t libraries < <(needed "${files[@]}" "${hydra[@]}")
 [[ ${libraries[*]} != *not-found:* ]] || die "this machine lacks the libraries that are marked not-found: ${libraries[*]}"
@@ -96,25 +100,6 @@ find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -ex
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
 
-# Make a stub for each CUDA library, last on the library path, so that programs start without CUDA. A call of a stub
-# ends the program. Only ncclGetVersion returns an error.
-for library in $absent; do
-    prefix=${library%%.so*}
-    symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
-    {
-        printf '#include <stdio.h>\n#include <stdlib.h>\n'
-        # returns an error, so that --comm auto takes MPI
-        [ "$prefix" != libnccl ] || printf 'int ncclGetVersion(int *version) { *version = 0; return 1; }\n'
-        printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine%s\\n"); exit(1); }\n' \
-            "$library" "$([ "$prefix" != libnccl ] || echo ': use --comm mpi')"
-        sed -E '/^ncclGetVersion/d; s/(@.*)?$/)/; s/^/ABSENT(/' <<<"$symbols"
-    } >"$work/absent.c"
-    sed -E 's/^[^@]*@*(.*)/\1 { *; };/' <<<"$symbols" | sort -u >"$work/versions" # symbols of NCCL have no version
-    mkdir -p "$pack/lib/absent"
-    "${compiler[@]}" -O2 -s -fPIC -shared -Wl,-soname,"$library" -Wl,--version-script="$work/versions" \
-        -o "$pack/lib/absent/$library" "$work/absent.c"
-done
-
 # ---- scripts, tests, README ----
 
 # Includes the sources of ddp/, because tests/cli/cuda.sh trains on their text.
@@ -129,7 +114,7 @@ sed -e "s|@VERSION@|$version|" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda
 begun=
 [ -z "$archive" ] || exit 0
 
-# The dictionary of xz must be as large as two programs, so that xz finds the code that all programs contain, such as GPU kernels.
+# The dictionary of xz must be as large as two programs, so that xz finds the code that all programs contain.
 compress() {
     tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
 }

@@ -36,7 +36,7 @@ lint-rest:
 # finds mistakes at the end of long functions.
 lint-tidy:
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
-		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(FLAGS_bench/base/version)) -Xclang -analyzer-config -Xclang max-nodes=100000' \
+		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(VERSION_FLAGS)) -Xclang -analyzer-config -Xclang max-nodes=100000' \
 		xargs -n 4 -P $(CORES) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
 
 lint-scripts:

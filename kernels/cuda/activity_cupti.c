@@ -232,16 +232,7 @@ static void hold_records(void)
     pthread_mutex_unlock(&tracer.lock);
 }
 
-void tracer_pause(void)
-{
-    if (!tracer.into)
-        return;
-    tracer_resume();
-    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* without force, CUPTI may keep some records */
-    hold_records();
-}
-
-void tracer_resume(void)
+static void resume_tracing(void)
 {
     pthread_mutex_lock(&tracer.lock);
     tracer.paused = 0;
@@ -253,9 +244,18 @@ void tracer_resume(void)
     pthread_mutex_unlock(&tracer.lock);
 }
 
+static void pause_tracing(void)
+{
+    if (!tracer.into)
+        return;
+    resume_tracing();
+    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* without force, CUPTI may keep some records */
+    hold_records();
+}
+
 static void end_tracing(int enabled)
 {
-    tracer_resume();
+    resume_tracing();
     for (int i = 0; i < enabled; i++)
         (void)tracer.cupti.disable(kinds[i]);
     if (enabled)
@@ -306,7 +306,7 @@ static void leave_out_queries(void)
         (void)tracer.cupti.enable_all_waits(0);
 }
 
-int tracer_start(struct activities *activities)
+static int start_tracing(struct activities *activities)
 {
     const char *call = "cuptiSubscribe";
     CUptiResult result;
@@ -336,8 +336,10 @@ int tracer_start(struct activities *activities)
     return report_failure(call, result);
 }
 
-void tracer_stop(void)
+static void stop_tracing(void)
 {
     if (tracer.into)
         end_tracing(KINDS);
 }
+
+const struct tracer ddpbench_tracer = {start_tracing, pause_tracing, resume_tracing, stop_tracing};

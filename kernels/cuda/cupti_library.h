@@ -1,4 +1,4 @@
-/* cupti_library.h - loads CUPTI's functions at run time, so that the program also runs if CUPTI is not installed.
+/* cupti_library.h - CUPTI's functions, which are loaded at run time.
  *
  * Names, codes and layouts of records come from the toolkit's headers. */
 #ifndef KERNELS_CUDA_CUPTI_LIBRARY_H

@@ -116,8 +116,8 @@ static void cuda_profiler(int on)
 template <typename Number> static struct device make_table(enum precision precision)
 {
     struct device d = {};
-    d.name = accelerator_cuda.name;
-    d.accelerator = &accelerator_cuda;
+    d.name = ddpbench_accelerator.name;
+    d.accelerator = &ddpbench_accelerator;
     d.most_head_width = DEVICE_CUDA_MOST_HEAD_WIDTH;
     d.precision = precision;
     d.compute_bytes = sizeof(Number);
@@ -208,5 +208,5 @@ static int cuda_open(int index, enum precision precision, const struct device **
     return 0;
 }
 
-const struct accelerator accelerator_cuda = {"cuda",        CUDA_BUILT, cuda_count,   cuda_describe,
-                                             cuda_identify, cuda_open,  cuda_profiler};
+const struct accelerator ddpbench_accelerator = {"cuda",        CUDA_BUILT, cuda_count,   cuda_describe,
+                                                 cuda_identify, cuda_open,  cuda_profiler};

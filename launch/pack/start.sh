@@ -40,14 +40,13 @@ find_cuda() {
         for path; do take "$path"/nvidia/*/lib "$path/torch/lib"; done
     fi
     case $wanted in
-    *libcublas*) took=" computing on CPUs, GPUs are hidden;$took" ;;
+    *libcublas*) took=" computing on CPUs;$took" ;;
     *) took=" computing on GPUs is possible;$took" ;;
     esac
     [ -z "$wanted" ] || took="$took not found:$wanted (in LD_LIBRARY_PATH, CUDA_HOME, /usr/local/cuda*, /usr/lib*, and \
 nvidia/*/lib of ${PYTHON:-python3}'s packages; PYTHON names another)"
     [ "${PMI_RANK:-0}" != 0 ] || echo "pack:${took%;}" >&2
     export DDPBENCH_PACK_CUDA="$cuda"
-    case $wanted in *libcublas*) export CUDA_VISIBLE_DEVICES= ;; esac
 }
 
 [ -z "$cuda_libraries" ] || [ "${DDPBENCH_PACK_CUDA+set}" ] || find_cuda
@@ -56,5 +55,5 @@ compiler=$root/lib/compiler
 for directory in /usr/lib64 /usr/lib/*-linux-gnu /lib64 /lib/*-linux-gnu; do
     [ ! -e "$directory/libstdc++.so.6" ] || compiler=$directory
 done
-export LD_LIBRARY_PATH="$root/lib:$compiler:${DDPBENCH_PACK_CUDA:+$DDPBENCH_PACK_CUDA:}${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$root/lib/absent"
+export LD_LIBRARY_PATH="$root/lib:$compiler${DDPBENCH_PACK_CUDA:+:$DDPBENCH_PACK_CUDA}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 exec "$root/programs/$program" "$@"

@@ -189,7 +189,7 @@ check 1 "a limit on the file size ends the run with an error" \
 succeeds "a limit on the file size leaves valid files" whole
 limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
 check 1 "memory refused by a limit is reported" '^ddpbench: .* memory'
-# says_why: tests that the run succeeded or printed an error. The dynamic linker prints it if CUDA's libraries exceed the limit.
+# says_why: tests that the run succeeded or printed an error. The dynamic linker prints it if libraries exceed the limit.
 says_why() {
     case $status in
         0) ;;

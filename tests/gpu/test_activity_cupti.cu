@@ -27,7 +27,7 @@ static void create_activities(size_t room)
 {
     activities_create(&all, room, room);
     CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
-    ck_assert_msg(tracer_start(&all) == 0, "%s", error_text());
+    ck_assert_msg(ddpbench_tracer.start(&all) == 0, "%s", error_text());
 }
 
 static void setup()
@@ -37,7 +37,7 @@ static void setup()
 
 static void teardown()
 {
-    tracer_stop();
+    ddpbench_tracer.stop();
     activities_destroy(&all);
 }
 
@@ -82,7 +82,7 @@ static float *memory()
 TEST(calls_and_work_are_recorded)
 {
     queue_work(memory());
-    tracer_pause();
+    ddpbench_tracer.pause();
     activities_settle(&all);
     const struct activity *kernel = find_record(ACTIVITY_KERNEL, "emulated_kernel()"); /* demangled */
     const struct activity *call = find_record(ACTIVITY_CALL, "cudaLaunchKernelExC");   /* without a version suffix */
@@ -108,7 +108,7 @@ TEST(calls_and_work_are_recorded)
 TEST(waits_find_their_events)
 {
     queue_work(memory());
-    tracer_pause();
+    ddpbench_tracer.pause();
     activities_settle(&all);
     uint32_t streams[] = {find_record(ACTIVITY_KERNEL, "emulated_kernel()")->stream,
                           find_record(ACTIVITY_FILL, "Memset (Device)")->stream};
@@ -140,7 +140,7 @@ TEST(queries_of_events_are_left_out)
     while (cudaEventQuery(event) == cudaErrorNotReady)
         asked++;
     CUDA_CHECK(cudaDeviceSynchronize());
-    tracer_pause();
+    ddpbench_tracer.pause();
     ck_assert_int_gt(asked, 20);
     ck_assert(!find_record(ACTIVITY_WAIT, "Event Sync", 1));
     ck_assert(!find_record(ACTIVITY_CALL, "cudaEventQuery"));
@@ -152,15 +152,15 @@ TEST(records_of_a_pause_are_kept_back)
 {
     float *x = memory();
     queue_work(x);
-    tracer_pause();
+    ddpbench_tracer.pause();
     size_t before = all.n;
     ck_assert_uint_gt(before, 5);
     queue_work(x);
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* as CUPTI's own thread may do */
     ck_assert_uint_eq(all.n, before);
-    tracer_resume();
+    ddpbench_tracer.resume();
     ck_assert_uint_gt(all.n, before + 5);
-    tracer_pause();
+    ddpbench_tracer.pause();
     activities_settle(&all);
     ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()", 3));
 }
@@ -168,15 +168,15 @@ TEST(records_of_a_pause_are_kept_back)
 TEST(the_tracer_stops_and_starts_again)
 {
     float *x = memory();
-    tracer_stop();
+    ddpbench_tracer.stop();
     size_t before = all.n;
     queue_work(x);
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     ck_assert_uint_eq(all.n, before);
-    ck_assert_int_eq(tracer_start(&all), 0);
+    ck_assert_int_eq(ddpbench_tracer.start(&all), 0);
     queue_work(x);
-    tracer_stop();
-    tracer_stop();
+    ddpbench_tracer.stop();
+    ddpbench_tracer.stop();
     activities_settle(&all);
     ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1) &&
               !find_record(ACTIVITY_KERNEL, "emulated_kernel()", 2));
@@ -187,7 +187,7 @@ TEST(records_without_room_are_counted)
     teardown();
     create_activities(4);
     queue_work(memory());
-    tracer_stop();
+    ddpbench_tracer.stop();
     ck_assert_uint_eq(all.n, 4);
     ck_assert_uint_gt(all.dropped, 5);
 }
@@ -200,12 +200,12 @@ TEST(buffers_never_run_out)
     teardown();
     create_activities(2 * EVENTS + 100);
     CUDA_CHECK(cudaEventCreate(&event));
-    tracer_pause();
+    ddpbench_tracer.pause();
     for (size_t i = 0; i < EVENTS; i++)
         CUDA_CHECK(cudaEventRecord(event, cuda_stream));
     CUDA_CHECK(cudaDeviceSynchronize());
-    tracer_resume();
-    tracer_pause();
+    ddpbench_tracer.resume();
+    ddpbench_tracer.pause();
     ck_assert_uint_eq(all.marks, EVENTS);
     ck_assert_uint_ge(all.n, EVENTS);
     ck_assert_uint_eq(all.dropped, 0);
@@ -221,7 +221,7 @@ TEST(threads_share_a_buffer)
     for (size_t i = 0; i < THREADS; i++)
         std::thread([x] { launch(add_kernel, dim3(1), dim3(32), 0, x, 1.0f); }).join();
     CUDA_CHECK(cudaDeviceSynchronize());
-    tracer_pause();
+    ddpbench_tracer.pause();
     activities_settle(&all);
     ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()", THREADS - 1));
     ck_assert_uint_le(emulated_cupti_buffers() - before, 1);
@@ -232,7 +232,7 @@ TEST(kernels_without_times_are_counted)
 {
     setenv("EMULATED_CUPTI_LOSE", "2", 1);
     queue_work(memory());
-    tracer_stop();
+    ddpbench_tracer.stop();
     struct activity without_times = {};
     for (enum activity_kind kind : {ACTIVITY_CALL, ACTIVITY_WAIT}) {
         without_times.kind = kind;
@@ -248,17 +248,17 @@ TEST(kernels_without_times_are_counted)
 TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();
-    tracer_pause(); /* delivers the record of the allocation first */
+    ddpbench_tracer.pause(); /* delivers the record of the allocation first */
     size_t before = all.n + all.marks;
-    tracer_resume();
+    ddpbench_tracer.resume();
     queue_work(x);
-    tracer_pause();
+    ddpbench_tracer.pause();
     size_t first = all.n + all.marks - before;
     ck_assert_uint_eq(all.dropped, 0);
     setenv("EMULATED_CUPTI_DROP", "4", 1);
-    tracer_resume();
+    ddpbench_tracer.resume();
     queue_work(x);
-    tracer_stop();
+    ddpbench_tracer.stop();
     size_t second = all.n + all.marks - before - first;
     ck_assert_uint_ge(all.dropped, first / 4);
     ck_assert_uint_ge(second + all.dropped + 1, first);
@@ -273,16 +273,16 @@ static const struct {
 
 TEST_EACH(a_tracer_that_cannot_start_reports_why, 3)
 {
-    tracer_stop();
+    ddpbench_tracer.stop();
     setenv("EMULATED_CUPTI", refusals[_i].state, 1);
-    ck_assert_int_eq(tracer_start(&all), -1);
+    ck_assert_int_eq(ddpbench_tracer.start(&all), -1);
     ck_assert_msg(strstr(error_text(), refusals[_i].words), "%s", error_text());
     error_clear();
-    tracer_pause(); /* has no effect */
-    tracer_resume();
-    tracer_stop();
+    ddpbench_tracer.pause(); /* has no effect */
+    ddpbench_tracer.resume();
+    ddpbench_tracer.stop();
     unsetenv("EMULATED_CUPTI");
-    ck_assert_int_eq(tracer_start(&all), 0); /* the failed start has left nothing behind */
+    ck_assert_int_eq(ddpbench_tracer.start(&all), 0); /* the failed start has left nothing behind */
 }
 
 TEST(profilers_get_ranges)

@@ -43,7 +43,11 @@ static void made_up_profiler(int on)
 
 static const struct accelerator made_up = {"made-up",        "made up",    made_up_count,   made_up_describe,
                                            made_up_identify, made_up_open, made_up_profiler};
-const struct accelerator *const accelerators[] = {&made_up, NULL};
+static const struct accelerator *made_up_accelerator(void)
+{
+    return &made_up;
+}
+const struct accelerator *(*const accelerators[])(void) = {made_up_accelerator, NULL};
 const char *const device_names[] = {"auto", "cpu", "made-up", NULL};
 
 static int made_up_open(int index, enum precision precision, const struct device **device)

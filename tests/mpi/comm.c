@@ -42,13 +42,14 @@ static void find_ways(void)
         way[ways++] = (struct way){device_cpu(1), COMM_MPI, progresses[i]};
     for (int i = 1; i < n; i++)
         way[ways++] = (struct way){delayed_device(), COMM_MPI, progresses[i]};
-    int lacks = accelerator_cuda.count() <= 0, shares = lacks || gpu_choose(&accelerator_cuda, &job, 0, &index);
+    const struct accelerator *gpus = accelerator_cuda();
+    int lacks = !gpus || gpus->count() <= 0, shares = lacks || gpu_choose(gpus, &job, 0, &index);
     error_clear();
     if (job_max(&job, lacks) > 0)
         return;
     shares = job_max(&job, shares) > 0;
     const struct device *cuda;
-    if (gpu_choose(&accelerator_cuda, &job, 1, &index) || accelerator_cuda.open(index, PRECISION_FP32, &cuda))
+    if (gpu_choose(gpus, &job, 1, &index) || gpus->open(index, PRECISION_FP32, &cuda))
         FATAL("%s", error_text());
     way[ways++] = (struct way){cuda, COMM_MPI, progresses[0]};
     if (comm_nccl_version() && !shares)

@@ -20,7 +20,7 @@ int on_device_is_there(void)
     const char *name = name_of_device();
     if (!strcmp(name, "cpu"))
         return 1;
-    if (accelerator_cuda.count() < 0) {
+    if (!accelerator_cuda() || accelerator_cuda()->count() < 0) {
         printf("skip - on %s: %s\n", name, error_text());
         return 0;
     }
@@ -37,7 +37,7 @@ const struct device *on_device(int rank)
         return device_cpu(1);
     for (int i = 0; i < PRECISIONS; i++)
         if (!strcmp(name, names[i]) &&
-            accelerator_cuda.open(rank % accelerator_cuda.count(), (enum precision)i, &device))
+            accelerator_cuda()->open(rank % accelerator_cuda()->count(), (enum precision)i, &device))
             FATAL("%s", error_text());
     if (!device)
         FATAL("TEST_DEVICE is cpu, cuda, cuda:tf32 or cuda:bf16, not '%s'", name);

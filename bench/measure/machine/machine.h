@@ -80,7 +80,7 @@ struct open_device {
     int on_gpu;           /* 1: a GPU; 0: the CPU (then gpu and sharing are zero) */
     struct gpu_facts gpu; /* facts of the rank's GPU */
     int sharing;          /* number of ranks that compute on the rank's GPU */
-    char why_cpu[256];    /* why --device auto chose the CPU, on rank 0 of a program built for GPUs; otherwise "" */
+    char why_cpu[512];    /* why --device auto chose the CPU, on rank 0, if CUDA parts or a GPU are here; or "" */
 };
 
 /* Opens the device of each rank; with `auto`, a GPU if every rank sees one, the CPU if no rank does. threads: number of

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "ddp/gpu.h"
+#include "kernels/cuda_parts.h"
 #include "kernels/error.h"
 #include "kernels/threads.h"
 
@@ -20,15 +21,18 @@ void open_device_explain(const struct open_device *opened)
  * none is seen, which is reported unless the option is --device cpu. */
 static const struct accelerator *find_accelerator(const struct device_options *o)
 {
-    for (int i = 0; accelerators[i]; i++)
-        if ((o->kind == DEVICE_AUTO || o->kind == DEVICE_FIRST_ACCELERATOR + i) && accelerators[i]->count() > 0)
-            return accelerators[i];
+    for (int i = 0; accelerators[i]; i++) {
+        int tried = o->kind == DEVICE_AUTO || o->kind == DEVICE_FIRST_ACCELERATOR + i;
+        const struct accelerator *accelerator = tried ? accelerators[i]() : NULL;
+        if (accelerator && accelerator->count() > 0)
+            return accelerator;
+    }
     return NULL;
 }
 
 /* Checks that this process, for which find_accelerator found none, may compute on the CPU. others: another rank sees a
- * GPU. With auto, keeps the reported reason in why_cpu, unless the program was built without accelerators. Returns 0;
- * or -1, already reported. */
+ * GPU. With auto, keeps the reported reason in why_cpu, unless the program lacks the accelerators and the machine shows
+ * none. Returns 0; or -1, already reported. */
 static int fall_back_to_cpu(struct open_device *opened, const struct device_options *o, int others)
 {
     if (o->kind == DEVICE_CPU)
@@ -36,7 +40,7 @@ static int fall_back_to_cpu(struct open_device *opened, const struct device_opti
     if (others || o->kind != DEVICE_AUTO)
         return -1;
     for (int i = 0; accelerators[i]; i++)
-        if (strcmp(accelerators[i]->built, "none") != 0)
+        if (accelerators[i]() || cuda_gpu_is_here())
             snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", error_text());
     error_clear();
     return 0;

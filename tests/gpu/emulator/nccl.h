@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+#define NCCL_MAJOR            2
 #define NCCL_VERSION_CODE     22809
 #define NCCL_UNIQUE_ID_BYTES  128
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
