@@ -82,6 +82,13 @@ with_python "the trace has the counters" rows \
     "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
 with_python "warm-up epochs: named with the learning rate, and only they clip gradients" rows \
     "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
+profile 2 ddp_bucketed --context-length 64 --grad-accumulation 2 --profile-sort memory
+with_python "--profile-sort memory: what operations keep are activations and gradients" agrees
+with_python "--profile-sort memory sorts the table" summary \
+    "(m := [row['memory'] if row['memory'] is not None else -1 for row in t['operations']]) == sorted(m, reverse=True) and m[0] > m[1] > 0"
+profile 2 ddp_bucketed --profile-sort self_cuda_memory_usage
+[ "$status" = 2 ] && grep -q "time, total, calls, mean, flops, bandwidth, memory" said && good=0 || good=1
+result "$good" "--profile-sort lists its columns (status $status)"
 profile 3 ddp_bucketed --checkpoint-every 2 --num-epochs 7 --data-workers 2
 with_python "--checkpoint-every 2: every figure agrees with the traces" agrees
 with_python "--checkpoint-every 2: the trace has a checkpoint every second step" rows \
@@ -92,6 +99,8 @@ mkdir -p "$temporary/out$((runs + 1))"
 : >"$temporary/out$((runs + 1))/.ddpbench-0123abcd.tmp" # left by a killed run
 profile 3 ddp_bucketed --trace-gzip --profile-ranks 0,2
 succeeds "without --verbose the summary mentions omitted rows" grep -q "^All rows of all tables are in summary.json; --verbose prints them.$" printed
+linked() { find "$out/$1/tensorboard" -type l -exec test -f {} \; -print | sed -E 's,.*/(.+_rank_[0-9]+)[.][0-9]{19}[.]pt[.]trace[.]json,\1,' | sort; }
+is "--trace-gzip --profile-ranks 0,2: TensorBoard finds these traces" "$(linked ddp_bucketed | sed 's/.*_rank_//' | xargs)" "0.gz 2.gz"
 [ "$(cd "$out" && echo ./.d* ./*_trace*)" = "./.d* ./ddp_bucketed_rank_0_trace.json.gz ./ddp_bucketed_rank_2_trace.json.gz" ] &&
     grep -q "^Traces: $(literal "$out")/ddp_bucketed_rank_[*]_trace.json.gz; " said && good=$status || good=1
 result "$good" "--trace-gzip --profile-ranks 0,2: only the compressed traces of these ranks (status $status)"

@@ -84,6 +84,8 @@ static const struct option_kind option_ranks = {VALUE_TEXT, "VALUE", ranks_parse
 /* ---- the table ---- */
 
 static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", NULL};
+static const char *const order_names[] = {"time",      "total",  "calls", "mean", "flops",
+                                          "bandwidth", "memory", "name",  NULL};
 
 /* clang-format off */
 static const struct option option_rows[] = {
@@ -114,6 +116,8 @@ static const struct option option_rows[] = {
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
     {.name = "verbose", .kind = &option_flag, .offset = FIELD(verbose),
      .help = "print all rows of all tables; summary.json always has them"},
+    {.name = "profile-sort", .also = "sort-by", .kind = &option_choice, .offset = FIELD(sort), .initial = "time", .choices = order_names,
+     .help = "column by which operations are sorted: time (without those inside), total, calls, mean (of a call), flops (per second), bandwidth, memory or name"},
     {.name = "thresholds", .kind = &option_thresholds, .offset = FIELD(thresholds),
      .initial = "busy=70,data_loading=30,exposed=20,memory=90",
      .help = "percentages beyond which figures become findings; name only those to change"},

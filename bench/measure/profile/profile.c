@@ -141,7 +141,8 @@ static int capture_profile(struct profiles *all, struct profile *p)
                                     recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous,
                                     reducer->traits->shards);
     totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
-                  p->figures.first, p->figures.steps);
+                  t->run.options->grad_accumulation, p->figures.first, p->figures.steps);
+    totals_sort(&p->totals, p->options->sort);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #ifndef BENCH_MEASURE_PROFILE_PROFILE_H
 #define BENCH_MEASURE_PROFILE_PROFILE_H
 
+#include "spans/spans.h"
 #include "training/training.h"
 
 /* What to trace: operations as the host requests them, the GPU's work, or both. TRACE_AUTO: both if there is a GPU. */
@@ -27,6 +28,7 @@ struct profile_options {
     struct rank_list ranks;
     double buffer_mb;
     int trace_gzip, verbose;
+    enum total_order sort; /* of the table of operations */
     struct thresholds thresholds;
 };
 

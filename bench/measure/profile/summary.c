@@ -126,9 +126,13 @@ static void add_captured(const struct profile *p, struct figure_list *list)
                           figures[i].better);
     for (const struct name_total *t = p->totals.row; t < p->totals.row + p->totals.n; t++) {
         char name[sizeof t->name + 8];
-        snprintf(name, sizeof name, "%.40s_self", t->name);
-        if (t->kind == KIND_OPERATION) /* self time: seconds per step and rank */
-            figures_add_value(list, p->facts.label, name, "s", t->self / (double)n, n, BETTER_LOWER);
+        if (t->kind != KIND_OPERATION)
+            continue;
+        snprintf(name, sizeof name, "%.40s_self", t->name); /* self time: seconds per step and rank */
+        figures_add_value(list, p->facts.label, name, "s", t->self / (double)n, n, BETTER_LOWER);
+        snprintf(name, sizeof name, "%.40s_memory", t->name);
+        if (t->memory > 0)
+            figures_add_value(list, p->facts.label, name, "B", t->memory, n, BETTER_LOWER);
     }
 }
 

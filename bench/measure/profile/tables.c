@@ -60,19 +60,22 @@ static const struct column operation_columns[] = {
     {"mean", "mean, us", COLUMN_REAL, offsetof(struct name_total, mean), "s", 1e6, 10, 2},
     {"flops", "GFLOP/s", COLUMN_REAL, offsetof(struct name_total, flops_per_second), "FLOP/s", 1e-9, 8, 1},
     {"bandwidth", "GB/s", COLUMN_REAL, offsetof(struct name_total, bytes_per_second), "B/s", 1e-9, 7, 2},
+    {"memory", "kept, MiB", COLUMN_REAL, offsetof(struct name_total, memory), "B", 1.0 / 1048576, 9, 3},
 };
 
 static void add_operations(const struct profile *p, cJSON *summary)
 {
     size_t shown = 0;
     for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS; i++)
-        shown += p->totals.row[i].share >= 0.0005; /* row[] is sorted: rows of 0.0 % come last and are hidden */
+        shown += p->options->sort != ORDER_TIME || p->totals.row[i].share >= 0.0005; /* by time 0.0 % comes last */
     results_add_table(
         summary, &(struct table){
                      "operations", "Operations in the same steps, all ranks together", TABLE_COLUMNS(operation_columns),
                      p->totals.row, (size_t)p->totals.n, sizeof *p->totals.row, shown,
                      .note = {"self: time without the named operations inside it, and its share of the steps. "
-                              "mean: mean time of a call. Collectives run at the same time as operations."}});
+                              "mean: mean time of a call. kept: memory of a rank for results that outlive the next "
+                              "operations: activations "
+                              "for backward, gradients of weights. Collectives run at the same time as operations."}});
 }
 
 /* ---- collectives ---- */

@@ -68,6 +68,30 @@ TEST_EACH(work_has_known_values, OPERATIONS)
     ck_assert_double_eq(operation_amount(f->bytes, f->sizes, values[_i].size, sizeof(float)), values[_i].bytes);
 }
 
+/* Forward keeps all that it writes, gradients of weights are fp32, and operations in place keep nothing. */
+TEST(kept_results_have_known_sizes)
+{
+    static const struct {
+        enum operation operation;
+        size_t size[4], bytes;
+    } rows[] = {{OPERATION_EMBEDDING_FORWARD, {N, C}, 2 * N * C},
+                {OPERATION_EMBEDDING_BACKWARD, {N, C, V}, 4 * V * C},
+                {OPERATION_LINEAR_FORWARD, {N, I, O}, 2 * N * O},
+                {OPERATION_LINEAR_BACKWARD_WEIGHT, {N, I, O}, 4 * O * I},
+                {OPERATION_RMSNORM_FORWARD, {N, C}, 2 * N * C + 4 * N},
+                {OPERATION_RMSNORM_BACKWARD, {N, C}, 4 * C},
+                {OPERATION_ATTENTION_FORWARD, {B, T, H, D}, 2 * B * T * H * D + 4 * B * T * H},
+                {OPERATION_SWIGLU_FORWARD, {N, C}, 2 * N * C}};
+    size_t keep = 0;
+    for (int i = 0; i < OPERATIONS; i++)
+        keep += *operation_facts[i].kept != 0;
+    ck_assert_uint_eq(keep, LENGTH(rows));
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct operation_facts *f = &operation_facts[rows[i].operation];
+        ck_assert_double_eq(operation_amount(f->kept, f->sizes, rows[i].size, 2), (double)rows[i].bytes);
+    }
+}
+
 TEST(formulas_are_sums_of_products)
 {
     static const size_t sizes[] = {3, 5};
