@@ -87,7 +87,7 @@ with_python "--profile-sort memory: what operations keep are activations and gra
 with_python "--profile-sort memory sorts the table" summary \
     "(m := [row['memory'] if row['memory'] is not None else -1 for row in t['operations']]) == sorted(m, reverse=True) and m[0] > m[1] > 0"
 profile 2 ddp_bucketed --profile-sort self_cuda_memory_usage
-[ "$status" = 2 ] && grep -q "time, total, calls, mean, flops, bandwidth, memory" said && good=0 || good=1
+[ "$status" = 2 ] && grep -q "calls, total, time, share, mean, flops, bandwidth or memory" said && good=0 || good=1
 result "$good" "--profile-sort lists its columns (status $status)"
 profile 3 ddp_bucketed --checkpoint-every 2 --num-epochs 7 --data-workers 2
 with_python "--checkpoint-every 2: every figure agrees with the traces" agrees
@@ -115,6 +115,39 @@ with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2 capture steps 3, 
 with_python "--profile-wait, -warmup, -active, -repeat: every figure agrees with the traces" agrees
 profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8
 with_python "hundreds of collectives: every figure agrees with the traces" agrees
+
+# ---- inference ----
+
+# as profile, but of --profile-inference, whose implementation is called inference
+infer() {
+    runs=$((runs + 1)) out=$temporary/out$runs status=0 implementation=inference
+    latest "${infers[@]}" --profile-output-dir "$out" "$@"
+    timeout --kill-after=5 "$limit" "${mpirun[@]}" -n 2 "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
+}
+infers=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 250 --num-epochs 4
+    --rounds 1 --profile --profile-inference)
+infer
+with_python "--profile-inference: every figure agrees with the traces" agrees
+with_python "--profile-inference: only these phases, and neither gradients nor moments" summary \
+    "[row['name'] for row in t['phases']] == ['data_loading', 'forward_pass', 'save_results', 'step'] and \
+    [json.load(open(sys.argv[1].replace('summary', 'run')))['derived']['memory_bytes_per_rank'][part] for part in ('gradients', 'optimizer')] == [0, 0]"
+with_python "--profile-inference: the saved losses of each step are the step's loss" python3 -c '
+import csv, json, sys
+for rank in "01":
+    lines = [json.loads(line) for line in open(f"{sys.argv[1]}/rank_{rank}_metrics.jsonl")]
+    captured = [line for line in lines if line.get("captured")]
+    assert len(captured) == 4
+    for line in captured:
+        step = line["profiler_step"]
+        rows = list(csv.DictReader(open(f"{sys.argv[1]}/predictions/rank_{rank}_step_{step}.csv")))
+        assert len(rows) == 6 * 16 and all(0 <= int(r["predicted"]) < 250 and 1 / 250 <= float(r["probability"]) <= 1 for r in rows)
+        assert abs(sum(float(r["loss"]) for r in rows) / len(rows) - line["loss"]) < 1e-4, line' "$out/inference"
+for option in "--lr 1" "--profile-implementation ddp" "--grad-accumulation 2"; do
+    # shellcheck disable=SC2086 # two words
+    infer $option
+    [ "$status" = 2 ] && grep -q -- "--profile-inference does not go with ${option% *};" said && good=0 || good=1
+    result "$good" "--profile-inference $option is refused (status $status)"
+done
 
 check_printed
 check_sentences

@@ -46,8 +46,8 @@ static void write_part(struct trace_file *file, const struct trace *trace, enum 
 
 /* ---- the trace of a rank ---- */
 
-/* Links the trace of this rank under the name that TensorBoard's plugin looks for: host and rank, then the ns at which
- * the capture began. Without links on this file system, leaves it out. Returns 0; or -1, reported. */
+/* Links the trace of this rank, if the file system can, under the name that TensorBoard's plugin looks for: host and
+ * rank, then the ns at which the capture began. Returns 0; or -1, reported. */
 static int link_for_tensorboard(const struct results *results, const struct trace *trace, const char *suffix)
 {
     char folder[FILES_PATH], path[FILES_PATH + 200], to[200];
@@ -55,11 +55,10 @@ static int link_for_tensorboard(const struct results *results, const struct trac
     snprintf(path, sizeof path, "%s/%.100s_rank_%d.%" PRId64 ".pt.trace.json%s", folder, trace->host, trace->rank,
              trace->base_unix_ns, suffix);
     snprintf(to, sizeof to, "../../%.80s_rank_%d_trace.json%s", trace->name, trace->rank, suffix);
-    if (files_make_directories("profile-output-dir", folder))
-        return -1;
-    if (symlink(to, path) && errno != EEXIST && errno != EPERM && errno != EOPNOTSUPP)
-        return error_report("cannot create %s: %s", path, strerror(errno));
-    return 0;
+    int status = files_make_directories("profile-output-dir", folder);
+    if (!status && symlink(to, path) && errno != EEXIST && errno != EPERM && errno != EOPNOTSUPP)
+        status = error_report("cannot create %s: %s", path, strerror(errno));
+    return status;
 }
 
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace)

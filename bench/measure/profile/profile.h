@@ -2,7 +2,6 @@
 #ifndef BENCH_MEASURE_PROFILE_PROFILE_H
 #define BENCH_MEASURE_PROFILE_PROFILE_H
 
-#include "spans/spans.h"
 #include "training/training.h"
 
 /* What to trace: operations as the host requests them, the GPU's work, or both. TRACE_AUTO: both if there is a GPU. */
@@ -19,16 +18,18 @@ struct rank_list {
     int rank[256];
 };
 
+/* --profile-sort: a column of the table of operations, counted from `calls`; initially self time. */
+enum { SORT_TIME = 2 };
+
 struct profile_options {
-    int profile;
+    int profile, inference;
     struct strategy_list implementations;
     const char *output_dir;
     size_t wait, warmup, active, repeat; /* steps of a cycle; repeat: number of cycles; active or repeat 0: no limit */
     enum activities_wanted activities;
     struct rank_list ranks;
     double buffer_mb;
-    int trace_gzip, verbose;
-    enum total_order sort; /* of the table of operations */
+    int trace_gzip, verbose, sort;
     struct thresholds thresholds;
 };
 

@@ -120,6 +120,8 @@ static void add_captured(const struct profile *p, struct figure_list *list)
         {overlap_span_name(p->facts.comm_on_device), "1", f->mean.span, BETTER_HIGHER},
         {"compute_coverage", "1", f->mean.coverage, BETTER_HIGHER},
         {"utilisation", "1", f->mean.utilisation, BETTER_HIGHER},
+        {"product_peak", "FLOP/s", p->facts.limits.flops, BETTER_HIGHER},
+        {"memory_bandwidth", "B/s", p->facts.limits.bandwidth, BETTER_HIGHER},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         figures_add_value(list, p->facts.label, figures[i].name, figures[i].unit, figures[i].value, n,

@@ -82,26 +82,21 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
     free(all);
 }
 
-static int by_key(const void *a, const void *b)
+static size_t sorted_member; /* offset of the double by which by_member orders rows */
+
+static int by_member(const void *a, const void *b)
 {
-    const struct name_total *x = a, *y = b;
-    return x->key == y->key ? strcmp(x->name, y->name) : x->key > y->key ? -1 : 1;
+    double x = *(const double *)((const char *)a + sorted_member);
+    double y = *(const double *)((const char *)b + sorted_member);
+    x = isnan(x) ? -1 : x;
+    y = isnan(y) ? -1 : y;
+    return x == y ? strcmp(((const struct name_total *)a)->name, ((const struct name_total *)b)->name) : x > y ? -1 : 1;
 }
 
-void totals_sort(struct totals *totals, enum total_order order)
+void totals_sort(struct totals *totals, size_t member)
 {
-    for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
-        const double keys[] = {[ORDER_TIME] = a->self,
-                               [ORDER_TOTAL] = a->total,
-                               [ORDER_CALLS] = a->calls,
-                               [ORDER_MEAN] = a->mean,
-                               [ORDER_FLOPS] = a->flops_per_second,
-                               [ORDER_BANDWIDTH] = a->bytes_per_second,
-                               [ORDER_MEMORY] = a->memory,
-                               [ORDER_NAME] = 0};
-        a->key = isnan(keys[order]) ? -1 : keys[order];
-    }
-    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_key);
+    sorted_member = member;
+    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_member);
 }
 
 /* Computes means, shares and rates from the sums, and sorts the rows. passes: micro-batches of all ranks and steps. */
@@ -117,7 +112,7 @@ static void derive_rates(struct totals *totals, double passes)
         a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;
         a->memory = a->kind == KIND_OPERATION ? a->memory / passes : NAN;
     }
-    totals_sort(totals, ORDER_TIME);
+    totals_sort(totals, offsetof(struct name_total, self));
 }
 
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,

@@ -161,19 +161,6 @@ struct name_total {
     const char *kind_name;
     double mean, share;                        /* mean: seconds per call; share: self / totals.step */
     double flops_per_second, bytes_per_second; /* NAN: unknown */
-    double key;                                /* by which rows are sorted */
-};
-
-/* What rows are sorted by, all but names in decreasing order; ORDER_TIME: by self time. */
-enum total_order {
-    ORDER_TIME,
-    ORDER_TOTAL,
-    ORDER_CALLS,
-    ORDER_MEAN,
-    ORDER_FLOPS,
-    ORDER_BANDWIDTH,
-    ORDER_MEMORY,
-    ORDER_NAME
 };
 
 struct totals {
@@ -187,6 +174,7 @@ struct totals {
  * the previous one kept, so memory is a mean over the micro_batches of each step. All ranks call. */
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    size_t micro_batches, int first, int count);
-void totals_sort(struct totals *totals, enum total_order order); /* unknown values come last; equal ones by name */
+/* Sorts rows by the double at this offset of struct name_total, the largest first, NAN last, and equal ones by name. */
+void totals_sort(struct totals *totals, size_t member);
 
 #endif
