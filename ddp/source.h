@@ -29,6 +29,12 @@ struct gradient_hook {
     void *context;
 };
 
+/* The most probable next token after a token, its probability, and the probability of the true one, `of_target`. */
+struct prediction {
+    int32_t token;
+    float probability, of_target;
+};
+
 struct source {
     int has_loss; /* 0: forward computes no loss */
     /* Allocates what forward and backward need beside weights and gradients, of activation_bytes, on model->device. */
@@ -45,6 +51,10 @@ struct source {
      * announces each tensor and each part to the hook, which may be NULL. Writes zeros to padding, and does not write
      * the gaps between matrices. input: as for forward. */
     void (*backward)(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
+    /* Downloads into output (output_bytes bytes of the host) what forward computed last, with a grad_scale of 1, and
+     * finds prediction[B, T]. target: [B, T], in the host's memory. NULL: the source predicts nothing. */
+    void (*predict)(struct model *model, const int32_t *target, void *output, struct prediction *prediction);
+    size_t (*output_bytes)(const struct model *model);
     /* Called after the optimizer has updated `count` weights: passes the time by which a recorded optimizer is slower;
      * NULL: the source has none. */
     void (*updated)(struct model *model, size_t count);

@@ -21,6 +21,7 @@ const char *const phase_name[PHASES + 1] = {
     [PHASE_OPTIMIZER] = "optimizer_step",
     [PHASE_LR_SCHEDULING] = "lr_scheduling",
     [PHASE_CHECKPOINT] = "checkpoint",
+    [PHASE_SAVE_RESULTS] = "save_results",
 };
 const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
@@ -63,8 +64,7 @@ static void switch_phase(struct trainer *t, enum step_phase phase)
     t->phase_start_wait = wait;
 }
 
-/* Begins a phase, and sleeps for its injected delay, if any. */
-static void enter_phase(struct trainer *t, enum step_phase phase)
+void step_enter_phase(struct trainer *t, enum step_phase phase)
 {
     switch_phase(t, phase);
     if (phase != PHASES && t->delay_ns[phase])
@@ -80,7 +80,7 @@ static void before_layer(struct trainer *t, int tensor, enum pass pass)
     if (pass == PASS_BACKWARD)
         switch_phase(t, PHASE_GRADIENT_SYNC);
     else /* an injected delay is slept once per step */
-        (tensor == 0 ? enter_phase : switch_phase)(t, PHASE_PARAMETER_GATHER);
+        (tensor == 0 ? step_enter_phase : switch_phase)(t, PHASE_PARAMETER_GATHER);
     reducer_join_ticket(t->reducer, ticket);
     switch_phase(t, pass == PASS_BACKWARD ? PHASE_BACKWARD : PHASE_FORWARD);
 }
@@ -179,48 +179,52 @@ void step_run(struct trainer *t, int slot)
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
 
+    if (t->inference.directory) {
+        inference_run(t, slot);
+        return;
+    }
     t->timeline->step = slot;
-    enter_phase(t, PHASE_ZERO_GRAD);
+    step_enter_phase(t, PHASE_ZERO_GRAD);
     device->zero(loss, RECORDS); /* gradients need no reset: the first micro-batch overwrites them */
 
     for (size_t m = 0; m < t->micro_batches; m++) {
         const int32_t *input, *target;
-        enter_phase(t, PHASE_DATA_LOADING);
+        step_enter_phase(t, PHASE_DATA_LOADING);
         data_next(t->data, &input, &target);
         device->upload(t->input, input, tokens * sizeof *input);
         device->upload(t->target, target, tokens * sizeof *target);
 
-        enter_phase(t, PHASE_FORWARD);
+        step_enter_phase(t, PHASE_FORWARD);
         model->source->forward(model, t->input, t->target, loss, loss_scale, grad_scale, &forward_hook);
 
         if (t->forward_only)
             continue;
-        enter_phase(t, PHASE_BACKWARD);
+        step_enter_phase(t, PHASE_BACKWARD);
         reducer_begin(t->reducer, m);
         model->source->backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &last : &earlier);
     }
 
     if (!t->forward_only) {
-        enter_phase(t, PHASE_GRADIENT_SYNC);
+        step_enter_phase(t, PHASE_GRADIENT_SYNC);
         if (early)
             update_while_waiting(t);
         reducer_finish(t->reducer);
         if (t->gradient_only) {
-            enter_phase(t, PHASES);
+            step_enter_phase(t, PHASES);
             return;
         }
 
         if (schedule_is_warmup(&t->schedule, t->step)) {
-            enter_phase(t, PHASE_CLIPPING);
+            step_enter_phase(t, PHASE_CLIPPING);
             reducer_grad_norm(t->reducer, optimizer->scalars, t->max_norm);
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
         }
-        enter_phase(t, PHASE_OPTIMIZER);
+        step_enter_phase(t, PHASE_OPTIMIZER);
         while (t->reducer->updated < t->reducer->ranges)
             update_range(t);
     }
 
-    enter_phase(t, PHASE_LR_SCHEDULING);
+    step_enter_phase(t, PHASE_LR_SCHEDULING);
     t->step++;
     t->update++;
     optimizer_set_step(optimizer, model, schedule_learning_rate(&t->schedule, t->step), t->update);
@@ -229,10 +233,10 @@ void step_run(struct trainer *t, int slot)
         if (reducer_is_in_flight(t->reducer))
             switch_phase(t, PHASE_PARAMETER_GATHER);
         reducer_settle(t->reducer);
-        enter_phase(t, PHASE_CHECKPOINT);
+        step_enter_phase(t, PHASE_CHECKPOINT);
         checkpoint_save(&t->checkpoint, trainer_state(t));
     }
-    enter_phase(t, PHASES);
+    step_enter_phase(t, PHASES);
 }
 
 int step_phase_of(const struct span *span)

@@ -4,6 +4,7 @@
 
 #include "ddp/checkpoint.h"
 #include "ddp/data.h"
+#include "ddp/inference.h"
 #include "ddp/model.h"
 #include "ddp/optimizer.h"
 #include "ddp/reducer.h"
@@ -16,7 +17,7 @@
  * releases gradients, gradient_sync also includes waits for a free buffer during backward; if it averages weights,
  * gradient_sync also comes after the optimizer, and includes the outer optimizer. gradient_clipping_warmup occurs only
  * in warm-up steps. checkpoint occurs only in steps that save a checkpoint, which rank 0 writes while the others wait.
- */
+ * Steps of inference (inference.h) have only data_loading, forward_pass and save_results. */
 enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,
@@ -28,6 +29,7 @@ enum step_phase {
     PHASE_OPTIMIZER,
     PHASE_LR_SCHEDULING,
     PHASE_CHECKPOINT,
+    PHASE_SAVE_RESULTS,
     PHASES
 };
 extern const char *const phase_name[PHASES + 1]; /* names of the phases, then NULL */
@@ -62,6 +64,7 @@ struct trainer {
     int watch_core;           /* 1: spans of phases record how long the training thread waited for a core */
     int64_t delay_ns[PHASES]; /* [p]: how long this rank sleeps when phase p begins (an injected delay) */
     struct checkpoint checkpoint;
+    struct inference inference; /* with a directory: each step infers (inference.h) */
 
     long step;               /* position in the schedule and the data */
     long update;             /* AdamW's step number, from 1 */
@@ -95,6 +98,9 @@ void trainer_use(struct trainer *trainer, const struct device *device, struct re
 /* Trains one step with the trainer's reducer. Records the step's spans, with `slot` as their step, and its loss and
  * gradient norm in slot `slot` of trainer->record. Does not wait for the device. */
 void step_run(struct trainer *trainer, int slot);
+
+/* Ends the current phase and begins another one (PHASES: none), after its injected delay, if any. */
+void step_enter_phase(struct trainer *trainer, enum step_phase phase);
 
 /* Returns the phase of a span of the host lane; -1 for marks and ranges. */
 int step_phase_of(const struct span *span);

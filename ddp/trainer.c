@@ -13,6 +13,7 @@ void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots, 
     t->device->copy(t->start, t->model->weight, t->model->arena);
     if (t->checkpoint.every && t->checkpoint.job->rank == 0)
         t->checkpoint.piece = t->device->allocate_host(checkpoint_piece_bytes());
+    inference_create(t);
     t->phase = PHASES;
     trainer_set_step(t, 0, 1);
 }
@@ -26,6 +27,7 @@ void trainer_destroy(struct trainer *t)
     t->device->release(t->target);
     t->device->release(t->record);
     t->device->release(t->start);
+    inference_destroy(t);
     if (t->checkpoint.piece)
         t->device->release_host(t->checkpoint.piece);
 }
@@ -62,8 +64,8 @@ void trainer_use(struct trainer *t, const struct device *device, struct reducer 
 void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced, int releases,
                 size_t spans[TIMELINE_LANES])
 {
-    enum { OF_STEP = 4 };                       /* device operations of step_run itself */
-    size_t phases = PHASES + 3 * micro_batches; /* each may have a second span, for a delay */
+    enum { OF_STEP = 4 };                           /* device operations of step_run itself */
+    size_t phases = PHASES - 1 + 3 * micro_batches; /* without save_results; each may have a second span, for a delay */
     /* A phase may be interrupted to update a bucket, to wait for weights before a part of forward (fewer times), and to
      * wait for buffers */
     size_t interruptions = 2 * (size_t)model->tensors * (releases ? 1 + micro_batches : 1);

@@ -1,6 +1,7 @@
 /* transformer.c - forward and backward of the transformer, as mirrored sequences of calls. */
 #include "ddp/transformer.h"
 
+#include "kernels/bf16.h"
 #include "kernels/error.h"
 #include "kernels/random.h"
 
@@ -261,6 +262,39 @@ static void forward(struct model *model, const int32_t *input, const int32_t *ta
     d->range_end();
 }
 
+static size_t output_bytes(const struct model *model)
+{
+    const struct model_sizes *s = &model->sizes;
+    return s->batch * s->context * transformer_padded_vocabulary(s) * model->compute_bytes;
+}
+
+/* Returns number i of an array of the compute type. */
+static float number_at(const void *array, size_t compute_bytes, size_t i)
+{
+    return compute_bytes == sizeof(float) ? ((const float *)array)[i] : bf16_widen(((const uint16_t *)array)[i]);
+}
+
+/* The loss has replaced the logits by softmax - 1 at the target. */
+static void predict(struct model *model, const int32_t *target, void *output, struct prediction *prediction)
+{
+    const struct model_sizes *s = &model->sizes;
+    size_t N = s->batch * s->context, V = s->vocabulary, P = transformer_padded_vocabulary(s), e = model->compute_bytes;
+    model->device->download(output, ((struct activations *)model->activations)->logits, output_bytes(model));
+    for (size_t i = 0; i < N; i++) {
+        struct prediction *p = &prediction[i];
+        p->of_target = number_at(output, e, i * P + (size_t)target[i]) + 1;
+        p->token = target[i];
+        p->probability = p->of_target;
+        for (size_t v = 0; v < V; v++) {
+            float probability = number_at(output, e, i * P + v);
+            if (probability > p->probability) {
+                p->token = (int32_t)v;
+                p->probability = probability;
+            }
+        }
+    }
+}
+
 /* ---- backward: mirrors forward's calls; computes the gradient of a weight before that of the layer's input, so that
  * the weight's gradient is announced earlier ---- */
 
@@ -390,6 +424,8 @@ static const struct source transformer = {.has_loss = 1,
                                           .initialize = initialize,
                                           .forward = forward,
                                           .backward = backward,
+                                          .predict = predict,
+                                          .output_bytes = output_bytes,
                                           .operations = operations,
                                           .ranges = ranges,
                                           .flops = flops};

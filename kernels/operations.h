@@ -42,6 +42,9 @@ struct operation_facts {
     const char *flops;  /* floating-point operations, as a sum of products, such as "2NIO+N"; "": not counted */
     /* bytes read and written, as a sum of products; each array counts once; e: bytes of the compute type */
     const char *bytes;
+    /* bytes of the results that outlive the next operations: activations that forward keeps for backward, and gradients
+     * of weights; "": there are none, since it works in place, or backward soon overwrites its results */
+    const char *kept;
 };
 extern const struct operation_facts operation_facts[OPERATIONS];
 

@@ -82,6 +82,13 @@ with_python "the trace has the counters" rows \
     "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
 with_python "warm-up epochs: named with the learning rate, and only they clip gradients" rows \
     "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
+profile 2 ddp_bucketed --context-length 64 --grad-accumulation 2 --profile-sort memory
+with_python "--profile-sort memory: what operations keep are activations and gradients" agrees
+with_python "--profile-sort memory sorts the table" summary \
+    "(m := [row['memory'] if row['memory'] is not None else -1 for row in t['operations']]) == sorted(m, reverse=True) and m[0] > m[1] > 0"
+profile 2 ddp_bucketed --profile-sort self_cuda_memory_usage
+[ "$status" = 2 ] && grep -q "calls, total, time, share, mean, flops, bandwidth or memory" said && good=0 || good=1
+result "$good" "--profile-sort lists its columns (status $status)"
 profile 3 ddp_bucketed --checkpoint-every 2 --num-epochs 7 --data-workers 2
 with_python "--checkpoint-every 2: every figure agrees with the traces" agrees
 with_python "--checkpoint-every 2: the trace has a checkpoint every second step" rows \
@@ -92,6 +99,8 @@ mkdir -p "$temporary/out$((runs + 1))"
 : >"$temporary/out$((runs + 1))/.ddpbench-0123abcd.tmp" # left by a killed run
 profile 3 ddp_bucketed --trace-gzip --profile-ranks 0,2
 succeeds "without --verbose the summary mentions omitted rows" grep -q "^All rows of all tables are in summary.json; --verbose prints them.$" printed
+linked() { find "$out/$1/tensorboard" -type l -exec test -f {} \; -print | sed -E 's,.*/(.+_rank_[0-9]+)[.][0-9]{19}[.]pt[.]trace[.]json,\1,' | sort; }
+is "--trace-gzip --profile-ranks 0,2: TensorBoard finds these traces" "$(linked ddp_bucketed | sed 's/.*_rank_//' | xargs)" "0.gz 2.gz"
 [ "$(cd "$out" && echo ./.d* ./*_trace*)" = "./.d* ./ddp_bucketed_rank_0_trace.json.gz ./ddp_bucketed_rank_2_trace.json.gz" ] &&
     grep -q "^Traces: $(literal "$out")/ddp_bucketed_rank_[*]_trace.json.gz; " said && good=$status || good=1
 result "$good" "--trace-gzip --profile-ranks 0,2: only the compressed traces of these ranks (status $status)"
@@ -106,6 +115,39 @@ with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2 capture steps 3, 
 with_python "--profile-wait, -warmup, -active, -repeat: every figure agrees with the traces" agrees
 profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8
 with_python "hundreds of collectives: every figure agrees with the traces" agrees
+
+# ---- inference ----
+
+# as profile, but of --profile-inference, whose implementation is called inference
+infer() {
+    runs=$((runs + 1)) out=$temporary/out$runs status=0 implementation=inference
+    latest "${infers[@]}" --profile-output-dir "$out" "$@"
+    timeout --kill-after=5 "$limit" "${mpirun[@]}" -n 2 "$program" "${latest[@]}" >printed 2>said </dev/null || status=$?
+}
+infers=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 250 --num-epochs 4
+    --rounds 1 --profile --profile-inference)
+infer
+with_python "--profile-inference: every figure agrees with the traces" agrees
+with_python "--profile-inference: only these phases, and neither gradients nor moments" summary \
+    "[row['name'] for row in t['phases']] == ['data_loading', 'forward_pass', 'save_results', 'step'] and \
+    [json.load(open(sys.argv[1].replace('summary', 'run')))['derived']['memory_bytes_per_rank'][part] for part in ('gradients', 'optimizer')] == [0, 0]"
+with_python "--profile-inference: the saved losses of each step are the step's loss" python3 -c '
+import csv, json, sys
+for rank in "01":
+    lines = [json.loads(line) for line in open(f"{sys.argv[1]}/rank_{rank}_metrics.jsonl")]
+    captured = [line for line in lines if line.get("captured")]
+    assert len(captured) == 4
+    for line in captured:
+        step = line["profiler_step"]
+        rows = list(csv.DictReader(open(f"{sys.argv[1]}/predictions/rank_{rank}_step_{step}.csv")))
+        assert len(rows) == 6 * 16 and all(0 <= int(r["predicted"]) < 250 and 1 / 250 <= float(r["probability"]) <= 1 for r in rows)
+        assert abs(sum(float(r["loss"]) for r in rows) / len(rows) - line["loss"]) < 1e-4, line' "$out/inference"
+for option in "--lr 1" "--profile-implementation ddp" "--grad-accumulation 2"; do
+    # shellcheck disable=SC2086 # two words
+    infer $option
+    [ "$status" = 2 ] && grep -q -- "--profile-inference does not go with ${option% *};" said && good=0 || good=1
+    result "$good" "--profile-inference $option is refused (status $status)"
+done
 
 check_printed
 check_sentences

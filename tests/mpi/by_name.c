@@ -72,7 +72,7 @@ TEST(self_time_excludes_nested_spans)
         more += r;
     for (int s = 0; s < 4; s++)
         record_step(s, 1000 * (s + 1));
-    totals_create(&totals, &job, &timeline, sizeof(float), 1, 2); /* steps 1 and 2 */
+    totals_create(&totals, &job, &timeline, sizeof(float), 1, 1, 2); /* steps 1 and 2 */
     ck_assert_int_eq(totals.n, 9);
     ck_assert_double_eq_tol(totals.step, 2 * 350e-9 * ranks, 1e-15);
     check_total("forward_pass", KIND_PHASE, 2 * ranks, 400 * ranks, 0);
@@ -106,7 +106,7 @@ TEST(spans_nest_by_host_times)
                                .start_ns = 1000,
                                .end_ns = 1100,
                                .index = PHASE_FORWARD});
-    totals_create(&totals, &job, &timeline, sizeof(float), 0, 1);
+    totals_create(&totals, &job, &timeline, sizeof(float), 1, 0, 1);
     check_total("zero", KIND_OPERATION, job.size, 93 * job.size, 93 * job.size);
     check_total("forward_pass", KIND_PHASE, job.size, 100 * job.size, 7 * job.size);
 }
@@ -123,7 +123,7 @@ TEST(rows_are_sorted_by_self_time)
     made_up_operation(&timeline, OPERATION_ADAMW, one, 150, 180);
     made_up_collective(&timeline, 1, 0, 4, 150, 150);
     made_up_phase(&timeline, PHASE_FORWARD, 100, 300);
-    totals_create(&totals, &job, &timeline, sizeof(float), 0, 1);
+    totals_create(&totals, &job, &timeline, sizeof(float), 1, 0, 1);
     ck_assert_int_eq(totals.n, 5);
     for (int i = 0; i < totals.n; i++)
         ck_assert_str_eq(totals.row[i].name, order[i]);
@@ -131,6 +131,35 @@ TEST(rows_are_sorted_by_self_time)
     ck_assert_double_eq_tol(totals.row[3].mean, 10e-9, 1e-18);
     ck_assert_double_eq_tol(totals.row[3].bytes_per_second, totals.row[3].bytes / totals.row[3].total, 1);
     ck_assert_double_nan(totals.row[4].bytes_per_second);
+}
+
+/* Two micro-batches of two steps keep their activations in the same memory; an operation in place keeps nothing. */
+TEST(rows_are_sorted_by_any_column)
+{
+    static const size_t linear[SPAN_SIZES] = {2, 3, 5}, rope[SPAN_SIZES] = {1, 2, 3, 4};
+    static const struct {
+        size_t member;
+        const char *first;
+    } sorted[] = {{offsetof(struct name_total, total), "forward_pass"},
+                  {offsetof(struct name_total, calls), "linear_forward"},
+                  {offsetof(struct name_total, flops_per_second), "linear_forward"},
+                  {offsetof(struct name_total, mean), "forward_pass"},
+                  {offsetof(struct name_total, memory), "linear_forward"}};
+    for (int i = 0; i < 4; i++) {
+        timeline.step = i / 2;
+        made_up_operation(&timeline, OPERATION_LINEAR_FORWARD, linear, 110 + 10 * i, 113 + 10 * i);
+    }
+    made_up_operation(&timeline, OPERATION_ROPE_FORWARD, rope, 160, 180);
+    made_up_collective(&timeline, 1, 0, 4, 150, 150);
+    made_up_phase(&timeline, PHASE_FORWARD, 100, 300);
+    totals_create(&totals, &job, &timeline, sizeof(float), 2, 0, 2);
+    for (size_t i = 0; i < sizeof sorted / sizeof *sorted; i++) {
+        totals_sort(&totals, sorted[i].member);
+        ck_assert_str_eq(totals.row[0].name, sorted[i].first);
+    }
+    ck_assert_double_eq(totals.row[0].memory, 4 * 2 * 5);
+    ck_assert_double_eq(totals.row[1].memory, 0);
+    ck_assert_double_nan(totals.row[2].memory);
 }
 
 SUITE_OF_RANKS("by_name", job, setup, teardown)

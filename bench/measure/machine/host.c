@@ -56,6 +56,7 @@ void host_facts(struct host_facts *facts)
         snprintf(facts->cpu, sizeof facts->cpu, "%s", model ? model : "");
         hwloc_obj_t l3 = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L3CACHE, 0);
         facts->l3_bytes = l3 ? (size_t)l3->attr->cache.size : 0;
+        facts->caches_bytes = facts->l3_bytes * (size_t)hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L3CACHE);
         hwloc_bitmap_t set = hwloc_bitmap_alloc();
         if (set && !hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS))
             hwloc_bitmap_list_snprintf(facts->binding, sizeof facts->binding, set);

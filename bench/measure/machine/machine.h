@@ -24,7 +24,8 @@ struct host_facts {
     char kernel[HOST_TEXT];  /* operating system and release */
     char binding[HOST_TEXT]; /* the CPUs this rank may run on, as a list such as 0-3,8 */
     int packages, numa_nodes, cores, pus;
-    size_t memory_bytes, l3_bytes; /* bytes of the machine's memory, and of one L3 cache (0: unknown) */
+    /* bytes of the machine's memory, of one L3 cache and of all L3 caches (0: unknown) */
+    size_t memory_bytes, l3_bytes, caches_bytes;
 };
 
 /* Fills the facts from hwloc and the kernel; unknown facts are empty or 0. */

@@ -6,9 +6,13 @@
 #include "kernels/files.h"
 #include "profile/capture.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { PIECE = 1 << 16 }; /* bytes of a trace that are written, or sent to rank 0, at a time */
 
@@ -42,17 +46,32 @@ static void write_part(struct trace_file *file, const struct trace *trace, enum 
 
 /* ---- the trace of a rank ---- */
 
+/* Links the trace of this rank, if the file system can, under the name that TensorBoard's plugin looks for: host and
+ * rank, then the ns at which the capture began. Returns 0; or -1, reported. */
+static int link_for_tensorboard(const struct results *results, const struct trace *trace, const char *suffix)
+{
+    char folder[FILES_PATH], path[FILES_PATH + 200], to[200];
+    snprintf(folder, sizeof folder, "%.576s/tensorboard", results->directory);
+    snprintf(path, sizeof path, "%s/%.100s_rank_%d.%" PRId64 ".pt.trace.json%s", folder, trace->host, trace->rank,
+             trace->base_unix_ns, suffix);
+    snprintf(to, sizeof to, "../../%.80s_rank_%d_trace.json%s", trace->name, trace->rank, suffix);
+    int status = files_make_directories("profile-output-dir", folder);
+    if (!status && symlink(to, path) && errno != EEXIST && errno != EPERM && errno != EOPNOTSUPP)
+        status = error_report("cannot create %s: %s", path, strerror(errno));
+    return status;
+}
+
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
 {
     char path[FILES_PATH];
     struct trace_file out = {.watchdog = results->watchdog};
     if (!rank_list_has(&options->ranks, trace->rank))
         return 0;
-    snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", results->top, trace->name, trace->rank,
-             options->trace_gzip ? ".gz" : "");
+    const char *suffix = options->trace_gzip ? ".gz" : "";
+    snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", results->top, trace->name, trace->rank, suffix);
     out.failed = new_file_open(&out.file, path, options->trace_gzip) != 0;
     write_part(&out, trace, TRACE_WHOLE);
-    return new_file_end(&out.file, out.failed);
+    return new_file_end(&out.file, out.failed) ? -1 : link_for_tensorboard(results, trace, suffix);
 }
 
 /* ---- all ranks in one trace ---- */

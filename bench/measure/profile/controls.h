@@ -4,6 +4,7 @@
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
 #include "base/figures.h"
+#include "ddp/device_limits.h"
 #include "profile/profile.h"
 #include "results/saved_run.h"
 
@@ -22,10 +23,11 @@ struct profile_facts {
     char tune[TUNE_COMMAND];          /* the command that tunes this model (saved_run_tune) */
     int threads;                      /* threads of a rank */
     double cores_per_rank;
-    double tokens, flops; /* tokens of all ranks per step; FLOP of the model per step */
-    size_t block_steps;   /* timed steps in a block */
-    size_t memory_bytes;  /* memory of rank 0's GPU or machine; 0: unknown */
-    size_t peak_bytes;    /* most bytes in use so far (open_device_memory), on the rank with the most */
+    double tokens, flops;        /* tokens of all ranks per step; FLOP of the model per step */
+    struct device_limits limits; /* of a rank's products and memory, before the run */
+    size_t block_steps;          /* timed steps in a block */
+    size_t memory_bytes;         /* memory of rank 0's GPU or machine; 0: unknown */
+    size_t peak_bytes;           /* most bytes in use so far (open_device_memory), on the rank with the most */
 };
 
 /* Indices of a captured row and of its controls among the rows of a run; -1: that control is not needed. */

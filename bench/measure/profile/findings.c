@@ -107,6 +107,7 @@ static void measure_criteria(struct profile *p)
     const struct phase_figure *phase = p->figures.phase;
     const struct overlap *mean = &p->figures.mean;
     double memory = facts->memory_bytes ? (double)facts->peak_bytes / (double)facts->memory_bytes : NAN;
+    int trains = phase[PHASE_BACKWARD].mean > 0;
     const struct {
         double percent;
         const char *missing; /* NULL: if the value is missing, CUPTI's records are */
@@ -115,7 +116,7 @@ static void measure_criteria(struct profile *p)
         [CRITERION_BUSY] = {-most_of(p, minus_busy), NULL, t->busy},
         [CRITERION_DATA] = {100 * phase[PHASE_DATA_LOADING].share, NULL, t->data_loading},
         [CRITERION_EXPOSED] = {most_of(p, exposed_share), NULL, t->exposed},
-        [CRITERION_TO_BACKWARD] = {most_of(p, exposed_to_backward), NULL, t->exposed},
+        [CRITERION_TO_BACKWARD] = {most_of(p, exposed_to_backward), trains ? NULL : "no backward pass", t->exposed},
         [CRITERION_COLLECTIVES] = {100 * p->controls.comm_alone.median / p->controls.backward_none.median,
                                    facts->ranks > 1 ? "no rounds with `none`" : "one rank"},
         [CRITERION_COPIES] = {most_of(p, copies_share), facts->on_gpu ? NULL : "no GPU to copy to"},
@@ -133,6 +134,8 @@ static void measure_criteria(struct profile *p)
     memcpy(p->criterion, criteria, sizeof criteria);
     for (int i = 0; i < CRITERIA; i++) {
         p->criterion[i].percent = value[i].percent;
+        if (!trains) /* what is usual is of training */
+            p->criterion[i].usual[0] = p->criterion[i].usual[1] = NAN;
         p->criterion[i].missing = value[i].missing ? value[i].missing : "no records of CUPTI";
         double by =
             value[i].threshold / criteria[i == CRITERION_TO_BACKWARD ? CRITERION_EXPOSED : i].limit[LEVEL_WARNING];

@@ -84,6 +84,8 @@ static const struct option_kind option_ranks = {VALUE_TEXT, "VALUE", ranks_parse
 /* ---- the table ---- */
 
 static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", NULL};
+static const char *const sort_names[] = {"calls", "total",     "time",   "share", "mean",
+                                         "flops", "bandwidth", "memory", NULL};
 
 /* clang-format off */
 static const struct option option_rows[] = {
@@ -93,6 +95,10 @@ static const struct option option_rows[] = {
     {.name = "profile-implementation", .common = 1, .kind = &option_strategies, .offset = FIELD(implementations),
      .initial = "ddp", .value_name = "IMPLEMENTATIONS",
      .help = "an implementation from the list below, a list of them, or all; several are also compared"},
+    {.name = "profile-inference", .kind = &option_flag, .offset = FIELD(inference),
+     .without = "profile-implementation,bucket-size-mb,wire-dtype,shard,update-in-backward,forward-only,grad-accumulation,"
+     "lr,max-norm,warmup-epochs,regime=warmup,checkpoint-every,inject-delay",
+     .help = "profile inference: read a batch, forward pass, save the predictions of each token"},
     {.name = "profile-output-dir", .common = 1, .kind = &option_path, .offset = FIELD(output_dir), .initial = "",
      .help = "directory of the traces and the summary; default results/<time>[-<label>]"},
     {.name = "profile-wait", .kind = &option_count, .offset = FIELD(wait), .initial = "0", .high = 1e9,
@@ -114,6 +120,8 @@ static const struct option option_rows[] = {
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
     {.name = "verbose", .kind = &option_flag, .offset = FIELD(verbose),
      .help = "print all rows of all tables; summary.json always has them"},
+    {.name = "profile-sort", .also = "sort-by", .kind = &option_choice, .offset = FIELD(sort), .initial = "time", .choices = sort_names,
+     .help = "column by which operations are sorted: calls, total, time or share (without those inside), mean (of a call), flops (a second), bandwidth or memory"},
     {.name = "thresholds", .kind = &option_thresholds, .offset = FIELD(thresholds),
      .initial = "busy=70,data_loading=30,exposed=20,memory=90",
      .help = "percentages beyond which figures become findings; name only those to change"},
@@ -197,6 +205,11 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         return error_report("--implementations is for the benchmark; --profile traces --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
+    if (o->inference && workload_is_replayed(&t->workload))
+        return error_report("--profile-inference: the model of --model-from is replayed, and predicts nothing");
+    t->infers = o->inference;
+    t->forward_only |= o->inference;
+    t->warmup_epochs = o->inference ? 0 : t->warmup_epochs;
     enum { BLOCK_STEPS = 3 }; /* default number of timed steps; fewer if the warm-up has fewer steps */
     if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;
@@ -211,6 +224,8 @@ int profile_options_check(const struct profile_options *o, const struct option_t
             "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
             cycles, cycle, steps);
     t->workload.strategies = o->implementations; /* without --profile: of --implementations */
+    if (o->inference)
+        t->workload.strategies = (struct strategy_list){1, {{.label = "inference", .strategy = &strategy_none}}};
     if (profile_rows_make(t))
         return -1;
     for (int i = 0; i < t->n; i++)

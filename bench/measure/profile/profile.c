@@ -36,7 +36,11 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
         char words[CELL];
         int per_bucket = (int)strategy_collectives(q->facts.traits, o->grad_accumulation);
         int collectives = t->harness.job->size > 1 && q->facts.traits->reduces ? q->facts.buckets * per_bucket : 0;
-        if (!p || p == q)
+        if (o->infers)
+            results_add_sentence(summary, "heading",
+                                 "Inference: no gradients, no communication; predictions go to predictions/ in %s",
+                                 t->harness.results.directory);
+        else if (!p || p == q)
             results_add_sentence(summary, "heading",
                                  "Training: %s%s%s: %d collective%s a step; learning rate %g, seed %zu", q->facts.label,
                                  *size ? ", buckets of " : "", verdict_bucket_size(words, size), collectives,
@@ -141,7 +145,7 @@ static int capture_profile(struct profiles *all, struct profile *p)
                                     recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous,
                                     reducer->traits->shards);
     totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
-                  p->figures.first, p->figures.steps);
+                  t->run.options->grad_accumulation, p->figures.first, p->figures.steps);
     return status;
 }
 
@@ -283,6 +287,16 @@ static void create_controls(struct profile *p, const struct training *t, const s
     controls_create(&p->controls, o->rounds);
 }
 
+/* Measures the limits of the devices before anything large is allocated. All ranks call. */
+static void measure_limits(struct device_limits *limits, const struct harness *h)
+{
+    const struct open_device *o = &h->opened;
+    device_limits_measure(limits, h->job, o->device, o->on_gpu ? DEVICE_LIMITS_L2 : h->host.caches_bytes,
+                          o->on_gpu ? o->sharing : h->job->machine_size,
+                          o->on_gpu ? o->gpu.free_memory : host_memory_available());
+    (void)open_device_reset_memory(o); /* what was measured on does not count as the run's memory */
+}
+
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *o,
                 const struct command *command)
 {
@@ -301,6 +315,9 @@ int profile_run(const struct job *job, const struct run_options *options, const 
         for (struct profile *p = all.of; p < all.of + all.n; p++)
             collect_facts(p, t);
         harness_show_heading(&t->harness, create_summary(&all, NULL)); /* before anything large is allocated */
+        measure_limits(&all.of->facts.limits, &t->harness);
+        for (struct profile *p = all.of; p < all.of + all.n; p++)
+            p->facts.limits = all.of->facts.limits;
         status = training_set_up(t);
     }
     for (struct profile *p = all.of; p < all.of + all.n && all.n > 1 && !status; p++)

@@ -18,15 +18,18 @@ struct rank_list {
     int rank[256];
 };
 
+/* --profile-sort: a column of the table of operations, counted from `calls`; initially self time. */
+enum { SORT_TIME = 2 };
+
 struct profile_options {
-    int profile;
+    int profile, inference;
     struct strategy_list implementations;
     const char *output_dir;
     size_t wait, warmup, active, repeat; /* steps of a cycle; repeat: number of cycles; active or repeat 0: no limit */
     enum activities_wanted activities;
     struct rank_list ranks;
     double buffer_mb;
-    int trace_gzip, verbose;
+    int trace_gzip, verbose, sort;
     struct thresholds thresholds;
 };
 

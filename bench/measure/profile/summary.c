@@ -120,15 +120,21 @@ static void add_captured(const struct profile *p, struct figure_list *list)
         {overlap_span_name(p->facts.comm_on_device), "1", f->mean.span, BETTER_HIGHER},
         {"compute_coverage", "1", f->mean.coverage, BETTER_HIGHER},
         {"utilisation", "1", f->mean.utilisation, BETTER_HIGHER},
+        {"product_peak", "FLOP/s", p->facts.limits.flops, BETTER_HIGHER},
+        {"memory_bandwidth", "B/s", p->facts.limits.bandwidth, BETTER_HIGHER},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         figures_add_value(list, p->facts.label, figures[i].name, figures[i].unit, figures[i].value, n,
                           figures[i].better);
     for (const struct name_total *t = p->totals.row; t < p->totals.row + p->totals.n; t++) {
         char name[sizeof t->name + 8];
-        snprintf(name, sizeof name, "%.40s_self", t->name);
-        if (t->kind == KIND_OPERATION) /* self time: seconds per step and rank */
-            figures_add_value(list, p->facts.label, name, "s", t->self / (double)n, n, BETTER_LOWER);
+        if (t->kind != KIND_OPERATION)
+            continue;
+        snprintf(name, sizeof name, "%.40s_self", t->name); /* self time: seconds per step and rank */
+        figures_add_value(list, p->facts.label, name, "s", t->self / (double)n, n, BETTER_LOWER);
+        snprintf(name, sizeof name, "%.40s_memory", t->name);
+        if (t->memory > 0)
+            figures_add_value(list, p->facts.label, name, "B", t->memory, n, BETTER_LOWER);
     }
 }
 

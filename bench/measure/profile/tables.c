@@ -50,6 +50,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
 
 /* ---- operations ---- */
 
+enum { OPERATION_CALLS = 2 }; /* the columns from this one on are the choices of --profile-sort */
 static const struct column operation_columns[] = {
     {"name", "name", COLUMN_CHARS, offsetof(struct name_total, name), NULL, 0, -26, 0},
     {"kind", "kind", COLUMN_NAME, offsetof(struct name_total, kind_name), NULL, 0, -10, 0},
@@ -60,19 +61,28 @@ static const struct column operation_columns[] = {
     {"mean", "mean, us", COLUMN_REAL, offsetof(struct name_total, mean), "s", 1e6, 10, 2},
     {"flops", "GFLOP/s", COLUMN_REAL, offsetof(struct name_total, flops_per_second), "FLOP/s", 1e-9, 8, 1},
     {"bandwidth", "GB/s", COLUMN_REAL, offsetof(struct name_total, bytes_per_second), "B/s", 1e-9, 7, 2},
+    {"memory", "kept, MiB", COLUMN_REAL, offsetof(struct name_total, memory), "B", 1.0 / 1048576, 9, 3},
 };
 
 static void add_operations(const struct profile *p, cJSON *summary)
 {
+    struct totals totals = p->totals;
     size_t shown = 0;
-    for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS; i++)
-        shown += p->totals.row[i].share >= 0.0005; /* row[] is sorted: rows of 0.0 % come last and are hidden */
+    char limits[160];
+    totals_sort(&totals, operation_columns[OPERATION_CALLS + p->options->sort].offset);
+    for (int i = 0; i < totals.n && shown < SHOWN_OPERATIONS; i++)
+        shown += p->options->sort != SORT_TIME || totals.row[i].share >= 0.0005; /* by time 0.0 % comes last */
+    snprintf(limits, sizeof limits, "While all ranks computed, products reached %.4g GFLOP/s, and memory %.4g GB/s.",
+             1e-9 * p->facts.limits.flops, 1e-9 * p->facts.limits.bandwidth);
     results_add_table(
         summary, &(struct table){
                      "operations", "Operations in the same steps, all ranks together", TABLE_COLUMNS(operation_columns),
-                     p->totals.row, (size_t)p->totals.n, sizeof *p->totals.row, shown,
-                     .note = {"self: time without the named operations inside it, and its share of the steps. "
-                              "mean: mean time of a call. Collectives run at the same time as operations."}});
+                     totals.row, (size_t)totals.n, sizeof *totals.row, shown,
+                     .note = {"self: time without the named operations inside it, and its share of the steps. mean: "
+                              "mean time of a call. kept: memory of a rank for results that outlive the next "
+                              "operations: activations for backward, gradients of weights. Collectives run at the same "
+                              "time as operations.",
+                              limits}});
 }
 
 /* ---- collectives ---- */

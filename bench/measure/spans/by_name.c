@@ -76,21 +76,31 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
             to->self += from->self;
             to->flops += from->flops;
             to->bytes += from->bytes;
+            to->memory += from->memory;
         }
     }
     free(all);
 }
 
-/* Orders rows by decreasing self time, with unknown times last, then by name. */
-static int by_self(const void *a, const void *b)
+static size_t sorted_member; /* offset of the double by which by_member orders rows */
+
+static int by_member(const void *a, const void *b)
 {
-    const struct name_total *x = a, *y = b;
-    double of_x = isnan(x->self) ? -1 : x->self, of_y = isnan(y->self) ? -1 : y->self;
-    return of_x == of_y ? strcmp(x->name, y->name) : of_x > of_y ? -1 : 1;
+    double x = *(const double *)((const char *)a + sorted_member);
+    double y = *(const double *)((const char *)b + sorted_member);
+    x = isnan(x) ? -1 : x;
+    y = isnan(y) ? -1 : y;
+    return x == y ? strcmp(((const struct name_total *)a)->name, ((const struct name_total *)b)->name) : x > y ? -1 : 1;
 }
 
-/* Computes means, shares and rates from the sums, and sorts the rows. */
-static void derive_rates(struct totals *totals)
+void totals_sort(struct totals *totals, size_t member)
+{
+    sorted_member = member;
+    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_member);
+}
+
+/* Computes means, shares and rates from the sums, and sorts the rows. passes: micro-batches of all ranks and steps. */
+static void derive_rates(struct totals *totals, double passes)
 {
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
         a->kind_name = kind_name[a->kind];
@@ -100,12 +110,13 @@ static void derive_rates(struct totals *totals)
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
         a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;
+        a->memory = a->kind == KIND_OPERATION ? a->memory / passes : NAN;
     }
-    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_self);
+    totals_sort(totals, offsetof(struct name_total, self));
 }
 
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
-                   int first, int count)
+                   size_t micro_batches, int first, int count)
 {
     struct totals mine = {0};
     size_t n = 0, most = timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n;
@@ -129,6 +140,7 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
                 const struct operation_facts *facts = &operation_facts[span->index];
                 row->flops += operation_amount(facts->flops, facts->sizes, span->size, compute_bytes);
                 row->bytes += operation_amount(facts->bytes, facts->sizes, span->size, compute_bytes);
+                row->memory += operation_amount(facts->kept, facts->sizes, span->size, compute_bytes);
             } else if (kind == KIND_COLLECTIVE)
                 row->bytes += (double)(span->size[SIZE_BYTES] *
                                        comm_parts((enum comm_kind)span->size[SIZE_KIND], span_ranks(span, job->size)));
@@ -137,6 +149,6 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
         }
     subtract_children(item, n);
     sum_ranks(totals, job, &mine);
-    derive_rates(totals);
+    derive_rates(totals, (double)job->size * (double)micro_batches * count);
     free(item);
 }

@@ -157,6 +157,7 @@ struct name_total {
     double total;        /* seconds */
     double self;         /* total minus the times of spans inside; NAN for collectives, which run in parallel */
     double flops, bytes; /* FLOP and bytes of these spans, without the spans inside them; 0: unknown */
+    double memory;       /* bytes of an operation's results that are kept (operations.h), per rank; otherwise NAN */
     const char *kind_name;
     double mean, share;                        /* mean: seconds per call; share: self / totals.step */
     double flops_per_second, bytes_per_second; /* NAN: unknown */
@@ -169,8 +170,11 @@ struct totals {
 };
 
 /* Sums the spans of slots [first, first + count) of all ranks into rows, largest self time first. A collective counts
- * from post to completion. compute_bytes: bytes of a number of the device's compute type. All ranks call. */
+ * from post to completion. compute_bytes: bytes of a number of the device's compute type. A micro-batch overwrites what
+ * the previous one kept, so memory is a mean over the micro_batches of each step. All ranks call. */
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
-                   int first, int count);
+                   size_t micro_batches, int first, int count);
+/* Sorts rows by the double at this offset of struct name_total, the largest first, NAN last, and equal ones by name. */
+void totals_sort(struct totals *totals, size_t member);
 
 #endif

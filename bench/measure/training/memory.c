@@ -65,7 +65,7 @@ static void estimate(const struct memory_conditions *c, const struct training_op
         bytes[MEMORY_WEIGHTS] += model->arena * model->compute_bytes;
     bytes[MEMORY_GRADIENTS] = training_needs_gradient(o) ? arena : 0;
     int sharding = implementations_sharding(o->implementation, o->n);
-    bytes[MEMORY_OPTIMIZER] = 2 * arena / (sharding == o->n ? ranks : 1);
+    bytes[MEMORY_OPTIMIZER] = o->infers ? 0 : 2 * arena / (sharding == o->n ? ranks : 1);
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
     bytes[MEMORY_COMMUNICATION] = 0;
     bytes[MEMORY_STAGING] = 0;
@@ -86,6 +86,8 @@ static void estimate(const struct memory_conditions *c, const struct training_op
     bytes[MEMORY_PROGRAM] = c->on_gpu ? 0 : host_peak_memory();
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers);
+    if (o->infers)
+        bytes[MEMORY_DATA] += model->source->output_bytes(model);
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers stored per round */
     series += o->attainable || c->recording->operations ? (2 * rows + 1) * (size_t)model->tensors : 0;

@@ -173,11 +173,13 @@ static int check_delays(const struct training_options *o, int clips)
             d->phase < PHASE_LR_SCHEDULING)
             return error_report("--inject-delay phase=%s: no step with --forward-only has that phase",
                                 phase_name[d->phase]);
-        else if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every))
+        else if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every) ||
+                 d->phase == PHASE_SAVE_RESULTS)
             return error_report("--inject-delay phase=%s: no step of this run has that phase; it needs %s",
                                 phase_name[d->phase],
-                                d->phase == PHASE_CLIPPING ? "--warmup-epochs, and --regime warmup or --profile"
-                                                           : "--checkpoint-every");
+                                d->phase == PHASE_CLIPPING     ? "--warmup-epochs, and --regime warmup or --profile"
+                                : d->phase == PHASE_CHECKPOINT ? "--checkpoint-every"
+                                                               : "--profile-inference, which has no delays");
     return 0;
 }
 
@@ -222,7 +224,7 @@ int training_options_check(struct training_options *o, const struct option_table
 int training_needs_gradient(const struct training_options *o)
 {
     int needs = o->checkpoint_every > 0;
-    for (int i = 0; i < o->n; i++)
+    for (int i = 0; i < o->n && !o->infers; i++)
         needs |= !implementation_traits(&o->implementation[i])->releases;
     return needs;
 }

@@ -119,6 +119,7 @@ struct training_options {
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm;
     int forward_only, update_in_backward;
+    int infers;              /* 1: forward_only, and each step saves its predictions (ddp/inference.h) */
     size_t checkpoint_every; /* steps from one checkpoint to the next; 0: no checkpoints */
     enum regime regime;
     size_t rounds, steps_per_block; /* rounds: number, or least number with --resolve; steps_per_block 0: not given */

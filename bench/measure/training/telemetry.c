@@ -28,7 +28,7 @@ void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times
     telemetry_print_number(out, "start", 1e-9 * (double)(step->start_ns - origin_ns));
     print_ms(out, "step_ms", 1e-9 * (double)(step->end_ns - step->start_ns));
     for (int p = 0; p < PHASES; p++)
-        if (p != PHASE_CHECKPOINT || step->phase_ns[p])
+        if (p < PHASE_CHECKPOINT || step->phase_ns[p])
             fprintf(out, ", \"%s_ms\": %.6f", phase_name[p], 1e-6 * (double)step->phase_ns[p]);
 }
 

@@ -104,7 +104,7 @@ static void create_trainer(struct training *t)
         struct reducer *reducer = &e->reducer[i];
         reducer_create(reducer, row->strategy, row->variant, model, comm, &row->size.caps, row->number);
         reducer->after_backward = row->after_backward;
-        size_t owned = reducer_owned(reducer);
+        size_t owned = o->infers ? 0 : reducer_owned(reducer);
         moments = owned > moments ? owned : moments;
     }
     *trainer = (struct trainer){
@@ -119,6 +119,7 @@ static void create_trainer(struct training *t)
         .max_norm = (float)o->max_norm,
         .forward_only = o->forward_only,
         .checkpoint = {.every = o->checkpoint_every, .job = job, .seed = o->seed},
+        .inference = {o->infers ? t->harness.results.directory : NULL, job->rank, NULL, NULL},
     };
     snprintf(trainer->checkpoint.path, sizeof trainer->checkpoint.path, "%s/checkpoint.bin",
              t->harness.results.directory);

@@ -25,7 +25,7 @@ struct chart_point {
 };
 
 struct chart_series {
-    const char *name; /* drawn at the right edge, at the height of the last point */
+    const char *name; /* drawn at the right edge, at the height of the last point (see names_at_points) */
     const struct chart_point *point;
     size_t n;
     int colour;
@@ -65,7 +65,9 @@ struct chart_xy {
     const char *const *panel; /* [n_panels] names; n_panels 0: one plot without a name */
     size_t n_panels;
     const struct chart_axis *panel_y; /* [n_panels] y axes, whose titles are the panels' names; NULL: y for all */
-    const char *interval;             /* what intervals are, for the legend; NULL: 95 % interval */
+    int names_at_points;  /* 1: names of lines with points are near the last points, if there is room; x has round ticks
+                           */
+    const char *interval; /* what intervals are, for the legend; NULL: 95 % interval */
 };
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *chart);
 

@@ -53,7 +53,7 @@ static void choose_ticks(struct plot *plot)
         for (size_t i = 0; i < s->n; i++)
             if (!s->is_dashed && is_drawable(c, &s->point[i]))
                 n = insert_tick(plot->tick, n, s->point[i].x);
-    if (!c->x.is_log || n == MOST_TICKS)
+    if (!c->x.is_log || n == MOST_TICKS || c->names_at_points)
         return;
     plot->x.given = plot->tick;
     plot->x.n_given = n;
@@ -108,7 +108,7 @@ static size_t collect_names(const struct chart_xy *c, struct end_name *name)
     size_t n = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
         const struct chart_point *end = last_point(c, s);
-        if (s->name && *s->name && end)
+        if (s->name && *s->name && end && !(c->names_at_points && !s->is_dashed))
             name[n++] = (struct end_name){s->name, end->x, end->y, s->colour, s->is_dashed, 0};
     }
     for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++)
@@ -253,6 +253,66 @@ static void draw_point(FILE *out, const struct plot *plot, const struct chart_se
     svg_circle(out, x, y, 4.5, "area", colour);
 }
 
+/* ---- names near points ---- */
+
+/* Areas of points and names, which no name and no line to a name may touch; x and y: of the centre. */
+enum { AREAS = 1000 };
+struct areas {
+    size_t n, points; /* the first are of points */
+    struct area {
+        double x, y, width, height;
+    } area[AREAS];
+};
+
+/* Returns whether an area touches none of the taken areas from number `first` on. */
+static int is_free(const struct areas *taken, size_t first, struct area at)
+{
+    for (const struct area *a = taken->area + first; a < taken->area + taken->n; a++)
+        if (fabs(at.x - a->x) < (at.width + a->width) / 2 && fabs(at.y - a->y) < (at.height + a->height) / 2)
+            return 0;
+    return taken->n < AREAS;
+}
+
+/* Returns whether a name fits there, with a line to it from (x, y) that crosses no other name. */
+static int name_fits(const struct areas *taken, const struct plot *plot, struct area at, double x, double y)
+{
+    int fits = is_free(taken, 0, at) && at.x - at.width / 2 > plot->x.from && at.x + at.width / 2 < plot->x.to &&
+               at.y - at.height / 2 > plot->y.to && at.y + at.height / 2 < plot->y.from;
+    double edge = at.x + (at.x < x ? 1 : -1) * at.width / 2;
+    for (int k = 1; k < 20 && fits; k++)
+        fits = is_free(taken, taken->points, (struct area){x + k * (edge - x) / 20, y + k * (at.y - y) / 20, 0, 0});
+    return fits;
+}
+
+/* Draws the names of lines with points: each where it fits beside its last point, or above or below that, with a line.
+ */
+static void name_points(FILE *out, const struct plot *plot)
+{
+    const struct chart_series *end = plot->chart->series + plot->chart->n_series;
+    struct areas *taken = allocate(1, sizeof *taken);
+    for (const struct chart_series *s = plot->chart->series; s < end; s++)
+        for (const struct chart_point *p = s->point; p < s->point + s->n && taken->n < AREAS; p++)
+            taken->area[taken->n++] = (struct area){axis_place(&plot->x, p->x), axis_place(&plot->y, p->y), 9, 9};
+    taken->points = taken->n;
+    for (const struct chart_series *s = plot->chart->series; s < end; s++) {
+        const struct chart_point *p = s->is_dashed ? NULL : last_point(plot->chart, s);
+        char label[SVG_LABEL];
+        double width = svg_text_width(svg_shorten(label, s->name, SVG_TEXT, NAME_WIDTH), SVG_TEXT);
+        for (int i = 0; p && i < 100; i++) {
+            double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y), side = i & 1 ? -1 : 1;
+            struct area at = {x + side * (10 + width / 2), y + (i & 2 ? 9 : -9) * (i / 4), width, SVG_TEXT + 2};
+            if (!name_fits(taken, plot, at, x, y))
+                continue;
+            if (i >= 4)
+                svg_line(out, x, y, at.x - side * (width / 2 + 2), at.y, "axis", SVG_GREY);
+            svg_text(out, at.x, at.y + 5, SVG_MIDDLE, "", label);
+            taken->area[taken->n++] = at;
+            break;
+        }
+    }
+    free(taken);
+}
+
 /* ---- the chart ---- */
 
 /* Adds a legend of the symbols in the chart. */
@@ -345,6 +405,8 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     if (!c->n_panels) {
         draw_panel(&frame, &plot, 0, fmax(HEIGHT, NAME_GAP * (double)n));
         draw_names(frame.out, &plot, name, n);
+        if (c->names_at_points)
+            name_points(frame.out, &plot);
     }
     add_key(&frame, c);
     free(name);

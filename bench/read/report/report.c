@@ -103,6 +103,7 @@ static void add_analysis(cJSON *document, const struct report_runs *runs)
     section_add_step_series(document, runs);
     section_add_steps(document, runs);
     section_add_rounds(document, runs);
+    section_add_rooflines(document, runs);
     section_add_scaling(document, &scaling);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);

@@ -27,6 +27,7 @@ const struct step_phase_part step_phases[] = {{"zero_grad", NULL, PART_COMPUTE},
                                               {"gradient_clipping_warmup", "clipping", PART_COMPUTE},
                                               {"optimizer_step", "optimizer", PART_COMPUTE},
                                               {"lr_scheduling", NULL, PART_OTHER},
+                                              {"save_results", "save", PART_OTHER},
                                               {NULL, NULL, PART_OTHER}};
 
 /* ---- one run ---- */

@@ -29,6 +29,8 @@ void section_add_step_series(cJSON *document, const struct report_runs *runs);
 /* Adds for the first 4 runs that trained the steps by round, with the cores that other processes used, and on several
  * ranks heat maps of late ranks and of waits by step. */
 void section_add_rounds(cJSON *document, const struct report_runs *runs);
+/* Adds the operations of each of the first 4 profiles below the limits of products and memory: a picture, a table. */
+void section_add_rooflines(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling);      /* speed-up, efficiency */
 void section_add_buckets(cJSON *document, const struct report_runs *runs);     /* step time by size */
 void section_add_collectives(cJSON *document, const struct report_runs *runs); /* times and bandwidths */

@@ -183,6 +183,30 @@ TEST(names_of_many_lines)
     ck_assert_uint_eq(count_of(picture, "class=\"dp-text\""), 2 * LINES);
 }
 
+/* Names near points that are close to each other do not overlap, and all have room. */
+TEST(names_are_near_points)
+{
+    enum { POINTS = 14 };
+    struct chart_series series[POINTS + 1];
+    struct chart_point at[POINTS];
+    char name[POINTS][20];
+    for (int i = 0; i < POINTS; i++) {
+        snprintf(name[i], sizeof name[i], "%d_backward_weight", 10 + i);
+        at[i] = (struct chart_point){0.5 + i / 7 * 80, 30 + i, NAN, NAN, 0};
+        series[i] = (struct chart_series){name[i], &at[i], 1, 0, 0, 0};
+    }
+    series[POINTS] = (struct chart_series){"limit", points, 4, 3, 1, 0};
+    take(chart_xy(title, subtitle,
+                  &(struct chart_xy){.x = {.title = "FLOP per byte", .is_log = 1},
+                                     .y = {.title = "GFLOP/s", .is_log = 1},
+                                     .series = series,
+                                     .n_series = POINTS + 1,
+                                     .names_at_points = 1}));
+    ck_assert_uint_eq(count_of(picture, "_backward_weight</text>"), POINTS);
+    expect(">limit</text>");
+    expect(">20</text>"); /* a round number, at which no point is */
+}
+
 /* ---- rows ---- */
 
 static const char *const kinds[] = {"forward", "<b>\"&"};
@@ -385,7 +409,8 @@ static void draw_anything(int seed)
                           .n_series = 2,
                           .n_references = n,
                           .panel = kind,
-                          .n_panels = (size_t)seed % 4};
+                          .n_panels = (size_t)seed % 4,
+                          .names_at_points = seed % 3 == 0};
     take(chart_xy(any_text(), any_text(), &xy));
     take(chart_rows(any_text(), any_text(), &(struct chart_rows){row, kind, span, 3, 3, n}));
     for (int i = 0; i < N; i++)

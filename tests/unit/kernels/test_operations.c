@@ -40,21 +40,21 @@ static const struct {
     {OPERATION_PACK_BF16, {X}, 0, 4 * X + 2 * X},
     {OPERATION_UNPACK_BF16, {X, 3}, 0, 3 * 2 * X + 4 * X},
     {OPERATION_EMBEDDING_FORWARD, {N, C}, 0, 4 * N + 4 * (N * C + N * C)},
-    {OPERATION_EMBEDDING_BACKWARD, {N, C, V}, 0, 4 * N + 4 * (N * C + V * C)},
+    {OPERATION_EMBEDDING_BACKWARD, {N, C, V}, 33, 4 * N + 4 * (N * C + V * C)},
     {OPERATION_LINEAR_FORWARD, {N, I, O}, 210, 4 * (15 + 35 + 21)},
     {OPERATION_LINEAR_BACKWARD_INPUT, {N, I, O}, 210, 4 * (21 + 35 + 15)},
     {OPERATION_LINEAR_BACKWARD_WEIGHT, {N, I, O}, 210, 4 * (21 + 15 + 35)},
-    {OPERATION_RMSNORM_FORWARD, {N, C}, 0, 4 * (4 * N * C + C + N)},
-    {OPERATION_RMSNORM_BACKWARD, {N, C}, 0, 4 * (2 * N * C + 2 * N * C + C + C + N)},
-    {OPERATION_ROPE_FORWARD, {B, T, H, D}, 0, 4 * (2 * 2 * B * T * H * D + T * D)},
+    {OPERATION_RMSNORM_FORWARD, {N, C}, 5 * 33, 4 * (4 * N * C + C + N)},
+    {OPERATION_RMSNORM_BACKWARD, {N, C}, 10 * 33, 4 * (2 * N * C + 2 * N * C + C + C + N)},
+    {OPERATION_ROPE_FORWARD, {B, T, H, D}, 2 * 3 * B *T *H *D, 4 * (2 * 2 * B * T * H * D + T * D)},
     {OPERATION_ATTENTION_FORWARD, {B, T, H, D}, 2.0 * B *H *T *T *D, 4 * (4 * B * T * H * D + B * H * T)},
     {OPERATION_ATTENTION_BACKWARD, {B, T, H, D}, 5.0 * B *H *T *T *D, 4 * (8 * B * T * H * D + B * H * T + T * D)},
-    {OPERATION_SWIGLU_FORWARD, {N, C}, 0, 4 * 3 * N *C},
-    {OPERATION_SWIGLU_BACKWARD, {N, C}, 0, 4 * 5 * N *C},
-    {OPERATION_CROSS_ENTROPY, {N, V}, 0, 4 * (2 * N * V + N)},
+    {OPERATION_SWIGLU_FORWARD, {N, C}, 5 * 33, 4 * 3 * N *C},
+    {OPERATION_SWIGLU_BACKWARD, {N, C}, 11 * 33, 4 * 5 * N *C},
+    {OPERATION_CROSS_ENTROPY, {N, V}, 4 * 39, 4 * (2 * N * V + N)},
     {OPERATION_GRAD_NORM, {X}, 2 * X, 4 * X},
-    {OPERATION_ADAMW, {X}, 0, 4 * (3 * 2 * X + X)},
-    {OPERATION_AXPBY, {X}, 0, 4 * (2 * X + X)},
+    {OPERATION_ADAMW, {X}, 15 * X, 4 * (3 * 2 * X + X)},
+    {OPERATION_AXPBY, {X}, 3 * X, 4 * (2 * X + X)},
     {OPERATION_LOW_RANK_LEFT, {N, I, O}, 210, 4 * (2 * 35 + 35 + 15 + 21)},
     {OPERATION_LOW_RANK_RIGHT, {N, I, O}, 210 + 4 * 63, 4 * (2 * 21 + 35 + 15)},
     {OPERATION_LOW_RANK_RESTORE, {N, I, O}, 210, 4 * (35 + 2 * 35 + 15 + 21)},
@@ -66,6 +66,30 @@ TEST_EACH(work_has_known_values, OPERATIONS)
     ck_assert_int_eq((int)values[_i].operation, _i); /* no operation is left out */
     ck_assert_double_eq(operation_amount(f->flops, f->sizes, values[_i].size, sizeof(float)), values[_i].flops);
     ck_assert_double_eq(operation_amount(f->bytes, f->sizes, values[_i].size, sizeof(float)), values[_i].bytes);
+}
+
+/* Forward keeps all that it writes, gradients of weights are fp32, and operations in place keep nothing. */
+TEST(kept_results_have_known_sizes)
+{
+    static const struct {
+        enum operation operation;
+        size_t size[4], bytes;
+    } rows[] = {{OPERATION_EMBEDDING_FORWARD, {N, C}, 2 * N * C},
+                {OPERATION_EMBEDDING_BACKWARD, {N, C, V}, 4 * V * C},
+                {OPERATION_LINEAR_FORWARD, {N, I, O}, 2 * N * O},
+                {OPERATION_LINEAR_BACKWARD_WEIGHT, {N, I, O}, 4 * O * I},
+                {OPERATION_RMSNORM_FORWARD, {N, C}, 2 * N * C + 4 * N},
+                {OPERATION_RMSNORM_BACKWARD, {N, C}, 4 * C},
+                {OPERATION_ATTENTION_FORWARD, {B, T, H, D}, 2 * B * T * H * D + 4 * B * T * H},
+                {OPERATION_SWIGLU_FORWARD, {N, C}, 2 * N * C}};
+    size_t keep = 0;
+    for (int i = 0; i < OPERATIONS; i++)
+        keep += *operation_facts[i].kept != 0;
+    ck_assert_uint_eq(keep, LENGTH(rows));
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct operation_facts *f = &operation_facts[rows[i].operation];
+        ck_assert_double_eq(operation_amount(f->kept, f->sizes, rows[i].size, 2), (double)rows[i].bytes);
+    }
 }
 
 TEST(formulas_are_sums_of_products)

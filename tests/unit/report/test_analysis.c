@@ -784,4 +784,37 @@ TEST(each_run_of_a_scaling_has_a_name)
     said();
 }
 
+/* Limits of 100 GFLOP/s and 10 GB/s: `wide` would save most at its limit, `quick` is above its own, and `copy` has no
+ * FLOP. A run without limits has no picture. */
+TEST(operations_are_below_their_limits)
+{
+    add_run("profile", "old", 2, 100);
+    struct report_run *run = add_run("profile", "r", 2, 100);
+    add_figure(run, "ddp", "product_peak", 100e9, NAN, NAN);
+    add_figure(run, "ddp", "memory_bandwidth", 10e9, NAN, NAN);
+    for (struct report_run *r = runs.item; r < runs.item + 2; r++) {
+        cJSON_Delete(r->saved.summary);
+        r->saved.summary = json_object(
+            "{\"tables\": [{\"key\": \"operations\", \"rows\": ["
+            "{\"name\": \"dense\", \"kind\": \"operation\", \"flops\": 80e9, \"bandwidth\": 4e9, \"share\": 0.6},"
+            "{\"name\": \"wide\", \"kind\": \"operation\", \"flops\": 3e9, \"bandwidth\": 6e9, \"share\": 0.4},"
+            "{\"name\": \"quick\", \"kind\": \"operation\", \"flops\": 6e9, \"bandwidth\": 12e9, \"share\": 0.9},"
+            "{\"name\": \"copy\", \"kind\": \"operation\", \"flops\": null, \"bandwidth\": 6e9, \"share\": 1},"
+            "{\"name\": \"step\", \"kind\": \"phase\", \"flops\": 1e9, \"bandwidth\": 1e9, \"share\": 1}]}]}");
+    }
+    document = document_create("a");
+    section_add_rooflines(document, &runs);
+    const cJSON *block = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
+    ck_assert_str_eq(json_string(block, "title"),
+                     "r: wide is at 60 % of what memory bandwidth allows here, and takes 40 % of a step");
+    ck_assert_msg(!picture_fault(json_string(block, "svg")), "%s", picture_fault(json_string(block, "svg")));
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(document, "blocks")), 3);
+    const char *text = said();
+    check_has(text, "dense 20.00 80.0 products 80 60.0");
+    check_has(text, "wide 0.50 3.0 memory 60 40.0");
+    check_has(text, "quick 0.50 6.0 memory 120 90.0");
+    check_lacks(text, "copy");
+    check_lacks(text, "step 1");
+}
+
 SUITE("analysis", setup, teardown)
