@@ -273,43 +273,60 @@ static int is_free(const struct areas *taken, size_t first, struct area at)
     return taken->n < AREAS;
 }
 
-/* Returns whether a name fits there, with a line to it from (x, y) that crosses no other name. */
-static int name_fits(const struct areas *taken, const struct plot *plot, struct area at, double x, double y)
+/* Returns whether a name fits there and, with `apart`, a line to it from (x, y) that crosses no other name. */
+static int name_fits(const struct areas *taken, const struct plot *plot, struct area at, double x, double y, int apart)
 {
     int fits = is_free(taken, 0, at) && at.x - at.width / 2 > plot->x.from && at.x + at.width / 2 < plot->x.to &&
                at.y - at.height / 2 > plot->y.to && at.y + at.height / 2 < plot->y.from;
-    double edge = at.x + (at.x < x ? 1 : -1) * at.width / 2;
-    for (int k = 1; k < 20 && fits; k++)
-        fits = is_free(taken, taken->points, (struct area){x + k * (edge - x) / 20, y + k * (at.y - y) / 20, 0, 0});
+    double edge = fmax(at.x - at.width / 2, fmin(x, at.x + at.width / 2));
+    for (int k = 1; k < 20 && fits && apart; k++)
+        fits = is_free(taken, taken->points, (struct area){x + k * (edge - x) / 20, y + k * (at.y - y) / 20, 10, 0});
     return fits;
 }
 
-/* Draws the names of lines with points: each where it fits beside its last point, or above or below that, with a line.
- */
+/* Draws a name where it fits: beside the point (x, y), above or below that with a line, or, with far 0, not at all.
+ * Returns whether it is drawn. */
+static int name_point(FILE *out, struct areas *taken, const struct plot *plot, double x, double y, const char *name,
+                      int far, int apart)
+{
+    char label[SVG_LABEL];
+    double width = svg_text_width(svg_shorten(label, name, SVG_TEXT, NAME_WIDTH), SVG_TEXT);
+    static const double sides[] = {1, -1, 0, 1.7, -1.7, 2.4, -2.4};
+    enum { SIDES = sizeof sides / sizeof *sides };
+    for (int i = 0; i < (far ? 60 * SIDES : 2); i++) {
+        double side = sides[i % SIDES], down = (i / SIDES % 2 ? 9 : -9) * (i / SIDES / 2);
+        struct area at = {x + side * (10 + width / 2), y + down, width, SVG_TEXT + 2};
+        if (!name_fits(taken, plot, at, x, y, apart))
+            continue;
+        double edge = fmax(at.x - width / 2 - 2, fmin(x, at.x + width / 2 + 2));
+        if (i >= 2)
+            svg_line(out, x, y, edge, at.y + (side == 0 ? copysign(9, -down) : 0), "axis", SVG_GREY);
+        svg_text(out, at.x, at.y + 5, SVG_MIDDLE, "", label);
+        taken->area[taken->n++] = at;
+        return 1;
+    }
+    return 0;
+}
+
+/* Draws the names of lines with points: those that fit beside their last points first, and last those that fit only if
+ * the line to them crosses another name. */
 static void name_points(FILE *out, const struct plot *plot)
 {
-    const struct chart_series *end = plot->chart->series + plot->chart->n_series;
+    const struct chart_xy *c = plot->chart;
     struct areas *taken = allocate(1, sizeof *taken);
-    for (const struct chart_series *s = plot->chart->series; s < end; s++)
+    char *named = allocate(c->n_series, sizeof *named);
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         for (const struct chart_point *p = s->point; p < s->point + s->n && taken->n < AREAS; p++)
             taken->area[taken->n++] = (struct area){axis_place(&plot->x, p->x), axis_place(&plot->y, p->y), 9, 9};
     taken->points = taken->n;
-    for (const struct chart_series *s = plot->chart->series; s < end; s++) {
-        const struct chart_point *p = s->is_dashed ? NULL : last_point(plot->chart, s);
-        char label[SVG_LABEL];
-        double width = svg_text_width(svg_shorten(label, s->name, SVG_TEXT, NAME_WIDTH), SVG_TEXT);
-        for (int i = 0; p && i < 100; i++) {
-            double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y), side = i & 1 ? -1 : 1;
-            struct area at = {x + side * (10 + width / 2), y + (i & 2 ? 9 : -9) * (i / 4), width, SVG_TEXT + 2};
-            if (!name_fits(taken, plot, at, x, y))
-                continue;
-            if (i >= 4)
-                svg_line(out, x, y, at.x - side * (width / 2 + 2), at.y, "axis", SVG_GREY);
-            svg_text(out, at.x, at.y + 5, SVG_MIDDLE, "", label);
-            taken->area[taken->n++] = at;
-            break;
+    for (int pass = 0; pass < 3; pass++)
+        for (size_t i = 0; i < c->n_series; i++) {
+            const struct chart_point *p = c->series[i].is_dashed ? NULL : last_point(c, &c->series[i]);
+            if (p && !named[i])
+                named[i] = (char)name_point(out, taken, plot, axis_place(&plot->x, p->x), axis_place(&plot->y, p->y),
+                                            c->series[i].name, pass > 0, pass < 2);
         }
-    }
+    free(named);
     free(taken);
 }
 

@@ -59,7 +59,7 @@ static void draw_roofline(cJSON *document, const struct report_run *run, const s
         point[i] = (struct chart_point){row[i].intensity, 1e-9 * row[i].flops, NAN, NAN, CHART_PLAIN};
         series[i] = (struct chart_series){row[i].name, &point[i], 1, *row[i].limit == 'm', 0, 0};
         low = fmin(low, row[i].intensity);
-        high = fmax(high, row[i].intensity);
+        high = fmax(high, 6 * row[i].intensity); /* leaves room for names */
         slowest = row[i].loss > slowest->loss ? &row[i] : slowest;
     }
     for (int i = 0; i < ROOF; i++) {
