@@ -90,9 +90,9 @@ count_gpus() {
     echo "$n"
 }
 
-# pack_results: packs all results so far into the archive, and replaces the earlier archive.
+# pack_results: packs all results so far, but for TensorBoard's links to traces, and replaces the earlier archive.
 pack_results() {
-    [ -z "$archive" ] || [ -n "$dry_run" ] || write_file "$archive" tar -czf - -C "$output" . ||
+    [ -z "$archive" ] || [ -n "$dry_run" ] || write_file "$archive" tar -czf - --exclude=tensorboard -C "$output" . ||
         say "--archive $archive: cannot be written; the results are in $output"
 }
 # check_archive: refuses an archive without results, or with anything but files and directories with relative names.

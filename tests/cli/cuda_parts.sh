@@ -60,10 +60,12 @@ is "CUDA parts beside the program are found, and --device auto uses them" "$stat
 
 # ---- CUDA parts that cannot be used ----
 
+read -ra compiler <<<"${CC:-cc}"
+
 # fake CODE OPTION...: replaces the CUDA parts of bin by a shared object of this code.
 fake() {
     printf '%s\n' "$1" >fake.c
-    succeeds "${1%%(*}: a shared object is made" "${CC:-cc}" -shared -fPIC -o "bin/$name" fake.c "${@:2}"
+    succeeds "${1%%(*}: a shared object is made" "${compiler[@]}" -shared -fPIC -o "bin/$name" fake.c "${@:2}"
 }
 fake '__attribute__((constructor)) void opened(void) { write(2, "opened\n", 7); }' -w
 for words in --version --help 'compare --help' "compare out --candidate out" "report out --output page.html" 'predict out' "--device cpu ${tiny[*]} --implementations none --output cpu"; do
@@ -77,7 +79,7 @@ is "they were opened" "$(grep -c opened said)" 1
 fake 'const char *ddpbench_start(void) { return "0.1 old"; }'
 run 1 --device cuda
 check 1 "the other version is named" "is of version 0.1 old, and this program of version"
-"${CC:-cc}" -shared -fPIC -Wl,-soname,libabsent.so.7 -o libabsent.so -x c - <<<'int absent(void) { return 0; }'
+$compiler -shared -fPIC -Wl,-soname,libabsent.so.7 -o libabsent.so -x c - <<<'int absent(void) { return 0; }'
 fake 'int absent(void); int use(void) { return absent(); }' libabsent.so
 run 1 --device cuda
 check 1 "a library that they need is named" "^ddpbench: the program's CUDA parts, $name, cannot be opened: libabsent[.]so[.]7: .*; install what is missing, or add its directory to LD_LIBRARY_PATH$"

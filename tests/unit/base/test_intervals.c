@@ -36,12 +36,12 @@ static const char *text(size_t most)
 TEST(rows_stand_below_one_scale)
 {
     ck_assert_str_eq(text(9), "\nDifference to a in %; between the colons: within 2 %\n"
-                              "                   -5          0           +5          +10         +15 %\n"
-                              "none            [--+-]    :    |   :                                   control\n"
-                              "a                         :    *   :                                   best\n"
-                              "ddp_bucketed:4            :   [-=-]:                                   tie\n"
-                              "ddp                       :[-----o------]                              undecided\n"
-                              "ddp_flat                  :    |   :                   [------x----]   slower\n");
+                              "                  -5         0          +5         +10        +15 %\n"
+                              "none            [-+--]   :   |    :                               control\n"
+                              "a                        :   *    :                               best\n"
+                              "ddp_bucketed:4           :  [-=-] :                               tie\n"
+                              "ddp                      :[----o------]                           undecided\n"
+                              "ddp_flat                 :   |    :                [------x---]   slower\n");
 }
 
 /* A row far away is cut at 3 times the median row's end, or at 10 times the band, so that others keep room. */

@@ -92,7 +92,7 @@ TEST(words_agree_with_the_figures)
               "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     check_lacks(text, "Tie");
     check_has(text, "\nDifference to fast in %; between the colons: within 2 %\n");
-    check_has(text, "   best\nddp    :  |   : ");
+    check_has(text, "   best\nddp    :  |  : ");
     check_has(text, " x    slower\n\nUse fast");
     check_lacks(verdict(row, ROWS, ROUNDS, 1), "Difference to"); /* one rank has nothing to choose */
     check_lacks(verdict(row, ROWS, 4, 2), "Difference to");      /* too few rounds */
