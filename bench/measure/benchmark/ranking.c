@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The phases that the table shows. */
 static const int shown[] = {PHASE_DATA_LOADING,  PHASE_FORWARD,   PHASE_PARAMETER_GATHER, PHASE_BACKWARD,
@@ -83,7 +84,8 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
     compare_rows(c, m, implementation, resolve);
     for (int i = m->n - 1; i >= 0; i--) {
         none = implementation[i].strategy == &strategy_none ? i : none;
-        ddp = implementation[i].strategy == &strategy_ddp ? i : ddp;
+        if (implementation[i].strategy == &strategy_ddp && (ddp < 0 || strcmp(implementation[ddp].label, "ddp") != 0))
+            ddp = i; /* the row of that name, or else the first with another label */
     }
     for (int i = 0; i < m->n; i++) {
         struct ranking_row *row = &c->row[i];

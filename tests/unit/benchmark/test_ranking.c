@@ -37,6 +37,18 @@ static struct ranking compared(const struct implementation *rows, int ranks)
 
 /* ---- the cost of synchronising; test_summary.c tests the other figures ---- */
 
+/* vs ddp is relative to the row of that name, or to the first row of the strategy if all have other labels. */
+TEST(vs_ddp_is_relative_to_the_row_ddp)
+{
+    double step[3][12] = {{1, 1}, {2, 2}, {4, 4}};
+    struct implementation rows[] = {
+        {.label = "a", .strategy = &strategy_ddp}, ROW(ddp), {.label = "b", .strategy = &strategy_ddp}};
+    fill(3, 2, step);
+    ck_assert_double_eq_tol(compared(rows, 2).row[0].to_ddp.median, 0.5, 1e-12);
+    strcpy(rows[1].label, "c");
+    ck_assert_double_eq_tol(compared(rows, 2).row[1].to_ddp.median, 2, 1e-12);
+}
+
 TEST(sync_cost_needs_none_and_rounds)
 {
     double step[2][12] = {{1, 2}, {2, 3}};
