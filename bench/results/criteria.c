@@ -9,7 +9,7 @@
 /* clang-format off */
 #define UNLIMITED {NAN, NAN, NAN}
 #define UNUSUAL   {NAN, NAN}
-#define UNMEASURED "a profile measures it", NAN, "", "", ""
+#define UNMEASURED "not measured", NAN, "", "", ""
 const struct criterion criteria[CRITERIA] = {
     [CRITERION_BUSY] = {"device busy / step", 1, {80, 70, 50}, UNUSUAL, UNMEASURED},
     [CRITERION_DATA] = {"data loading / step", 0, {10, 30, 50}, {5, 10}, UNMEASURED},
@@ -68,14 +68,14 @@ static void fill_cells(struct criterion *c)
                  limits && *place ? ", " : "", place);
 }
 
-struct table criteria_table(struct criterion *row, const char *basis)
+struct table criteria_table(struct criterion *row, size_t n, const char *basis)
 {
-    for (struct criterion *c = row; c < row + CRITERIA; c++)
+    for (struct criterion *c = row; c < row + n; c++)
         fill_cells(c);
     return (struct table){
         .key = "criteria",
         .title = "Shares of a step and their limits",
         TABLE_COLUMNS(columns),
-        TABLE_ROWS(row, CRITERIA),
+        TABLE_ROWS(row, n),
         .note = {"usual: in a well-tuned step. limit crossed: note (not good), warning or high (bad).", basis}};
 }

@@ -26,7 +26,7 @@ extern const struct criterion criteria[CRITERIA]; /* the defaults, without value
 /* Returns the highest level whose limit the value is beyond; -1: none, or no value. */
 int criterion_level(const struct criterion *criterion);
 
-/* Fills the cells of row[CRITERIA], and returns their table "criteria". basis: a note on what the values are. */
-struct table criteria_table(struct criterion *row, const char *basis);
+/* Fills the cells of row[n], and returns their table "criteria". basis: a note on what the values are. */
+struct table criteria_table(struct criterion *row, size_t n, const char *basis);
 
 #endif

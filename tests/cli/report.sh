@@ -62,17 +62,14 @@ is "a report of several runs omits the output of each" \
 is "--csv of several runs has one header line" "$(head -n 1 all.csv)" \
     "directory,label,state,subject,name,bytes,unit,value,low,high,n,better,judged"
 try "$program" report "a benchmark" profile --output lines
-lines=lines/pictures/steps-over-time.svg n=$(grep -c '"captured": true' profile/ddp/rank_0_metrics.jsonl)
-is "the steps over time: a line has a point for each timed or captured step" \
-    "$(grep -oE '>(a-label|profile), [^<]*' $lines | paste -sd ' ') $(grep 'class="dp-line' $lines | tr -cd 'ML\n' | awk '{ print length($0) }' | paste -sd ' ')" \
-    ">a-label, ddp >profile, ddp (profile) 4 4 4 $n $n $n"
+n=$(grep -c '"captured": true' profile/ddp/rank_0_metrics.jsonl)
 timeline=lines/pictures/profile_timeline.svg
-is "a profile has a picture of computation, communication and their overlap, named by its label" \
-    "$(cd lines/pictures && echo *_timeline.svg) $(grep 'class="dp-line' $timeline | tr -cd 'ML\n' | awk '{ print length($0) }' | paste -sd ' ')" \
-    "profile_timeline.svg $n $n $n"
-is "every criterion of a profile and of a benchmark has a value, or the reason why not" \
-    "$(grep -cE '^device busy / step +[0-9.]+ > 80  < 70, high < 50' printed) $(grep -c 'n/a: no GPU to copy to$' printed) $(grep -c 'n/a: a profile measures it$' printed)" \
-    "1 1 9"
+is "a profile has a picture of computation, communication, their overlap and the step, named by its label" \
+    "$(cd lines/pictures && echo *_timeline.svg) $(grep '<path class="dp-line' $timeline | tr -cd 'ML\n' | awk '{ print length($0) }' | paste -sd ' ')" \
+    "profile_timeline.svg $n $n $n $n"
+is "every criterion of a profile has a value, or the reason why not; a benchmark has those that it measures" \
+    "$(grep -cE '^device busy / step +[0-9.]+ > 80  < 70, high < 50' printed) $(grep -c 'n/a: no GPU to copy to$' printed) $(grep -c '^backward / step' printed) $(grep -c 'n/a: not measured$' printed)" \
+    "1 1 2 0"
 for run_of in "a benchmark,a-label" profile/ddp,profile collectives,collectives; do
     is "--csv: figures of ${run_of%,*} equal its summary.csv" \
         "$(sed -n "s|^$run_of,complete,||p" all.csv)" "$(tail -n +2 "${run_of%,*}/summary.csv" | sed 's/^[^,]*,//')"

@@ -197,9 +197,10 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
     struct criterion row[CRITERIA];
     add_phases(p, summary);
     memcpy(row, p->criterion, sizeof row);
-    const struct table shares = criteria_table(
-        row, "device busy: of the least busy rank. exposed communication, copies: of the rank with most. "
-             "collectives alone: of the controls. memory: of the whole run. The rest: means over all ranks.");
+    const struct table shares =
+        criteria_table(row, CRITERIA,
+                       "device busy: of the least busy rank. exposed communication, copies: of the rank with most. "
+                       "collectives alone: of the controls. memory: of the whole run. The rest: means over all ranks.");
     results_add_table(summary, &shares);
     add_operations(p, summary);
     add_collectives(p, summary);

@@ -16,6 +16,7 @@
 struct chart_axis {
     const char *title;    /* what the axis shows, with the unit */
     int is_log, is_bytes; /* is_log: logarithmic, shows only values above 0; is_bytes: shows 64 KiB, not 65536 */
+    int from_0;           /* 1: a linear axis is never cut */
 };
 
 enum chart_mark { CHART_PLAIN, CHART_TIE, CHART_BEST };
@@ -52,9 +53,8 @@ struct chart_event {
  * of a logarithmic x axis are at the points, or at every k-th point. A linear y axis begins at 0 or below; if all
  * values are in its upper 40 %, it is cut, with a remark in its title. All names of series and references are drawn.
  *
- * With panels, draws one plot below the other, and lines without points. All panels have one y axis and each its own x
- * axis, and a legend has the names of the first panel's series. With panel_y, all panels have one x axis and each its
- * own y axis, and the names are at the ends of the first panel's lines. */
+ * With panels, draws one plot below the other, with one x axis, and lines without points. The names of series are those
+ * of the first panel. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;
@@ -62,11 +62,9 @@ struct chart_xy {
     const struct chart_band *band;
     const struct chart_event *event;
     size_t n_series, n_references, n_bands, n_events;
-    const char *const *panel; /* [n_panels] names; n_panels 0: one plot without a name */
+    const struct chart_axis *panel; /* [n_panels] y axes; n_panels 0: one plot, with the axis y */
     size_t n_panels;
-    const struct chart_axis *panel_y; /* [n_panels] y axes, whose titles are the panels' names; NULL: y for all */
-    int names_at_points;  /* 1: names of lines with points are near the last points, if there is room; x has round ticks
-                           */
+    int names_at_points;  /* 1: names of lines with points are near the last points; x has round ticks */
     const char *interval; /* what intervals are, for the legend; NULL: 95 % interval */
 };
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *chart);

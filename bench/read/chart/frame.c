@@ -88,7 +88,7 @@ struct axis axis_for(const struct chart_axis *of, double least, double greatest)
         return axis;
     }
     double span = greatest - least;
-    axis.is_cut = least > 0.6 * greatest && span > 0.01 * greatest;
+    axis.is_cut = !of->from_0 && least > 0.6 * greatest && span > 0.01 * greatest;
     axis.low = axis.is_cut ? least - 0.25 * span : least < 0 ? least - 0.05 * span : 0;
     axis.high = fmax(0, greatest + 0.06 * (greatest - axis.low));
     axis.high = axis.high > axis.low ? axis.high : axis.low + 1;

@@ -1,5 +1,5 @@
-/* xy.c - draws series of points over x, with confidence intervals, reference lines, and names at the right edge or,
- * with several panels, in a legend. */
+/* xy.c - draws series of points over x, with confidence intervals, reference lines, and names at the right edge or near
+ * the points. */
 #include "chart/frame.h"
 
 #include "kernels/error.h"
@@ -59,19 +59,16 @@ static void choose_ticks(struct plot *plot)
     plot->x.n_given = n;
 }
 
-/* Returns the axes of a panel: its own values on the x axis, and of all panels on the y axis; the other way round with
- * panel_y. */
+/* Returns the axes of a panel: its own values on the y axis, and those of all panels on the x axis. */
 static struct plot plot_of(const struct chart_xy *c, size_t panel)
 {
     double x[2] = {INFINITY, -INFINITY}, y[2] = {INFINITY, -INFINITY};
-    const struct chart_axis *of_y = c->panel_y ? &c->panel_y[panel] : &c->y;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
             if (!is_drawable(c, p))
                 continue;
-            if (s->panel == panel || c->panel_y)
-                widen_range(x, &c->x, p->x);
-            if (s->panel != panel && c->panel_y)
+            widen_range(x, &c->x, p->x);
+            if (s->panel != panel)
                 continue;
             widen_range(y, &c->y, p->y);
             widen_range(y, &c->y, p->low);
@@ -79,7 +76,9 @@ static struct plot plot_of(const struct chart_xy *c, size_t panel)
         }
     for (size_t i = 0; i < c->n_references; i++)
         widen_range(y, &c->y, c->reference[i].y);
-    return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(of_y, y[0], y[1])};
+    return (struct plot){.chart = c,
+                         .x = axis_for(&c->x, x[0], x[1]),
+                         .y = axis_for(c->n_panels ? &c->panel[panel] : &c->y, y[0], y[1])};
 }
 
 /* ---- names at the right edge, next to the end of the line ---- */
@@ -108,7 +107,7 @@ static size_t collect_names(const struct chart_xy *c, struct end_name *name)
     size_t n = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
         const struct chart_point *end = last_point(c, s);
-        if (s->name && *s->name && end && !(c->names_at_points && !s->is_dashed))
+        if (s->name && *s->name && !s->panel && end && !(c->names_at_points && !s->is_dashed))
             name[n++] = (struct end_name){s->name, end->x, end->y, s->colour, s->is_dashed, 0};
     }
     for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++)
@@ -355,17 +354,6 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
     frame_legend(frame, item, items);
 }
 
-/* Adds a legend of the series of the first panel. */
-static void add_line_names(struct frame *frame, const struct chart_xy *c)
-{
-    struct frame_item item[SVG_COLOURS];
-    size_t items = 0;
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series && items < SVG_COLOURS; s++)
-        if (!s->panel)
-            item[items++] = (struct frame_item){s->name, s->colour, SIGN_AREA};
-    frame_legend(frame, item, items);
-}
-
 /* Draws the axes, the references and the series of a panel in the `height` below frame->y. */
 static void draw_panel(struct frame *frame, struct plot *plot, size_t panel, double height)
 {
@@ -387,44 +375,30 @@ static void draw_panel(struct frame *frame, struct plot *plot, size_t panel, dou
 
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c)
 {
+    const size_t panels = c->n_panels ? c->n_panels : 1;
     struct frame frame;
     struct plot plot = plot_of(c, 0);
     struct end_name *name = allocate(c->n_series + c->n_references + 1, sizeof *name);
-    size_t n = c->n_panels && !c->panel_y ? 0 : collect_names(c, name);
-    double tick[AXIS_TICKS], widest = c->panel_y ? 60 : 30;
-    size_t ticks = axis_ticks(&plot.y, 8, tick);
+    size_t n = collect_names(c, name);
+    double tick[AXIS_TICKS], widest = c->n_panels ? 60 : 30;
     char text[SVG_LABEL];
-    choose_ticks(&plot); /* plot.x.given then points to plot.tick */
-    for (size_t i = 0; i < ticks; i++)
+    for (size_t i = axis_ticks(&plot.y, 8, tick); i-- > 0;)
         widest = fmax(widest, svg_text_width(axis_number(&plot.y, tick[i], text), SVG_TEXT));
-    plot.x.from = FRAME_LEFT + 10 + widest;
-    plot.x.to = FRAME_RIGHT - names_width(name, n);
     frame_begin(&frame, title, subtitle);
-    if (c->n_panels && !c->panel_y)
-        add_line_names(&frame, c);
-    if (!c->panel_y)
-        frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "",
-                                axis_title(&plot.y, c->y.title, text));
-    for (size_t i = 0; i < c->n_panels; i++) {
-        const double from = plot.x.from, to = plot.x.to;
-        const char *words = c->panel[i] ? c->panel[i] : "";
+    for (size_t i = 0; i < panels; i++) {
+        double least = c->n_panels ? PANEL_HEIGHT : HEIGHT;
         plot = plot_of(c, i);
-        words = c->panel_y ? axis_title(&plot.y, words, text) : words;
-        frame.y =
-            svg_paragraph(frame.out, from, frame.y + (c->panel_y ? SVG_TEXT : 6), to - from, SVG_TEXT, "bold", words) -
-            10;
-        plot.x.from = from;
-        plot.x.to = to;
-        draw_panel(&frame, &plot, i, i ? PANEL_HEIGHT : fmax(PANEL_HEIGHT, NAME_GAP * (double)n));
+        choose_ticks(&plot); /* plot.x.given then points to plot.tick */
+        plot.x.from = FRAME_LEFT + 10 + widest;
+        plot.x.to = FRAME_RIGHT - names_width(name, n);
+        frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT,
+                                c->n_panels ? "bold" : "",
+                                axis_title(&plot.y, c->n_panels ? c->panel[i].title : c->y.title, text));
+        draw_panel(&frame, &plot, i, i ? least : fmax(least, NAME_GAP * (double)n));
         draw_names(frame.out, &plot, name, i ? 0 : n);
-        frame.y += SVG_TEXT;
     }
-    if (!c->n_panels) {
-        draw_panel(&frame, &plot, 0, fmax(HEIGHT, NAME_GAP * (double)n));
-        draw_names(frame.out, &plot, name, n);
-        if (c->names_at_points)
-            name_points(frame.out, &plot);
-    }
+    if (c->names_at_points)
+        name_points(frame.out, &plot);
     add_key(&frame, c);
     free(name);
     return frame_end(&frame);

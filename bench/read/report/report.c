@@ -100,7 +100,7 @@ static void add_analysis(cJSON *document, const struct report_runs *runs)
     section_add_choices(document, runs);
     section_add_breakdown(document, runs);
     section_add_shares(document, runs);
-    section_add_step_series(document, runs);
+    section_add_timelines(document, runs);
     section_add_steps(document, runs);
     section_add_rounds(document, runs);
     section_add_rooflines(document, runs);

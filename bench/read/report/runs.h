@@ -27,12 +27,15 @@ struct run_implementation {
 
 /* A captured step of a profile; or steps of an implementation that are timed together, in a round. */
 enum { RUN_RANKS = 64 };
+enum { RUN_COMPUTE, RUN_COMMUNICATION, RUN_BOTH, RUN_STEP, RUN_SUMS }; /* both: at once */
 struct run_block {
     const struct run_implementation *of;
-    int captured;
-    size_t steps;             /* timed or captured */
+    int captured, is_placed;  /* is_placed: 1: has synchronised clocks, and is not in the warm-up */
+    size_t steps, lines;      /* timed or captured: of rank 0; of all ranks */
     double number, round, ms; /* number of the captured step, from 1, or of the block; ms: a step of the slowest rank */
+    double global_step;       /* of rank 0 */
     double cores;             /* that other processes used meanwhile; NAN: unknown */
+    double sum_ms[RUN_SUMS];  /* over the lines */
     float wait_ms[RUN_RANKS]; /* of each rank for communication, summed over the steps */
 };
 
@@ -72,10 +75,16 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
 
 void runs_destroy(struct report_runs *runs); /* frees all members, which may be 0 */
 
-void run_read_blocks(struct report_run *run); /* fills block from rank_<r>_metrics.jsonl */
+/* Calls take for each line of rank_<r>_metrics.jsonl of at most `most` ranks (NULL: not a JSON object), of each rank
+ * until take returns 0. Returns the number of ranks: those before the first one without a file. */
+size_t run_each_line(const struct report_run *run, size_t most,
+                     int (*take)(void *context, size_t rank, const cJSON *line), void *context);
 
-/* Fills ms[run->blocks] with the samples of an implementation of a comparison. Returns their number. */
-size_t run_samples(double *ms, const struct report_run *run, const char *subject);
+void run_read_blocks(struct report_run *run); /* fills block from the lines of the ranks */
+
+/* Fills found[run->blocks] with the captured steps of a profile, or the blocks of an implementation of a comparison.
+ * Returns their number. */
+size_t run_blocks(const struct run_block **found, const struct report_run *run, const char *subject);
 
 /* Returns "complete", run->unfinished, or "unreadable". */
 const char *run_state(const struct report_run *run);

@@ -67,14 +67,18 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
     for (size_t i = 0; i < bars; i++)
         room += row[i].run->blocks;
     double *dot = allocate(room, sizeof *dot);
+    const struct run_block **block = allocate(room, sizeof(struct run_block *));
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
         double at = 0;
         titled = strcmp(row[i].subject, subject) ? titled : i;
         run_words(name[i], sizeof name[i], row[i].label, row[i].subject, row[i].mode);
         bar[i] = (struct chart_row){name[i], text_milliseconds(end[i], b->step.value, b->step.low, b->step.high),
-                                    &dot[dots], run_samples(&dot[dots], row[i].run, row[i].subject)};
-        dots += bar[i].n_dots;
+                                    &dot[dots], 0};
+        if (run_compares(row[i].run))
+            bar[i].n_dots = run_blocks(block, row[i].run, row[i].subject);
+        for (size_t k = 0; k < bar[i].n_dots; k++)
+            dot[dots++] = block[k]->ms;
         for (int p = 0; p < PARTS; p++, s++) {
             *s = (struct chart_span){at, at + fmax(0, 1e3 * b->part[p]), i, p,
                                      text_rounded(number[s - span], 1e3 * b->part[p], 3)};
@@ -97,6 +101,7 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
                         : "ms a step; at the end of each bar the whole step, with its 95 % interval",
                    &chart));
     free(dot);
+    free(block);
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
@@ -228,19 +233,28 @@ void section_add_scaling(cJSON *document, const struct scaling *s)
 
 /* ---- shares and their limits ---- */
 
-/* Fills the criteria that a comparison measures of its best implementation. Returns 0; or -1 if it has no breakdown. */
-static int fill_shares(struct criterion row[CRITERIA], const struct report_run *run)
+enum { SHARES = 6 };
+
+/* Fills the criteria that a comparison measures, of its best implementation. Returns 0; or -1 if it has no breakdown.
+ */
+static int fill_shares(struct criterion row[SHARES], const struct report_run *run)
 {
+    static const int which[SHARES] = {CRITERION_DATA,    CRITERION_EXPOSED,  CRITERION_TO_BACKWARD,
+                                      CRITERION_FORWARD, CRITERION_BACKWARD, CRITERION_OPTIMIZER};
     struct breakdown b;
     if (!run_compares(run) || run_breakdown(&b, run, run->subject))
         return -1;
-    memcpy(row, criteria, sizeof criteria);
-    row[CRITERION_DATA].percent = 100 * b.share[PART_DATA];
-    row[CRITERION_EXPOSED].percent = 100 * b.share[PART_EXPOSED];
-    row[CRITERION_FORWARD].percent = 100 * run_figure(run, run->subject, "forward_pass").value / b.sum;
-    row[CRITERION_BACKWARD].percent = 100 * run_figure(run, run->subject, "backward_pass").value / b.sum;
-    row[CRITERION_OPTIMIZER].percent = 100 * run_figure(run, run->subject, "optimizer_step").value / b.sum;
-    row[CRITERION_TO_BACKWARD].percent = 100 * row[CRITERION_EXPOSED].percent / row[CRITERION_BACKWARD].percent;
+    const double backward = run_figure(run, run->subject, "backward_pass").value,
+                 part[SHARES] = {b.part[PART_DATA],
+                                 b.part[PART_EXPOSED],
+                                 b.part[PART_EXPOSED] / backward * b.sum,
+                                 run_figure(run, run->subject, "forward_pass").value,
+                                 backward,
+                                 run_figure(run, run->subject, "optimizer_step").value};
+    for (int i = 0; i < SHARES; i++) {
+        row[i] = criteria[which[i]];
+        row[i].percent = 100 * part[i] / b.sum;
+    }
     return 0;
 }
 
@@ -250,7 +264,7 @@ void section_add_shares(cJSON *document, const struct report_runs *runs)
     size_t n = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && n < RUNS; run++) {
         const cJSON *saved = run_table(run, "criteria");
-        struct criterion row[CRITERIA];
+        struct criterion row[SHARES];
         char words[256];
         if (!saved && fill_shares(row, run))
             continue;
@@ -258,10 +272,12 @@ void section_add_shares(cJSON *document, const struct report_runs *runs)
             document_add_heading(document, "Shares and limits");
         run_words(words, sizeof words, run->label, run->subject, run->mode);
         document_add_paragraph(document, "%s, %zu rank%s:", words, run->ranks, text_plural(run->ranks));
-        if (saved)
+        if (saved) {
             document_add_saved_table(document, saved);
-        else
-            document_add_table(document,
-                               &(const struct table[]){criteria_table(row, "Means over ranks and rounds.")}[0]);
+            continue;
+        }
+        const struct table table =
+            criteria_table(row, SHARES, "Means over ranks and rounds. A profile measures the other shares.");
+        document_add_table(document, &table);
     }
 }

@@ -22,10 +22,9 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs);
 void section_add_shares(cJSON *document, const struct report_runs *runs);
 /* Adds a captured step of each of the first 4 profiles as a timeline of the ranks; reads rank_<r>_metrics.jsonl. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
-/* Adds step, computation and exposed communication over the steps: in a single run of its first 12 implementations,
- * otherwise of the subjects of the first 12 runs; and of each profile the picture LABEL_timeline (/ in LABEL becomes .)
- * of computation, communication and both at once. Reads rank_<r>_metrics.jsonl. */
-void section_add_step_series(cJSON *document, const struct report_runs *runs);
+/* Adds of each profile the picture LABEL_timeline (/ in LABEL becomes .): computation, communication, both at once and
+ * the step over its captured steps. */
+void section_add_timelines(cJSON *document, const struct report_runs *runs);
 /* Adds for the first 4 runs that trained the steps by round, with the cores that other processes used, and on several
  * ranks heat maps of late ranks and of waits by step. */
 void section_add_rounds(cJSON *document, const struct report_runs *runs);

@@ -600,66 +600,16 @@ TEST(calls_of_one_rank_are_not_communication)
     check_lacks(text, "single");
 }
 
-/* Adds the metrics of a rank, in which n timed steps of ddp have these times. Untimed steps and other lines have other
- * times. */
-static void add_metrics(struct report_run *run, size_t rank, const double *step_ms, size_t n)
+/* Returns the picture of this name; NULL: there is none. */
+static const char *picture_named(const char *name)
 {
-    char name[40];
-    FILE *out = printing();
-    fprintf(out, "{\"implementation\": \"ddp\", \"timed\": false, \"step_ms\": 1e3}\n");
-    fprintf(out, "{\"implementation\": \"other\", \"timed\": true, \"step_ms\": 1e3}\n");
-    for (size_t i = 0; i < n; i++)
-        fprintf(out,
-                "{\"implementation\": \"ddp\", \"timed\": true, \"step_ms\": %g, \"zero_grad_ms\": %g, "
-                "\"backward_pass_ms\": %g, \"data_loading_ms\": 1e3, \"gradient_sync_ms\": %g}\n",
-                step_ms[i], step_ms[i] / 10, step_ms[i] / 2, step_ms[i] / 5);
-    fprintf(out, "{\"implementation\": \"ddp\", \"timed\": true, \"gradients_ready_ms\": []}\n{\"implem");
-    snprintf(name, sizeof name, "rank_%zu_metrics.jsonl", rank);
-    saved_file(run->saved.directory, name, printed());
-}
-
-/* Draws the steps of the runs over time. Returns the picture, which `said` frees. */
-static const char *draw_steps(void)
-{
-    document = document_create("a");
-    section_add_step_series(document, &runs);
-    const char *svg = json_string(cJSON_GetObjectItemCaseSensitive(document, "blocks")->child, "svg");
-    ck_assert_msg(!picture_fault(svg), "%s", picture_fault(svg));
-    return svg;
-}
-
-TEST(steps_over_time_are_means_over_ranks)
-{
-    static const double rank_0[] = {10, 30, 50, 10}, rank_1[] = {20, 30, 10}; /* rank 1 was interrupted */
-    static const char *const lines[] = {"dp-line", "dp-line dp-c0", "dp-line dp-c2"};
-    static const double share[] = {1, 0.6, 0.2};
-    struct report_run *run = add_steps("r", 2, 100, 3, 6, 0, 1, 10);
-    strcpy(run->saved.directory, scratch_make());
-    add_metrics(run, 0, rank_0, 4);
-    add_metrics(run, 1, rank_1, 3);
-    run->implementation = calloc(1, sizeof *run->implementation);
-    strcpy(run->implementation[run->implementations++].subject, "ddp");
-    const char *svg = draw_steps();
-    double y[3][3], x;
-    char end;
-    for (int i = 0; i < 3; i++) {
-        char begin[80];
-        snprintf(begin, sizeof begin, "<path class=\"%s\" d=\"M", lines[i]);
-        const char *path = strstr(svg, begin) + strlen(begin);
-        ck_assert_int_eq(sscanf(path, "%lf %lfL%lf %lfL%lf %lf%c", &x, &y[i][0], &x, &y[i][1], &x, &y[i][2], &end), 7);
-        ck_assert_int_eq(end, '"');
-    }
-    check_has(svg, "<title>Steps of r, ddp took 100.0 % longer in the second half"); /* 30 ms / 15 ms */
-    ck_assert_ptr_nonnull(strstr(svg, ">30</text>")); /* the axis ends above the longest step */
-    check_lacks(svg, ">40</text>");
-    double ms = (y[0][0] - y[0][1]) / 15; /* means of steps: 15, 30 and 30 ms */
-    ck_assert_double_gt(ms, 0);
-    for (int i = 0; i < 3; i++) {
-        ck_assert_double_eq_tol(y[i][0] - y[0][0], ms * (1 - share[i]) * 15, 0.3);
-        ck_assert_double_eq_tol(y[i][1] - y[0][1], ms * (1 - share[i]) * 30, 0.3);
-        ck_assert_double_eq_tol(y[i][2], y[i][1], 0.05);
-    }
-    said();
+    for (const cJSON *b = json_first(document, "blocks"); b; b = b->next)
+        if (!strcmp(json_string(b, "name"), name)) {
+            const char *svg = json_string(b, "svg");
+            ck_assert_msg(!picture_fault(svg), "%s", picture_fault(svg));
+            return svg;
+        }
+    return NULL;
 }
 
 /* The picture of a profile is named by its label; its lines are means over the ranks, at the global steps. */
@@ -667,48 +617,32 @@ TEST(a_profile_has_a_timeline)
 {
     struct report_run *run = add_profile("a/b", 2, 10);
     strcpy(run->saved.directory, scratch_make());
+    run->implementation = calloc(1, sizeof *run->implementation);
+    strcpy(run->implementation[run->implementations++].subject, run->subject);
     for (int rank = 0; rank < 2; rank++) {
         FILE *out = printing();
         for (int i = 0; i < 3; i++)
             fprintf(out,
-                    "{\"implementation\": \"%s\", \"captured\": true, \"global_step\": %d, \"step_ms\": 50, "
+                    "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %d, \"global_step\": %d, "
+                    "\"step_ms\": 50, "
                     "\"compute_ms\": %d, \"communication_ms\": %d, \"overlap_ms\": %d}\n",
-                    run->subject, 7 + i, 10 + 2 * rank, 20 + 4 * rank, 5 + rank);
+                    run->subject, i, 7 + i, 10 + 2 * rank, 20 + 4 * rank, 5 + rank);
         saved_file(run->saved.directory, rank ? "rank_1_metrics.jsonl" : "rank_0_metrics.jsonl", printed());
     }
-    draw_steps();
-    const cJSON *timeline = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
-    const char *svg = json_string(timeline, "svg"), *path = svg;
-    double x, y[3];
-    ck_assert_str_eq(json_string(timeline, "name"), "a.b_timeline");
-    for (int i = 0; i < 3; i++, path++) {
+    run_read_blocks(run);
+    document = document_create("a");
+    section_add_timelines(document, &runs);
+    const char *svg = picture_named("a.b_timeline"), *path = svg;
+    double x, y[4];
+    check_has(svg, "<title>a/b: 25 % of the communication overlaps with computation<");
+    for (int i = 0; i < 4; i++, path++) {
         path = strstr(path, "<path class=\"dp-line");
         ck_assert_int_eq(sscanf(strstr(path, "\"M"), "\"M%lf %lf", &x, &y[i]), 2);
     }
-    ck_assert_double_eq_tol((y[2] - y[0]) / (y[0] - y[1]), 0.5, 0.01); /* 11, 22 and 5.5 ms */
+    ck_assert_double_eq_tol((y[2] - y[0]) / (y[0] - y[1]), 0.5, 0.01); /* 11, 22, 5.5 and 50 ms */
+    ck_assert_double_eq_tol((y[1] - y[3]) / (y[0] - y[1]), 28 / 11.0, 0.02);
     check_has(svg, ">global step");
     check_has(svg, ">9</text>");
-    said();
-}
-
-TEST(many_steps_are_medians_and_long_ones_are_cut)
-{
-    double step[601];
-    struct report_run *run = add_profile("p", 1, 10);
-    strcpy(run->mode, "benchmark");
-    strcpy(run->saved.directory, scratch_make());
-    for (int i = 0; i < 601; i++)
-        step[i] = i == 600 ? 90 : i % 3 ? 10 : 80; /* one of three steps is long */
-    add_metrics(run, 0, step, 601);
-    add_run("allreduce", "beside", 1, NAN)->subject[0] = 0;
-    const char *svg = draw_steps(), *line = strstr(svg, "<path class=\"dp-line\" d=\"M");
-    int points = 1;
-    for (; *line != '\n'; line++)
-        points += *line == 'L';
-    ck_assert_int_eq(points, 201);
-    check_has(svg, "medians of up to 3 steps. Values above 50 ms (highest: 90 ms)");
-    check_has(svg, "<title>Steps of p, ddp took 0.0 % longer in the second half of the run than in the first<");
-    check_has(svg, ">40</text>");
     said();
 }
 
@@ -725,18 +659,6 @@ static void add_rounds(struct report_run *run, size_t rank, double third_block_m
                 i / 2, 3 * (i / 2), i / 2 == 2 ? third_block_ms : 20, wait_ms, cores[i / 2]);
     snprintf(name, sizeof name, "rank_%zu_metrics.jsonl", rank);
     saved_file(run->saved.directory, name, printed());
-}
-
-/* Returns the picture of this name; NULL: there is none. */
-static const char *picture_named(const char *name)
-{
-    for (const cJSON *b = json_first(document, "blocks"); b; b = b->next)
-        if (!strcmp(json_string(b, "name"), name)) {
-            const char *svg = json_string(b, "svg");
-            ck_assert_msg(!picture_fault(svg), "%s", picture_fault(svg));
-            return svg;
-        }
-    return NULL;
 }
 
 TEST(rounds_show_busy_machines_and_late_ranks)

@@ -24,7 +24,7 @@ static const struct {
     {CRITERION_COPIES, 15, "< 5", "> 15", "note"},
     {CRITERION_MEMORY, 90.1, "< 90", "> 90", "warning"},
     {CRITERION_OCCUPANCY, 49.9, "> 50", "< 50", "warning"},
-    {CRITERION_OCCUPANCY, NAN, "> 50", "< 50", "n/a: a profile measures it"},
+    {CRITERION_OCCUPANCY, NAN, "> 50", "< 50", "n/a: not measured"},
     {CRITERION_FORWARD, 40, "", "", ""},
     {CRITERION_BACKWARD, 39.9, "", "", "less than usual"},
     {CRITERION_OPTIMIZER, 10.1, "", "", "more than usual"},
@@ -36,7 +36,7 @@ TEST_EACH(a_limit_is_crossed_only_beyond_it, sizeof cases / sizeof *cases)
     struct criterion row[CRITERIA];
     memcpy(row, criteria, sizeof criteria);
     row[cases[_i].criterion].percent = cases[_i].percent;
-    const struct table table = criteria_table(row, "");
+    const struct table table = criteria_table(row, CRITERIA, "");
     const cJSON *json = kept_json(table_json(&table));
     const cJSON *cells = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), cases[_i].criterion);
     ck_assert_str_eq(json_string(cells, "good"), cases[_i].good);
