@@ -16,7 +16,7 @@
 struct chart_axis {
     const char *title;    /* what the axis shows, with the unit */
     int is_log, is_bytes; /* is_log: logarithmic, shows only values above 0; is_bytes: shows 64 KiB, not 65536 */
-    int from_0;           /* 1: a linear axis is never cut */
+    int from_0, is_round; /* from_0: a linear axis is never cut; is_round: ticks of a logarithmic x axis are round */
 };
 
 enum chart_mark { CHART_PLAIN, CHART_TIE, CHART_BEST };
@@ -26,7 +26,7 @@ struct chart_point {
 };
 
 struct chart_series {
-    const char *name; /* drawn at the right edge, at the height of the last point (see names_at_points) */
+    const char *name; /* drawn at the right edge, at the height of the last point */
     const struct chart_point *point;
     size_t n;
     int colour;
@@ -64,7 +64,6 @@ struct chart_xy {
     size_t n_series, n_references, n_bands, n_events;
     const struct chart_axis *panel; /* [n_panels] y axes; n_panels 0: one plot, with the axis y */
     size_t n_panels;
-    int names_at_points;  /* 1: names of lines with points are near the last points; x has round ticks */
     const char *interval; /* what intervals are, for the legend; NULL: 95 % interval */
 };
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *chart);

@@ -1,5 +1,4 @@
-/* xy.c - draws series of points over x, with confidence intervals, reference lines, and names at the right edge or near
- * the points. */
+/* xy.c - draws series of points over x, with confidence intervals, reference lines, and names at the right edge. */
 #include "chart/frame.h"
 
 #include "kernels/error.h"
@@ -53,7 +52,7 @@ static void choose_ticks(struct plot *plot)
         for (size_t i = 0; i < s->n; i++)
             if (!s->is_dashed && is_drawable(c, &s->point[i]))
                 n = insert_tick(plot->tick, n, s->point[i].x);
-    if (!c->x.is_log || n == MOST_TICKS || c->names_at_points)
+    if (!c->x.is_log || n == MOST_TICKS || c->x.is_round)
         return;
     plot->x.given = plot->tick;
     plot->x.n_given = n;
@@ -107,7 +106,7 @@ static size_t collect_names(const struct chart_xy *c, struct end_name *name)
     size_t n = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
         const struct chart_point *end = last_point(c, s);
-        if (s->name && *s->name && !s->panel && end && !(c->names_at_points && !s->is_dashed))
+        if (s->name && *s->name && !s->panel && end)
             name[n++] = (struct end_name){s->name, end->x, end->y, s->colour, s->is_dashed, 0};
     }
     for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++)
@@ -140,7 +139,8 @@ static void draw_name(FILE *out, double x, double y, const struct end_name *name
     svg_text(out, x + SIGN, y + 5, SVG_START, "", svg_shorten(label, name->text, SVG_TEXT, NAME_WIDTH));
 }
 
-/* Draws the names of the lines to the right of the plot, near the ends of the lines and at least NAME_GAP apart. */
+/* Draws the names of the lines to the right of the plot, at least NAME_GAP apart, each connected with the end of its
+ * line. */
 static void draw_names(FILE *out, const struct plot *plot, struct end_name *name, size_t n)
 {
     double right = plot->x.to, least = plot->y.to, most = plot->y.from;
@@ -156,8 +156,7 @@ static void draw_names(FILE *out, const struct plot *plot, struct end_name *name
     for (size_t i = n; i-- > 0;) { /* moves names up if they are now too low */
         name[i].place = fmin(name[i].place, most);
         most = name[i].place - NAME_GAP;
-        if (name[i].x > right - 60) /* connects a name with a line that ends near the right edge */
-            svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, name[i].place, "axis faint", SVG_GREY);
+        svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, name[i].place, "axis faint", SVG_GREY);
         draw_name(out, right + 10, name[i].place, &name[i]);
     }
 }
@@ -252,83 +251,6 @@ static void draw_point(FILE *out, const struct plot *plot, const struct chart_se
     svg_circle(out, x, y, 4.5, "area", colour);
 }
 
-/* ---- names near points ---- */
-
-/* Areas of points and names, which no name and no line to a name may touch; x and y: of the centre. */
-enum { AREAS = 1000 };
-struct areas {
-    size_t n, points; /* the first are of points */
-    struct area {
-        double x, y, width, height;
-    } area[AREAS];
-};
-
-/* Returns whether an area touches none of the taken areas from number `first` on. */
-static int is_free(const struct areas *taken, size_t first, struct area at)
-{
-    for (const struct area *a = taken->area + first; a < taken->area + taken->n; a++)
-        if (fabs(at.x - a->x) < (at.width + a->width) / 2 && fabs(at.y - a->y) < (at.height + a->height) / 2)
-            return 0;
-    return taken->n < AREAS;
-}
-
-/* Returns whether a name fits there and, with `apart`, a line to it from (x, y) that crosses no other name. */
-static int name_fits(const struct areas *taken, const struct plot *plot, struct area at, double x, double y, int apart)
-{
-    int fits = is_free(taken, 0, at) && at.x - at.width / 2 > plot->x.from && at.x + at.width / 2 < plot->x.to &&
-               at.y - at.height / 2 > plot->y.to && at.y + at.height / 2 < plot->y.from;
-    double edge = fmax(at.x - at.width / 2, fmin(x, at.x + at.width / 2));
-    for (int k = 1; k < 20 && fits && apart; k++)
-        fits = is_free(taken, taken->points, (struct area){x + k * (edge - x) / 20, y + k * (at.y - y) / 20, 10, 0});
-    return fits;
-}
-
-/* Draws a name where it fits: beside the point (x, y), above or below that with a line, or, with far 0, not at all.
- * Returns whether it is drawn. */
-static int name_point(FILE *out, struct areas *taken, const struct plot *plot, double x, double y, const char *name,
-                      int far, int apart)
-{
-    char label[SVG_LABEL];
-    double width = svg_text_width(svg_shorten(label, name, SVG_TEXT, NAME_WIDTH), SVG_TEXT);
-    static const double sides[] = {1, -1, 0, 1.7, -1.7, 2.4, -2.4};
-    enum { SIDES = sizeof sides / sizeof *sides };
-    for (int i = 0; i < (far ? 60 * SIDES : 2); i++) {
-        double side = sides[i % SIDES], down = (i / SIDES % 2 ? 9 : -9) * (i / SIDES / 2);
-        struct area at = {x + side * (10 + width / 2), y + down, width, SVG_TEXT + 2};
-        if (!name_fits(taken, plot, at, x, y, apart))
-            continue;
-        double edge = fmax(at.x - width / 2 - 2, fmin(x, at.x + width / 2 + 2));
-        if (i >= 2)
-            svg_line(out, x, y, edge, at.y + (side == 0 ? copysign(9, -down) : 0), "axis", SVG_GREY);
-        svg_text(out, at.x, at.y + 5, SVG_MIDDLE, "", label);
-        taken->area[taken->n++] = at;
-        return 1;
-    }
-    return 0;
-}
-
-/* Draws the names of lines with points: those that fit beside their last points first, and last those that fit only if
- * the line to them crosses another name. */
-static void name_points(FILE *out, const struct plot *plot)
-{
-    const struct chart_xy *c = plot->chart;
-    struct areas *taken = allocate(1, sizeof *taken);
-    char *named = allocate(c->n_series, sizeof *named);
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
-        for (const struct chart_point *p = s->point; p < s->point + s->n && taken->n < AREAS; p++)
-            taken->area[taken->n++] = (struct area){axis_place(&plot->x, p->x), axis_place(&plot->y, p->y), 9, 9};
-    taken->points = taken->n;
-    for (int pass = 0; pass < 3; pass++)
-        for (size_t i = 0; i < c->n_series; i++) {
-            const struct chart_point *p = c->series[i].is_dashed ? NULL : last_point(c, &c->series[i]);
-            if (p && !named[i])
-                named[i] = (char)name_point(out, taken, plot, axis_place(&plot->x, p->x), axis_place(&plot->y, p->y),
-                                            c->series[i].name, pass > 0, pass < 2);
-        }
-    free(named);
-    free(taken);
-}
-
 /* ---- the chart ---- */
 
 /* Adds a legend of the symbols in the chart. */
@@ -396,9 +318,8 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
                                 axis_title(&plot.y, c->n_panels ? c->panel[i].title : c->y.title, text));
         draw_panel(&frame, &plot, i, i ? least : fmax(least, NAME_GAP * (double)n));
         draw_names(frame.out, &plot, name, i ? 0 : n);
+        frame.y += i + 1 < panels ? SVG_TEXT : 0;
     }
-    if (c->names_at_points)
-        name_points(frame.out, &plot);
     add_key(&frame, c);
     free(name);
     return frame_end(&frame);

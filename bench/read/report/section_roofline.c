@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROFILES = 4, OPERATIONS = 30, ROOF = 100 };
+enum { PROFILES = 4, OPERATIONS = 30, ROOF = 3 };
 
 struct roofline_row {
     const char *name, *limit; /* limit: what allows less at this intensity */
@@ -51,7 +51,7 @@ static void draw_roofline(cJSON *document, const struct report_run *run, const s
                           double flops, double bandwidth)
 {
     const struct roofline_row *slowest = row;
-    struct chart_point point[OPERATIONS], roof[ROOF]; /* many points, so that no name is drawn on the line */
+    struct chart_point point[OPERATIONS], roof[ROOF];
     struct chart_series series[OPERATIONS + 1];
     double low = 0.5 * flops / bandwidth, high = 4 * low;
     char title[400], subtitle[300];
@@ -59,13 +59,12 @@ static void draw_roofline(cJSON *document, const struct report_run *run, const s
         point[i] = (struct chart_point){row[i].intensity, 1e-9 * row[i].flops, NAN, NAN, CHART_PLAIN};
         series[i] = (struct chart_series){row[i].name, &point[i], 1, *row[i].limit == 'm', 0, 0};
         low = fmin(low, row[i].intensity);
-        high = fmax(high, 6 * row[i].intensity); /* leaves room for names */
+        high = fmax(high, 1.3 * row[i].intensity);
         slowest = row[i].loss > slowest->loss ? &row[i] : slowest;
     }
-    for (int i = 0; i < ROOF; i++) {
-        double x = low * pow(high / low, (double)i / (ROOF - 1));
-        roof[i] = (struct chart_point){x, 1e-9 * fmin(flops, bandwidth * x), NAN, NAN, CHART_PLAIN};
-    }
+    const double x[ROOF] = {low, flops / bandwidth, high};
+    for (int i = 0; i < ROOF; i++)
+        roof[i] = (struct chart_point){x[i], 1e-9 * fmin(flops, bandwidth * x[i]), NAN, NAN, CHART_PLAIN};
     series[n] = (struct chart_series){"limit", roof, ROOF, SVG_GREY, 1, 0};
     snprintf(title, sizeof title, "%s: %s is at %.0f %% of what %s here, and takes %.0f %% of a step", run->label,
              slowest->name, 100 * slowest->of_limit,
@@ -74,11 +73,11 @@ static void draw_roofline(cJSON *document, const struct report_run *run, const s
              "The limit was measured in this run while all ranks computed: memory %.4g GB/s, products %.4g GFLOP/s. "
              "Means over the calls, per rank. Above the limit, arrays come from caches.",
              1e-9 * bandwidth, 1e-9 * flops);
-    const struct chart_xy chart = {.x = {.title = "FLOP per byte that an operation reads or writes", .is_log = 1},
-                                   .y = {.title = "GFLOP/s", .is_log = 1},
-                                   .series = series,
-                                   .n_series = n + 1,
-                                   .names_at_points = 1};
+    const struct chart_xy chart = {
+        .x = {.title = "FLOP per byte read or written", .is_log = 1, .is_round = 1},
+        .y = {.title = "GFLOP/s", .is_log = 1},
+        .series = series,
+        .n_series = n + 1};
     document_add_picture(document, "roofline", title, chart_xy(title, subtitle, &chart));
 }
 

@@ -155,8 +155,8 @@ TEST(names_of_many_lines)
     ck_assert_uint_eq(count_of(picture, "class=\"dp-text\""), 2 * LINES);
 }
 
-/* Names near points that are close to each other do not overlap, and all have room. */
-TEST(names_are_near_points)
+/* Names of points that are close to each other do not overlap, and all have room; each is connected with its point. */
+TEST(names_of_points)
 {
     enum { POINTS = 14 };
     struct chart_series series[POINTS + 1];
@@ -169,13 +169,13 @@ TEST(names_are_near_points)
     }
     series[POINTS] = (struct chart_series){"limit", points, 4, 3, 1, 0};
     take(chart_xy(title, subtitle,
-                  &(struct chart_xy){.x = {.title = "FLOP per byte", .is_log = 1},
+                  &(struct chart_xy){.x = {.title = "FLOP per byte", .is_log = 1, .is_round = 1},
                                      .y = {.title = "GFLOP/s", .is_log = 1},
                                      .series = series,
-                                     .n_series = POINTS + 1,
-                                     .names_at_points = 1}));
+                                     .n_series = POINTS + 1}));
     ck_assert_uint_eq(count_of(picture, "_backward_weight</text>"), POINTS);
     expect(">limit</text>");
+    ck_assert_uint_eq(count_of(picture, "class=\"dp-axis dp-faint"), POINTS + 1);
     expect(">20</text>"); /* a round number, at which no point is */
 }
 
@@ -374,16 +374,16 @@ static void draw_anything(int seed)
     size_t n = (size_t)(uniform() * (N + 1));
     const struct chart_series series[2] = {{any_text(), point, n, 1, 0, 0},
                                            {any_text(), point, n / 2, 2, 1, seed % 4 > 1}};
-    const struct chart_axis panel[3] = {{any_text(), 0, 0, 1}, {any_text(), seed / 2 % 2, 0, 0}, {NULL, 0, 1, 0}};
-    struct chart_xy xy = {.x = {any_text(), seed % 2, seed % 5 == 0, 0},
-                          .y = {any_text(), seed / 2 % 2, 0, 0},
+    const struct chart_axis panel[3] = {
+        {any_text(), 0, 0, 1, 0}, {any_text(), seed / 2 % 2, 0, 0, 0}, {NULL, 0, 1, 0, 0}};
+    struct chart_xy xy = {.x = {any_text(), seed % 2, seed % 5 == 0, 0, seed % 3},
+                          .y = {any_text(), seed / 2 % 2, 0, 0, 0},
                           .series = series,
                           .reference = reference,
                           .n_series = 2,
                           .n_references = n,
                           .panel = panel,
-                          .n_panels = (size_t)seed % 4,
-                          .names_at_points = seed % 3 == 0};
+                          .n_panels = (size_t)seed % 4};
     take(chart_xy(any_text(), any_text(), &xy));
     take(chart_rows(any_text(), any_text(), &(struct chart_rows){row, kind, span, 3, 3, n}));
     for (int i = 0; i < N; i++)
