@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b)
+int stats_ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -18,7 +18,7 @@ static double *sorted_copy(const double *sample, size_t n)
 {
     double *sorted = allocate(n, sizeof *sorted);
     memcpy(sorted, sample, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare);
+    qsort(sorted, n, sizeof *sorted, stats_ascending);
     return sorted;
 }
 
@@ -234,7 +234,7 @@ double stats_neighbours(const double *a, const double *b, size_t n, double chanc
         ratio[i] = a[i] / b[i];
     double *sorted = sorted_copy(ratio, n);
     for (size_t i = 0; i < n && sorted[0] < sorted[n - 1]; i++) {
-        const double *low = bsearch(&ratio[i], sorted, n, sizeof *sorted, compare), *high = low;
+        const double *low = bsearch(&ratio[i], sorted, n, sizeof *sorted, stats_ascending), *high = low;
         while (low > sorted && low[-1] == ratio[i])
             low--;
         while (high + 1 < sorted + n && high[1] == ratio[i])
@@ -274,7 +274,7 @@ struct estimate stats_paired_anytime(const double *a, const double *b, size_t n,
     size_t outside = stats_sign_outside(n, 1 - level);
     for (size_t i = 0; i < n; i++)
         ratio[i] = b ? a[i] / b[i] : a[i];
-    qsort(ratio, n, sizeof *ratio, compare);
+    qsort(ratio, n, sizeof *ratio, stats_ascending);
     estimate.median = sorted_quantile(ratio, n, 0.5);
     if (outside) {
         estimate.ci_low = ratio[outside - 1];

@@ -17,6 +17,9 @@ struct estimate stats_estimate(const double *sample, size_t n);
  * above. No interval if n < STATS_LEAST, or if a sample is 0, which makes the mean 0. */
 struct estimate stats_geometric(const double *sample, size_t n);
 
+/* Compares, for qsort, numbers or structures whose first member is a number: the smallest first. */
+int stats_ascending(const void *a, const void *b);
+
 /* Return quantile q in [0, 1], or the median, of sample[n] (type 7, the default of numpy and R); NAN when n = 0. */
 double stats_quantile(const double *sample, size_t n, double q);
 static inline double stats_median(const double *sample, size_t n)

@@ -85,8 +85,8 @@ static struct plot plot_of(const struct chart_xy *c, size_t panel)
 enum { NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
 
 struct end_name {
+    double y, x; /* end of the line; first as values (x INFINITY: the right edge), in draw_names as coordinates */
     const char *text;
-    double x, y; /* end of the line; first as values (x INFINITY: the right edge), in draw_names as coordinates */
     int colour, is_dashed;
     double place; /* y of the name */
 };
@@ -107,11 +107,11 @@ static size_t collect_names(const struct chart_xy *c, struct end_name *name)
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
         const struct chart_point *end = last_point(c, s);
         if (s->name && *s->name && !s->panel && end)
-            name[n++] = (struct end_name){s->name, end->x, end->y, s->colour, s->is_dashed, 0};
+            name[n++] = (struct end_name){end->y, end->x, s->name, s->colour, s->is_dashed, 0};
     }
     for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++)
         if (r->name && *r->name && axis_takes(c->y.is_log, r->y))
-            name[n++] = (struct end_name){r->name, INFINITY, r->y, SVG_GREY, 1, 0};
+            name[n++] = (struct end_name){r->y, INFINITY, r->name, SVG_GREY, 1, 0};
     return n;
 }
 
@@ -122,12 +122,6 @@ static double names_width(const struct end_name *name, size_t n)
     for (size_t i = 0; i < n; i++)
         widest = fmax(widest, svg_text_width(svg_shorten(label, name[i].text, SVG_TEXT, NAME_WIDTH), SVG_TEXT));
     return n ? 10 + SIGN + widest : 12;
-}
-
-static int by_height(const void *a, const void *b)
-{
-    double x = ((const struct end_name *)a)->y, y = ((const struct end_name *)b)->y;
-    return (x > y) - (x < y);
 }
 
 static void draw_name(FILE *out, double x, double y, const struct end_name *name)
@@ -148,7 +142,7 @@ static void draw_names(FILE *out, const struct plot *plot, struct end_name *name
         name[i].x = isfinite(name[i].x) ? axis_place(&plot->x, name[i].x) : right;
         name[i].y = axis_place(&plot->y, name[i].y);
     }
-    qsort(name, n, sizeof *name, by_height);
+    qsort(name, n, sizeof *name, stats_ascending);
     for (size_t i = 0; i < n; i++) { /* moves names down if they would overlap */
         name[i].place = fmax(name[i].y, least);
         least = name[i].place + NAME_GAP;

@@ -75,12 +75,6 @@ double evidence_power(size_t nights, size_t within, double weight)
 
 /* ---- since when, and by how much ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the k from 1 to n - 1 with the greatest difference of means, in units of its standard error if the standard
  * deviation is 1, and this difference in *greatest. */
 static size_t best_split(const double *value, size_t n, double *greatest)
@@ -185,7 +179,7 @@ struct measured evidence_shift(const double *before, size_t n, const double *aft
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < m; j++)
             difference[i * m + j] = after[j] - before[i];
-    qsort(difference, n * m, sizeof *difference, ascending);
+    qsort(difference, n * m, sizeof *difference, stats_ascending);
     size_t out = outside(n, m);
     struct measured shift = {stats_median(difference, n * m), NAN, NAN};
     if (out) {

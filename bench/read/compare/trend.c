@@ -164,8 +164,9 @@ static enum trend_status find_trend(struct trend *t)
         nights_read(&t->nights, t->directory, t->n, t->control, (enum night_rule)t->night, t->json) || take_accepted(t))
         return TREND_FAILED;
     watch_nights(t);
+    t->document = trend_document(t);
     return forms_write(trend_forms, t->form, TREND_FORMS, t) ||
-                   forms_print(trend_forms, t->form, TREND_FORMS, t, trend_print_text)
+                   forms_print(trend_forms, t->form, TREND_FORMS, t, forms_print_text)
                ? TREND_FAILED
                : t->status;
 }
@@ -205,6 +206,7 @@ int run_trend(int argc, char *argv[])
         regimes_destroy(&trend.of[way]);
     nights_destroy(&trend.nights);
     cJSON_Delete(trend.json);
+    cJSON_Delete(trend.document);
     free(trend.directory);
     return (int)status;
 }

@@ -15,6 +15,7 @@ enum { SLOWER, FASTER, WAYS, TREND_WITHIN = 20 };
 
 /* The command line, and what is printed. */
 struct trend {
+    cJSON *document;        /* text and page; NULL: not made yet */
     const char **directory; /* [n]: paths in argv */
     size_t n;
     const char *control, *accept;
@@ -32,9 +33,10 @@ struct trend {
     enum trend_status status;
 };
 
-/* Print what was found; shown: struct trend. The form TREND_CSV has a line for each night and a column for each figure,
- * as Apache Otava reads it: the ratio to the control or, without one, the value. */
+/* What was found, as a document, which the caller deletes; and the forms of a struct trend. The form TREND_CSV has a
+ * line for each night and a column for each figure, as Apache Otava reads it: the ratio to the control or, without one,
+ * the value. */
 extern const struct form trend_forms[TREND_FORMS];
-void trend_print_text(FILE *out, const void *shown);
+cJSON *trend_document(const struct trend *trend);
 
 #endif

@@ -296,7 +296,7 @@ static int has_changed(const struct trend *t, size_t f)
     return 0;
 }
 
-static void print_document(FILE *out, const struct trend *t, int is_page)
+cJSON *trend_document(const struct trend *t)
 {
     cJSON *document = document_create(TITLE), *json = outcome_json(t);
     const cJSON *changes = cJSON_GetObjectItemCaseSensitive(json, "tables")->child;
@@ -315,7 +315,7 @@ static void print_document(FILE *out, const struct trend *t, int is_page)
     if (t->of[SLOWER].changes + t->of[FASTER].changes)
         document_add_saved_table(document, changes);
     document_add_saved_table(document, changes->next);
-    for (int changed = 1; changed >= 0 && is_page; changed--) /* figures that changed come first */
+    for (int changed = 1; changed >= 0; changed--) /* figures that changed come first */
         for (size_t f = 0; f < t->nights.figures; f++) {
             char name[32];
             if (has_changed(t, f) != changed || t->nights.n < 3)
@@ -323,19 +323,8 @@ static void print_document(FILE *out, const struct trend *t, int is_page)
             snprintf(name, sizeof name, "figure_%zu", f + 1);
             document_add_picture(document, name, t->nights.series[f].name, draw_figure(t, f));
         }
-    (is_page ? document_print_html : document_print_text)(out, document);
-    cJSON_Delete(document);
     cJSON_Delete(json);
-}
-
-void trend_print_text(FILE *out, const void *shown)
-{
-    print_document(out, shown, 0);
-}
-
-static void print_html(FILE *out, const void *shown)
-{
-    print_document(out, shown, 1);
+    return document;
 }
 
 /* ---- JSON, CSV, JUnit ---- */
@@ -412,7 +401,7 @@ static void print_junit(FILE *out, const void *shown)
     char *words;
     size_t length;
     FILE *text = text_begin(&words, &length);
-    trend_print_text(text, t);
+    forms_print_text(text, t);
     text_end(text);
     junit_begin(&junit);
     for (size_t f = 0; f < t->nights.figures; f++) {
@@ -440,4 +429,4 @@ const struct form trend_forms[TREND_FORMS] = {
     [TREND_JSON] = {"json", "{\n\t\"program\":\t\"ddpbench\",\n\t\"mode\":\t\"trend\"", print_json},
     [TREND_CSV] = {"csv", "time,commit,", print_csv},
     [TREND_JUNIT] = {"junit", JUNIT_BEGIN TITLE "\"", print_junit},
-    [TREND_HTML] = {"html", DOCUMENT_HTML_BEGIN TITLE, print_html}};
+    [TREND_HTML] = {"html", DOCUMENT_HTML_BEGIN TITLE, forms_print_html}};

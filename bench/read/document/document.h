@@ -52,6 +52,11 @@ struct form {
     void (*print)(FILE *out, const void *shown);
 };
 
+/* Print the document that is the first member of what a command shows. */
+void forms_print_text(FILE *out, const void *shown);
+void forms_print_markdown(FILE *out, const void *shown);
+void forms_print_html(FILE *out, const void *shown);
+
 /* Here path[n] holds the value of each form's option: "": none, "-": standard output. Each returns 0; or -1, reported.
  *
  * forms_check_printed checks that at most one form is printed, which needs only the command line. forms_check checks

@@ -7,6 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+void forms_print_text(FILE *out, const void *shown)
+{
+    document_print_text(out, *(cJSON *const *)shown);
+}
+
+void forms_print_markdown(FILE *out, const void *shown)
+{
+    document_print_markdown(out, *(cJSON *const *)shown);
+}
+
+void forms_print_html(FILE *out, const void *shown)
+{
+    document_print_html(out, *(cJSON *const *)shown);
+}
+
 static int is_printed(const char *path)
 {
     return !strcmp(path, "-");

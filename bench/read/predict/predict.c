@@ -203,25 +203,15 @@ static int choose_points(const struct predict_options *o, struct prediction *all
 
 #define TITLE "ddpbench predict: "
 
-static void print_text(FILE *out, const void *shown)
-{
-    document_print_text(out, ((const struct prediction *)shown)->document);
-}
-
 static void print_json(FILE *out, const void *shown)
 {
     const struct prediction *all = shown;
     document_print_json(out, all->document, "figures", cJSON_Duplicate(all->figures, 1));
 }
 
-static void print_html(FILE *out, const void *shown)
-{
-    document_print_html(out, ((const struct prediction *)shown)->document);
-}
-
 static const struct form forms[FORMS] = {
     [FORM_JSON] = {"json", "{\"title\":\"" TITLE, print_json},
-    [FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN TITLE, print_html},
+    [FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN TITLE, forms_print_html},
     [FORM_CSV] = {"csv", "implementation,ranks,buckets,step,mark,interval_low,", prediction_print_csv}};
 
 /* Checks the files of a point, or writes them. Returns 0; or -1, reported. */
@@ -324,7 +314,7 @@ static int predict(const struct predict_options *o)
         prediction_add_answers(&all);
         prediction_add_bandwidths(&all);
         if ((*o->chakra && export_points(o, &all)) || forms_write(forms, o->form, FORMS, &all) ||
-            forms_print(forms, o->form, FORMS, &all, print_text))
+            forms_print(forms, o->form, FORMS, &all, forms_print_text))
             status = STATUS_FAILED;
         cJSON_Delete(all.document);
     }

@@ -35,23 +35,8 @@ static void print_csv(FILE *out, const void *shown)
                           (const char *const[]){run->saved.directory, run->label, run_state(run)}, 3);
 }
 
-static void print_html(FILE *out, const void *shown)
-{
-    document_print_html(out, ((const struct report *)shown)->document);
-}
-
-static void print_markdown(FILE *out, const void *shown)
-{
-    document_print_markdown(out, ((const struct report *)shown)->document);
-}
-
-static void print_text(FILE *out, const void *shown)
-{
-    document_print_text(out, ((const struct report *)shown)->document);
-}
-
-const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN FORMS_TITLE, print_html},
-                                         [FORM_MARKDOWN] = {"markdown", "# " FORMS_TITLE, print_markdown},
+const struct form report_forms[FORMS] = {[FORM_HTML] = {"html", DOCUMENT_HTML_BEGIN FORMS_TITLE, forms_print_html},
+                                         [FORM_MARKDOWN] = {"markdown", "# " FORMS_TITLE, forms_print_markdown},
                                          [FORM_JSON] = {"json", "{\"title\":\"" FORMS_TITLE, print_json},
                                          [FORM_CSV] = {"csv", CSV_COLUMNS, print_csv}};
 
@@ -136,5 +121,5 @@ int report_write(const struct report *report)
                  forms_write(all, all_paths, n, report) || each_picture(report, all, all_paths, 1, 1);
     if (lock >= 0) /* before a reader of standard output can make this process wait */
         close(lock);
-    return failed || forms_print(report_forms, report->form, FORMS, report, print_text) ? -1 : 0;
+    return failed || forms_print(report_forms, report->form, FORMS, report, forms_print_text) ? -1 : 0;
 }

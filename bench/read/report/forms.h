@@ -13,6 +13,7 @@ struct named_directory {
 };
 
 struct report {
+    cJSON *document;
     struct named_directory *directory; /* [directories], owned by run_report */
     size_t directories;
     const char *output;      /* directory of a file in each form and of the pictures; "": none */
@@ -21,7 +22,6 @@ struct report {
     int metrics;             /* 1: --metrics-csv is given */
 
     struct report_runs runs;
-    cJSON *document;
 };
 
 extern const struct form report_forms[FORMS]; /* each prints a struct report */

@@ -29,12 +29,6 @@ static const struct column columns[] = {
 
 /* ---- the picture ---- */
 
-static int by_x(const void *a, const void *b)
-{
-    double x = ((const struct chart_point *)a)->x, y = ((const struct chart_point *)b)->x;
-    return (x > y) - (x < y);
-}
-
 /* Fills `out` with the bucket sizes and steps of an implementation, sorted by size. Returns the number of points. */
 static size_t take_sizes(struct chart_point *out, const struct grid_point *point, size_t n, const char *subject)
 {
@@ -49,7 +43,7 @@ static size_t take_sizes(struct chart_point *out, const struct grid_point *point
                                      *p->mark == '*'   ? best
                                      : *p->mark == '=' ? CHART_TIE
                                                        : CHART_PLAIN};
-    qsort(out, taken, sizeof *out, by_x);
+    qsort(out, taken, sizeof *out, stats_ascending);
     return taken;
 }
 
