@@ -135,7 +135,7 @@ is "a label of 100 characters is accepted" "$status $(grep -c "$name" printed | 
 cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl # below, a pipe takes the place of this file
 try "$program" report pipes/profile --output some-ranks
 is "a picture of a step without all ranks notes the missing rank" \
-    "$(grep -o 'Only 1 of 2 ranks: rank_1_metrics.jsonl lacks the step' some-ranks/pictures/step-1.svg | sort -u)" \
+    "$(grep -o 'Only 1 of 2 ranks: rank_1_metrics.jsonl lacks the step' some-ranks/pictures/step.svg | sort -u)" \
     "Only 1 of 2 ranks: rank_1_metrics.jsonl lacks the step"
 mkfifo pipes/profile/ddp/rank_1_metrics.jsonl
 try timeout 20 "$program" report pipes

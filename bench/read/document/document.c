@@ -44,6 +44,15 @@ void document_add(cJSON *document, const char *kind, const char *format, ...)
     va_end(arguments);
 }
 
+void document_begin_section(cJSON *document, const char *heading)
+{
+    const char *last = "";
+    for (const cJSON *block = json_first(document, "blocks"); block; block = block->next)
+        last = strcmp(json_string(block, "kind"), "heading") ? last : json_string(block, "text");
+    if (strcmp(last, heading) != 0)
+        document_add_heading(document, "%s", heading);
+}
+
 /* Hides each column whose printed cells are all empty or N/A: removes its heading. */
 static void hide_empty_columns(cJSON *table)
 {

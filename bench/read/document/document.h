@@ -21,6 +21,9 @@ void document_add(cJSON *document, const char *kind, const char *format, ...) __
 #define document_add_paragraph(document, ...) document_add(document, "paragraph", __VA_ARGS__)
 #define document_add_item(document, ...)      document_add(document, "item", __VA_ARGS__)
 
+/* Adds a heading, unless the last one in the document is the same. */
+void document_begin_section(cJSON *document, const char *heading);
+
 /* Append a table without the columns that are empty in all printed rows, or a copy of a table from summary.json. */
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);

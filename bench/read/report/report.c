@@ -90,6 +90,15 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run, "notes");
 }
 
+/* Adds parts of a section on the first `most` runs that have one. */
+static void add_each(cJSON *document, const struct report_runs *runs, size_t most,
+                     int (*add)(cJSON *document, const struct report_run *run))
+{
+    size_t n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n && n < most; run++)
+        n += add(document, run) != 0;
+}
+
 /* Adds the sections on runs with one workload. */
 static void add_analysis(cJSON *document, const struct report_runs *runs)
 {
@@ -97,13 +106,13 @@ static void add_analysis(cJSON *document, const struct report_runs *runs)
     struct bottlenecks bottlenecks = bottlenecks_find(runs, &scaling);
     section_add_summary(document, runs, &scaling, &bottlenecks);
     section_add_bottlenecks(document, &bottlenecks);
-    section_add_choices(document, runs);
+    add_each(document, runs, 6, section_add_choice);
     section_add_breakdown(document, runs);
-    section_add_shares(document, runs);
-    section_add_timelines(document, runs);
-    section_add_steps(document, runs);
-    section_add_rounds(document, runs);
-    section_add_rooflines(document, runs);
+    add_each(document, runs, 6, section_add_shares);
+    add_each(document, runs, 12, section_add_timeline);
+    add_each(document, runs, 4, section_add_step);
+    add_each(document, runs, 4, section_add_rounds);
+    add_each(document, runs, 4, section_add_roofline);
     section_add_scaling(document, &scaling);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
@@ -195,7 +204,7 @@ static cJSON *create_report(const struct report_runs *runs)
     add_busy(document, runs);
     add_analyses(document, runs);
     add_needed_links(document, runs);
-    section_add_members(document, runs);
+    add_each(document, runs, 6, section_add_members);
     section_add_runs(document, runs);
     if (single)
         add_printed(document, single);
@@ -256,6 +265,7 @@ static int report_runs(struct report *report, int is_sweep)
     size_t read = is_sweep ? runs->n : count_read(runs);
     for (size_t i = 0; i < runs->n && !is_sweep; i++)
         run_read_blocks(&report->runs.item[i]);
+    report->runs.item->is_alone = runs->n == 1;
     report->document = is_sweep ? create_sweep(report->directory->path, runs) : read ? create_report(runs) : NULL;
     int status = report->document && !report_write(report) && read == runs->n ? 0 : -1;
     cJSON_Delete(report->document);

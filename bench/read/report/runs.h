@@ -46,6 +46,7 @@ struct report_run {
     struct saved_run saved; /* without the figures in its summary; of a run that cannot be read, only the directory */
     char problem[400];      /* why the run cannot be read (members below are unset); "": it can be read */
     char unfinished[80];    /* text such as "interrupted, 1 of 2 rounds"; "": the run is complete */
+    int is_alone;           /* 1: the report is on this run only */
     double done;            /* rounds, rows or captures */
     char mode[16], time[40];
     char workload[200]; /* model, data type and device; only runs with equal workloads are compared */

@@ -184,13 +184,16 @@ static const struct column message_columns[] = {
 };
 /* clang-format on */
 
-static void add_run(cJSON *document, const struct report_run *run, const cJSON *rows, int with_answers)
+int section_add_members(cJSON *document, const struct report_run *run)
 {
-    const cJSON *first = json_first(run->saved.summary, "answers");
+    const cJSON *rows = run_rows(run, "matrix"), *first = json_first(run->saved.summary, "answers");
     struct messages all;
+    if (!rows)
+        return 0;
+    document_begin_section(document, "Messages between members");
     read_messages(&all, run, rows);
     choose_members(&all);
-    for (const cJSON *answer = first; answer && with_answers; answer = answer->next)
+    for (const cJSON *answer = first; answer && !run->is_alone; answer = answer->next)
         if (answer != first || !run_is_busy(run)) /* the report already says that the machine was busy */
             document_add_paragraph(document, "%s: %s", run->label, answer->valuestring ? answer->valuestring : "");
     draw_members(document, &all, run->label, 0);
@@ -204,18 +207,5 @@ static void add_run(cJSON *document, const struct report_run *run, const cJSON *
                                          "long. A round trip is the same for both members."}};
     document_add_table(document, &table);
     messages_destroy(&all);
-}
-
-void section_add_members(cJSON *document, const struct report_runs *runs)
-{
-    enum { DRAWN = 6 };
-    size_t drawn = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < DRAWN; run++) {
-        const cJSON *rows = run_rows(run, "matrix");
-        if (!rows)
-            continue;
-        if (!drawn++)
-            document_add_heading(document, "Messages between members");
-        add_run(document, run, rows, runs->n > 1);
-    }
+    return 1;
 }

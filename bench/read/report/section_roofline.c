@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROFILES = 4, OPERATIONS = 30, ROOF = 3 };
+enum { OPERATIONS = 30, ROOF = 3 };
 
 struct roofline_row {
     const char *name, *limit; /* limit: what allows less at this intensity */
@@ -73,31 +73,27 @@ static void draw_roofline(cJSON *document, const struct report_run *run, const s
              "The limit was measured in this run while all ranks computed: memory %.4g GB/s, products %.4g GFLOP/s. "
              "Means over the calls, per rank. Above the limit, arrays come from caches.",
              1e-9 * bandwidth, 1e-9 * flops);
-    const struct chart_xy chart = {
-        .x = {.title = "FLOP per byte read or written", .is_log = 1, .is_round = 1},
-        .y = {.title = "GFLOP/s", .is_log = 1},
-        .series = series,
-        .n_series = n + 1};
+    const struct chart_xy chart = {.x = {.title = "FLOP per byte read or written", .is_log = 1, .is_round = 1},
+                                   .y = {.title = "GFLOP/s", .is_log = 1},
+                                   .series = series,
+                                   .n_series = n + 1};
     document_add_picture(document, "roofline", title, chart_xy(title, subtitle, &chart));
 }
 
-void section_add_rooflines(cJSON *document, const struct report_runs *runs)
+int section_add_roofline(cJSON *document, const struct report_run *run)
 {
     struct roofline_row row[OPERATIONS];
-    size_t drawn = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
-        double flops = run_figure(run, run->subject, "product_peak").value;
-        double bandwidth = run_figure(run, run->subject, "memory_bandwidth").value;
-        size_t n = flops > 0 && bandwidth > 0 ? take_rows(row, run, flops, bandwidth) : 0;
-        if (!n)
-            continue;
-        if (!drawn++)
-            document_add_heading(document, "Operations and their limits");
-        draw_roofline(document, run, row, n, flops, bandwidth);
-        document_add_table(document, &(struct table){.key = "roofline",
-                                                     TABLE_COLUMNS(roofline_columns),
-                                                     TABLE_ROWS(row, n),
-                                                     .note = {"limit: what allows less, memory (bandwidth x FLOP/byte) "
-                                                              "or products. Operations without FLOP are left out."}});
-    }
+    double flops = run_figure(run, run->subject, "product_peak").value;
+    double bandwidth = run_figure(run, run->subject, "memory_bandwidth").value;
+    size_t n = flops > 0 && bandwidth > 0 ? take_rows(row, run, flops, bandwidth) : 0;
+    if (!n)
+        return 0;
+    document_begin_section(document, "Operations and their limits");
+    draw_roofline(document, run, row, n, flops, bandwidth);
+    document_add_table(document, &(struct table){.key = "roofline",
+                                                 TABLE_COLUMNS(roofline_columns),
+                                                 TABLE_ROWS(row, n),
+                                                 .note = {"limit: what allows less, memory (bandwidth x FLOP/byte) "
+                                                          "or products. Operations without FLOP are left out."}});
+    return 1;
 }

@@ -160,16 +160,12 @@ static void draw_ranks(cJSON *document, const struct report_run *run)
     free(w.block);
 }
 
-void section_add_rounds(cJSON *document, const struct report_runs *runs)
+int section_add_rounds(cJSON *document, const struct report_run *run)
 {
-    enum { RUNS = 4 };
-    size_t drawn = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < RUNS; run++) {
-        if (!run->blocks)
-            continue;
-        draw_rounds(document, run);
-        if (runs->n == 1 || !run_compares(run))
-            draw_ranks(document, run);
-        drawn++;
-    }
+    if (!run->blocks)
+        return 0;
+    draw_rounds(document, run);
+    if (run->is_alone || !run_compares(run))
+        draw_ranks(document, run);
+    return 1;
 }

@@ -12,7 +12,7 @@
 
 /* ---- a step, rank by rank ---- */
 
-enum { PROFILES = 4, RANKS = 8, SPANS = 1600 };
+enum { RANKS = 8, SPANS = 1600 };
 
 /* The kinds of spans: the parts of a step, and communication in flight. */
 enum { KIND_IN_FLIGHT = PARTS, KINDS };
@@ -90,7 +90,7 @@ static size_t read_picture(struct step_picture *p, const struct report_run *run)
     return p->ranks;
 }
 
-static void draw_step(cJSON *document, const struct report_run *run, const struct step_picture *p, const char *name)
+static void draw_step(cJSON *document, const struct report_run *run, const struct step_picture *p)
 {
     const char *kinds[KINDS] = {[KIND_IN_FLIGHT] = "communication in flight"};
     char title[400], subtitle[560];
@@ -114,21 +114,17 @@ static void draw_step(cJSON *document, const struct report_run *run, const struc
                                      : " The first %zu of %zu ranks.",
                     p->ranks, run->ranks, p->ranks);
     const struct chart_rows chart = {p->row, kinds, p->span, p->rows, KINDS, p->spans};
-    document_add_picture(document, name, title, chart_rows(title, subtitle, &chart));
+    document_add_picture(document, "step", title, chart_rows(title, subtitle, &chart));
 }
 
-void section_add_steps(cJSON *document, const struct report_runs *runs)
+int section_add_step(cJSON *document, const struct report_run *run)
 {
     struct step_picture *p = allocate(1, sizeof *p);
-    char name[32];
-    size_t drawn = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
-        if (strcmp(run->mode, "profile") != 0 || !read_picture(p, run))
-            continue;
-        snprintf(name, sizeof name, "step-%zu", ++drawn);
-        draw_step(document, run, p, name);
-    }
+    int found = !strcmp(run->mode, "profile") && read_picture(p, run);
+    if (found)
+        draw_step(document, run, p);
     free(p);
+    return found;
 }
 
 /* ---- the steps over time ---- */
@@ -165,13 +161,12 @@ static void draw_timeline(cJSON *document, const struct report_run *run, const s
     free(point);
 }
 
-void section_add_timelines(cJSON *document, const struct report_runs *runs)
+int section_add_timeline(cJSON *document, const struct report_run *run)
 {
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        const struct run_block **step = allocate(run->blocks + 1, sizeof(struct run_block *));
-        size_t n = run_compares(run) ? 0 : run_blocks(step, run, run->subject);
-        if (n > 1)
-            draw_timeline(document, run, step, n);
-        free(step);
-    }
+    const struct run_block **step = allocate(run->blocks + 1, sizeof(struct run_block *));
+    size_t n = run_compares(run) ? 0 : run_blocks(step, run, run->subject);
+    if (n > 1)
+        draw_timeline(document, run, step, n);
+    free(step);
+    return n > 1;
 }

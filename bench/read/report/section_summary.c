@@ -148,21 +148,17 @@ static void add_choice(cJSON *document, const struct report_run *run, const cJSO
     free(all.row);
 }
 
-void section_add_choices(cJSON *document, const struct report_runs *runs)
+int section_add_choice(cJSON *document, const struct report_run *run)
 {
-    enum { CHOICES = 6 };
-    size_t choices = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
-        const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "verdict");
-        if (run->ranks < 2 || !run_compares(run) || (verdict && !json_first(verdict, "others")))
-            continue;
-        if (!choices++)
-            document_add_heading(document, "What to use");
-        if (verdict)
-            add_choice(document, run, verdict);
-        else
-            document_add_item(document, "%s has no verdict in its summary.json, so nothing is drawn.", run->label);
-    }
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "verdict");
+    if (run->ranks < 2 || !run_compares(run) || (verdict && !json_first(verdict, "others")))
+        return 0;
+    document_begin_section(document, "What to use");
+    if (verdict)
+        add_choice(document, run, verdict);
+    else
+        document_add_item(document, "%s has no verdict in its summary.json, so nothing is drawn.", run->label);
+    return 1;
 }
 
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,

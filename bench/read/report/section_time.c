@@ -258,26 +258,22 @@ static int fill_shares(struct criterion row[SHARES], const struct report_run *ru
     return 0;
 }
 
-void section_add_shares(cJSON *document, const struct report_runs *runs)
+int section_add_shares(cJSON *document, const struct report_run *run)
 {
-    enum { RUNS = 6 };
-    size_t n = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && n < RUNS; run++) {
-        const cJSON *saved = run_table(run, "criteria");
-        struct criterion row[SHARES];
-        char words[256];
-        if (!saved && fill_shares(row, run))
-            continue;
-        if (!n++)
-            document_add_heading(document, "Shares and limits");
-        run_words(words, sizeof words, run->label, run->subject, run->mode);
-        document_add_paragraph(document, "%s, %zu rank%s:", words, run->ranks, text_plural(run->ranks));
-        if (saved) {
-            document_add_saved_table(document, saved);
-            continue;
-        }
-        const struct table table =
-            criteria_table(row, SHARES, "Means over ranks and rounds. A profile measures the other shares.");
-        document_add_table(document, &table);
+    const cJSON *saved = run_table(run, "criteria");
+    struct criterion row[SHARES];
+    char words[256];
+    if (!saved && fill_shares(row, run))
+        return 0;
+    document_begin_section(document, "Shares and limits");
+    run_words(words, sizeof words, run->label, run->subject, run->mode);
+    document_add_paragraph(document, "%s, %zu rank%s:", words, run->ranks, text_plural(run->ranks));
+    if (saved) {
+        document_add_saved_table(document, saved);
+        return 1;
     }
+    const struct table table =
+        criteria_table(row, SHARES, "Means over ranks and rounds. A profile measures the other shares.");
+    document_add_table(document, &table);
+    return 1;
 }

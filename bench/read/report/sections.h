@@ -13,30 +13,26 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
                          const struct bottlenecks *bottlenecks);
 /* Adds a table of the bottlenecks and, below the table, what to try against them. */
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);
-/* Adds the best implementation of each of the first 6 comparisons on several ranks, and which tie or are undecided. */
-void section_add_choices(cJSON *document, const struct report_runs *runs);
 /* Adds where the time of a step goes: in a single run for all its implementations, otherwise for each run's subject. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
-/* Adds the table of criteria (results/criteria.h) of the first 6 runs that have one: of a profile, or of the best
- * implementation of a comparison. */
-void section_add_shares(cJSON *document, const struct report_runs *runs);
-/* Adds a captured step of each of the first 4 profiles as a timeline of the ranks; reads rank_<r>_metrics.jsonl. */
-void section_add_steps(cJSON *document, const struct report_runs *runs);
-/* Adds of each profile the picture LABEL_timeline (/ in LABEL becomes .): computation, communication, both at once and
- * the step over its captured steps. */
-void section_add_timelines(cJSON *document, const struct report_runs *runs);
-/* Adds for the first 4 runs that trained the steps by round, with the cores that other processes used, and on several
- * ranks heat maps of late ranks and of waits by step. */
-void section_add_rounds(cJSON *document, const struct report_runs *runs);
-/* Adds the operations of each of the first 4 profiles below the limits of products and memory: a picture, a table. */
-void section_add_rooflines(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling);      /* speed-up, efficiency */
 void section_add_buckets(cJSON *document, const struct report_runs *runs);     /* step time by size */
 void section_add_collectives(cJSON *document, const struct report_runs *runs); /* times and bandwidths */
 
-/* Adds for each of the first 6 runs of `isolate` a picture of all messages, a picture of round trips if some are slow,
- * and a table; if there are several runs, also their answers. */
-void section_add_members(cJSON *document, const struct report_runs *runs);
+/* Each adds its part of a section on a run, and returns whether there is one: what to use of a comparison on several
+ * ranks; the table of criteria (results/criteria.h) of a profile, or of the best implementation of a comparison; the
+ * captured step of a profile that is nearest to the mean, as a timeline of the ranks; the picture LABEL_timeline of a
+ * profile (/ in LABEL becomes .), computation, communication, both at once and the step over its captured steps; the
+ * steps by round, with the cores that other processes used, and on several ranks heat maps of late ranks and of waits
+ * by step; the operations of a profile below the limits of products and memory; pictures and table of the messages of
+ * `isolate`, and, unless the run is alone, its answers. */
+int section_add_choice(cJSON *document, const struct report_run *run);
+int section_add_shares(cJSON *document, const struct report_run *run);
+int section_add_step(cJSON *document, const struct report_run *run);
+int section_add_timeline(cJSON *document, const struct report_run *run);
+int section_add_rounds(cJSON *document, const struct report_run *run);
+int section_add_roofline(cJSON *document, const struct report_run *run);
+int section_add_members(cJSON *document, const struct report_run *run);
 
 /* Adds the tables, pictures and verdicts of a sweep; grid_judge has judged the grid, which has at least one point. */
 void section_add_grid(cJSON *document, const struct grid *grid);

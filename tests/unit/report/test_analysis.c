@@ -506,7 +506,7 @@ TEST(the_verdict_in_words_and_as_a_picture)
             "{\"implementation\": \"other\", \"verdict\": \"tie\", \"ratio\": 1.01, \"low\": 1, \"high\": 1.02}, "
             "{\"implementation\": \"far\", \"verdict\": \"slower\", \"ratio\": 1.2, \"low\": 1.1, \"high\": 1.3}]}"));
     document = document_create("a");
-    section_add_choices(document, &runs);
+    section_add_choice(document, runs.item);
     const char *svg = json_string(cJSON_GetObjectItem(document, "blocks")->child->next->next, "svg");
     check_has(svg, "best is the best; other is a tie; far (+20.0 %) is slower</title>");
     check_has(svg, ">-20.0 % [-27.3, -11.1]<");
@@ -526,7 +526,7 @@ TEST(the_best_may_be_only_the_shortest_so_far)
                              cJSON_Parse("{\"implementation\": \"b\", \"verdict\": \"tie\", \"ratio\": 1}"));
     cJSON_AddItemToObject(run->saved.summary, "verdict", verdict);
     document = document_create("a");
-    section_add_choices(document, &runs);
+    section_add_choice(document, runs.item);
     const char *text = said();
     check_has(text,
               "In 2node, best is the shortest so far; b, b, b, b, b, b, b and b are ties. Options: `` (no picture: too "
@@ -537,7 +537,7 @@ TEST(a_run_without_a_verdict_has_no_picture)
 {
     add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
     document = document_create("a");
-    section_add_choices(document, &runs);
+    section_add_choice(document, runs.item);
     check_has(said(), "2node has no verdict in its summary.json, so nothing is drawn.");
 }
 
@@ -631,7 +631,7 @@ TEST(a_profile_has_a_timeline)
     }
     run_read_blocks(run);
     document = document_create("a");
-    section_add_timelines(document, &runs);
+    section_add_timeline(document, runs.item);
     const char *svg = picture_named("a.b_timeline"), *path = svg;
     double x, y[4];
     check_has(svg, "<title>a/b: 25 % of the communication overlaps with computation<");
@@ -675,7 +675,8 @@ TEST(rounds_show_busy_machines_and_late_ranks)
     run_read_blocks(run);
     document = document_create("a");
     section_add_breakdown(document, &runs);
-    section_add_rounds(document, &runs);
+    runs.item->is_alone = 1;
+    section_add_rounds(document, runs.item);
     const char *rounds = picture_named("rounds"), *line = strstr(rounds, "<path class=\"dp-line\" d=\"M");
     check_has(rounds,
               "<title>In 25 % of the blocks of steps other processes used over 10 % of the 2 cores; these steps "
@@ -725,7 +726,8 @@ TEST(operations_are_below_their_limits)
             "{\"name\": \"step\", \"kind\": \"phase\", \"flops\": 1e9, \"bandwidth\": 1e9, \"share\": 1}]}]}");
     }
     document = document_create("a");
-    section_add_rooflines(document, &runs);
+    ck_assert_int_eq(section_add_roofline(document, &runs.item[0]), 0);
+    ck_assert_int_eq(section_add_roofline(document, &runs.item[1]), 1);
     const cJSON *block = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
     ck_assert_str_eq(json_string(block, "title"),
                      "r: wide is at 60 % of what memory bandwidth allows here, and takes 40 % of a step");

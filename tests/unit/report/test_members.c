@@ -73,7 +73,10 @@ static const char *picture(const char *name)
     const cJSON *block;
     if (!document) {
         document = document_create("title");
-        section_add_members(document, &runs);
+        for (struct report_run *run = runs.item; run < runs.item + runs.n; run++) {
+            run->is_alone = runs.n == 1;
+            section_add_members(document, run);
+        }
         document_print_text(printing(), document);
         words = printed();
     }
