@@ -218,7 +218,6 @@ void verdict_intervals(struct intervals *all, const cJSON *saved)
     static const char mark[VERDICT_KINDS + 1] = {'*', '=', 'o', 'x', '+'};
     const char *best = verdict_best(saved);
     int open = cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(saved, "decided"));
-    size_t at = all->n;
     all->within = json_number(saved, "within");
     snprintf(all->what, sizeof all->what, "Difference to %.200s in %%", best);
     snprintf(all->band, sizeof all->band, "within %g %%", 100 * all->within);
@@ -230,7 +229,7 @@ void verdict_intervals(struct intervals *all, const cJSON *saved)
         intervals_add(all, label, kind < VERDICT_KINDS ? verdict_kind_name[kind] : "unknown", mark[kind], ratio);
         open |= kind == VERDICT_UNDECIDED;
     }
-    all->row[at].word = open ? "shortest so far" : all->row[at].word;
+    all->row->word = open ? "shortest so far" : all->row->word;
 }
 
 void verdict_print(FILE *out, const cJSON *saved)

@@ -69,8 +69,8 @@ void verdict_add(struct verdict *verdict, const char *list, cJSON *summary);
 
 const char *verdict_best(const cJSON *saved); /* label of the best; "": none */
 
-/* Adds the best and all others as rows, the shortest first, behind the rows that there are; sets what, band and
- * within. If others may be as good, or the machine was busy, the word of the best is "shortest". */
+/* Adds the best and all others as rows, the shortest first; sets what, band and within. If others may be as good, or
+ * the machine was busy, the word of the best is "shortest so far". */
 void verdict_intervals(struct intervals *all, const cJSON *saved);
 
 /* Prints these rows, if there is a verdict with intervals. */

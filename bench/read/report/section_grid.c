@@ -136,7 +136,6 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n)
 {
     const struct report_run *run = point->sample->run;
     char title[600], finding[600], edge[200], name[200];
-    struct intervals rows = {.known = 0};
     cJSON *verdict = verdict_on(point, n);
     const cJSON *first = cJSON_GetObjectItemCaseSensitive(verdict, "answers")->child;
     if (*grid_edge_advice(edge, point, n))
@@ -146,16 +145,9 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n)
              *run->link ? ", link: " : "", run->link, *run->machine ? ", machine: " : "", run->machine);
     document_add_heading(document, "%s", title);
     draw_group(document, point, n, title, finding);
-    for (const struct grid_point *p = point; p < point + n; p++)
-        if (p->verdict == VERDICT_KINDS)
-            intervals_add(
-                &rows, p->implementation, "control", '+',
-                (struct measured){p->to_best.ratio.median, p->to_best.ratio.ci_low, p->to_best.ratio.ci_high});
     snprintf(name, sizeof name, "verdict_%s_%zu-ranks", point->model, point->ranks);
-    verdict_intervals(&rows, cJSON_GetObjectItemCaseSensitive(verdict, "verdict"));
     if (point->ranks > 1)
-        section_draw_intervals(document, name, title, &rows);
-    free(rows.row);
+        section_add_verdict(document, name, title, cJSON_GetObjectItemCaseSensitive(verdict, "verdict"), 0);
     document_add_table(document, &(struct table){.key = "grid", TABLE_COLUMNS(columns), TABLE_ROWS(point, n)});
     for (; first; first = first->next)
         document_add_paragraph(document, "%s", first->valuestring);

@@ -114,37 +114,19 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
 
 /* ---- which implementation to use ---- */
 
-void section_draw_intervals(cJSON *document, const char *name, const char *of, struct intervals *all)
+void section_add_verdict(cJSON *document, const char *name, const char *of, const cJSON *verdict, int in_words)
 {
+    struct intervals all = {0};
     char finding[2000], subtitle[900];
-    intervals_finding(finding, sizeof finding, all, 8);
-    snprintf(
-        subtitle, sizeof subtitle,
-        "%.300s. %s: ratio of paired steps - 1; intervals that hold at once in 95 %% of runs (of a control: its own)",
-        of, all->what);
-    if (all->known)
-        document_add_picture(document, name, finding, chart_intervals(finding, subtitle, all));
-}
-
-/* Adds the words and the picture of a verdict. A row for `none`: its ratio to the best follows from the sync cost. */
-static void add_choice(cJSON *document, const struct report_run *run, const cJSON *verdict)
-{
-    struct intervals all = {.known = 0};
-    char finding[2000];
-    const struct measured cost = run_figure(run, verdict_best(verdict), "sync_cost");
-    for (const struct run_implementation *i = run->implementation; i < run->implementation + run->implementations;
-         i++) {
-        double step = run_figure(run, i->subject, "step").value;
-        if (!strcmp(i->strategy, "none"))
-            intervals_add(
-                &all, i->subject, "control", '+',
-                (struct measured){step / (step + cost.value), step / (step + cost.high), step / (step + cost.low)});
-    }
     verdict_intervals(&all, verdict);
-    document_add_item(document, "In %s, %s. Options: `%s`%s", run->label,
-                      intervals_finding(finding, sizeof finding, &all, 8), json_string(verdict, "options"),
-                      all.known ? "" : " (no picture: too few rounds for intervals)");
-    section_draw_intervals(document, "verdict", run->label, &all);
+    intervals_finding(finding, sizeof finding, &all, 8);
+    snprintf(subtitle, sizeof subtitle,
+             "%.300s. %s: ratio of paired steps - 1; intervals that hold at once in 95 %% of runs", of, all.what);
+    if (in_words)
+        document_add_item(document, "In %s, %s. Options: `%s`%s", of, finding, json_string(verdict, "options"),
+                          all.known ? "" : " (no picture: too few rounds for intervals)");
+    if (all.known)
+        document_add_picture(document, name, finding, chart_intervals(finding, subtitle, &all));
     free(all.row);
 }
 
@@ -155,7 +137,7 @@ int section_add_choice(cJSON *document, const struct report_run *run)
         return 0;
     document_begin_section(document, "What to use");
     if (verdict)
-        add_choice(document, run, verdict);
+        section_add_verdict(document, "verdict", run->label, verdict, 1);
     else
         document_add_item(document, "%s has no verdict in its summary.json, so nothing is drawn.", run->label);
     return 1;

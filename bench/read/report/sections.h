@@ -39,7 +39,8 @@ void section_add_grid(cJSON *document, const struct grid *grid);
 
 void section_add_runs(cJSON *document, const struct report_runs *runs); /* all runs in a table, even unreadable ones */
 
-/* Draws the differences to the best, if they have intervals. of: the run, or the points of a sweep. */
-void section_draw_intervals(cJSON *document, const char *name, const char *of, struct intervals *all);
+/* Draws the differences to the best of a verdict (results/verdict.h), if they have intervals, and with in_words tells
+ * them. of: the run, or the points of a sweep. */
+void section_add_verdict(cJSON *document, const char *name, const char *of, const cJSON *verdict, int in_words);
 
 #endif
