@@ -13,10 +13,12 @@
 
 /* ---- series over x, with intervals and reference lines ---- */
 
+enum { AXIS_BINARY = 2 };
 struct chart_axis {
     const char *title;    /* what the axis shows, with the unit */
-    int is_log, is_bytes; /* is_log: logarithmic, shows only values above 0; is_bytes: shows 64 KiB, not 65536 */
-    int from_0, is_round; /* from_0: a linear axis is never cut; is_round: ticks of a logarithmic x axis are round */
+    int is_log, is_bytes; /* is_log: logarithmic, shows only values above 0, and if it is AXIS_BINARY has ticks at
+                             powers of two; is_bytes: shows 64 KiB, not 65536 */
+    int from_0;           /* 1: a linear axis is never cut */
 };
 
 enum chart_mark { CHART_PLAIN, CHART_TIE, CHART_BEST };

@@ -123,16 +123,18 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
 }
 
 /* Chooses ticks at 1, 2 and 5 times each power of ten, about equally spaced on a log axis. If that gives more than
- * `most` ticks, chooses every k-th power of ten, with the smallest k that gives at most `most`. */
+ * `most` ticks, chooses every k-th power of ten, with the smallest k that gives at most `most`; or every k-th power of
+ * two. */
 static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5};
+    const double base = axis->is_log == AXIS_BINARY ? 2 : 10;
     size_t n = most + 1;
-    for (int every = 0; n > most; every++) {
+    for (int every = base<10; n> most; every++) {
         n = 0;
-        for (double power = floor(log10(axis->low)); power <= log10(axis->high); power++)
+        for (double power = floor(log(axis->low) / log(base)); power <= log(axis->high) / log(base); power++)
             for (size_t i = 0; i < (every ? 1 : sizeof factor / sizeof *factor); i++) {
-                double at = factor[i] * pow(10, power);
+                double at = factor[i] * pow(base, power);
                 if (at < axis->low || at > axis->high || (every && fmod(power, every) != 0))
                     continue;
                 if (n < most)
@@ -143,21 +145,12 @@ static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_T
     return n;
 }
 
-/* Chooses every k-th given value, with the smallest k that gives at most `most` ticks. */
-static size_t given_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
-{
-    size_t n = 0, every = most ? (axis->n_given + most - 1) / most : axis->n_given + 1;
-    for (size_t i = 0; i < axis->n_given && most; i += every)
-        tick[n++] = axis->given[i];
-    return n;
-}
-
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
+    const double least = axis->is_log == AXIS_BINARY ? 2 : 4; /* of high / low, for ticks at powers */
     most = most < AXIS_TICKS ? most : AXIS_TICKS;
-    if (axis->n_given)
-        return given_ticks(axis, most, tick);
-    return axis->is_log && axis->high >= 4 * axis->low ? log_ticks(axis, most, tick) : linear_ticks(axis, most, tick);
+    return axis->is_log && axis->high >= least * axis->low ? log_ticks(axis, most, tick)
+                                                           : linear_ticks(axis, most, tick);
 }
 
 const char *axis_number(const struct axis *axis, double value, char text[CELL])

@@ -36,8 +36,6 @@ void frame_legend(struct frame *frame, const struct frame_item *item, size_t n);
 struct axis {
     double low, high, from, to;
     int is_log, is_bytes, is_cut; /* is_cut: 1: a linear axis that does not begin at 0 */
-    const double *given;          /* [n_given], increasing: ticks may be at these values only; NULL: at any value */
-    size_t n_given;
 };
 
 /* Whether an axis can show the value: finite and, on a logarithmic axis, above 0. */
@@ -50,7 +48,7 @@ struct axis axis_for(const struct chart_axis *of, double least, double greatest)
 /* Returns the coordinate of a value (outside the axis: of the nearer end); NAN if axis_takes(value) is false. */
 double axis_place(const struct axis *axis, double value);
 
-/* Chooses at most `most` (1 to AXIS_TICKS) ticks: every k-th given value or, if none are given, round numbers. Returns
+/* Chooses at most `most` (1 to AXIS_TICKS) ticks at round numbers, or of AXIS_BINARY at powers of two. Returns
  * the number of ticks. axis_number writes the value of a tick to text, and returns text. */
 enum { AXIS_TICKS = 12 };
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS]);

@@ -61,8 +61,8 @@ char *chart_intervals(const char *title, const char *subtitle, struct intervals 
     frame_begin(&frame, title, subtitle);
     frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "", key);
     intervals_scale(all);
-    const struct axis axis = {all->low, all->high, FRAME_LEFT + left + GAP, FRAME_RIGHT - right - GAP, 0, 0, 0,
-                              NULL,     0};
+    const struct axis axis = {
+        .low = all->low, .high = all->high, .from = FRAME_LEFT + left + GAP, .to = FRAME_RIGHT - right - GAP};
     const double top = frame.y + GAP, end = top + PITCH * (double)all->n, zero = axis_place(&axis, 0),
                  from = axis_place(&axis, INTERVALS_PERCENT(1 / (1 + all->within)));
     svg_rect(frame.out, from, top, axis_place(&axis, 100 * all->within) - from, end - top, "area soft", SVG_INK);

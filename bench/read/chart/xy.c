@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEIGHT = 330, PANEL_HEIGHT = 130, MOST_TICKS = 100 };
+enum { HEIGHT = 330, PANEL_HEIGHT = 130 };
 
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
-    double tick[MOST_TICKS]; /* x of the points, the possible ticks of a logarithmic x axis */
 };
 
 /* ---- the range of the axes ---- */
@@ -28,34 +27,6 @@ static void widen_range(double range[2], const struct chart_axis *axis, double v
         range[0] = fmin(range[0], value);
         range[1] = fmax(range[1], value);
     }
-}
-
-/* Inserts a value into n sorted ticks, unless it is one of them or n is MOST_TICKS. Returns the new n. */
-static size_t insert_tick(double tick[MOST_TICKS], size_t n, double value)
-{
-    size_t i = n;
-    while (i && tick[i - 1] >= value * (1 - 1e-9))
-        i--;
-    if ((i < n && tick[i] <= value * (1 + 1e-9)) || n == MOST_TICKS)
-        return n;
-    memmove(&tick[i + 1], &tick[i], (n - i) * sizeof *tick);
-    tick[i] = value;
-    return n + 1;
-}
-
-/* Puts the ticks of a logarithmic x axis at measured points, so that nobody reads values between them. */
-static void choose_ticks(struct plot *plot)
-{
-    const struct chart_xy *c = plot->chart;
-    size_t n = 0;
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
-        for (size_t i = 0; i < s->n; i++)
-            if (!s->is_dashed && is_drawable(c, &s->point[i]))
-                n = insert_tick(plot->tick, n, s->point[i].x);
-    if (!c->x.is_log || n == MOST_TICKS || c->x.is_round)
-        return;
-    plot->x.given = plot->tick;
-    plot->x.n_given = n;
 }
 
 /* Returns the axes of a panel: its own values on the y axis, and those of all panels on the x axis. */
@@ -304,7 +275,6 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     for (size_t i = 0; i < panels; i++) {
         double least = c->n_panels ? PANEL_HEIGHT : HEIGHT;
         plot = plot_of(c, i);
-        choose_ticks(&plot); /* plot.x.given then points to plot.tick */
         plot.x.from = FRAME_LEFT + 10 + widest;
         plot.x.to = FRAME_RIGHT - names_width(name, n);
         frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT,

@@ -164,7 +164,7 @@ static void draw_scaling(cJSON *document, const struct point *row, size_t groups
     }
     char *svg =
         chart_xy(title, "Best bucket size of each strategy, with 90 % intervals; each rank computes as in the run",
-                 &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
+                 &(struct chart_xy){.x = {.title = "ranks", .is_log = AXIS_BINARY},
                                     .y = {.title = "ms a step"},
                                     .series = series,
                                     .n_series = lines,

@@ -82,7 +82,7 @@ static void draw_collectives(cJSON *document, const struct collective_row *row, 
              is_bandwidth ? "Bus bandwidth reaches %.3g GB/s, at %s (%.100s)"
                           : "The shortest call takes %.3g us, for %s (%.100s)",
              fabs(most), text_bytes(size, top->bytes), top->label);
-    const struct chart_xy chart = {.x = {.title = "size of a call", .is_log = 1, .is_bytes = 1},
+    const struct chart_xy chart = {.x = {.title = "size of a call", .is_log = AXIS_BINARY, .is_bytes = 1},
                                    .y = {.title = is_bandwidth ? "busbw, GB/s" : "time, us", .is_log = !is_bandwidth},
                                    .series = series,
                                    .n_series = lines};

@@ -73,7 +73,7 @@ static void draw_roofline(cJSON *document, const struct report_run *run, const s
              "The limit was measured in this run while all ranks computed: memory %.4g GB/s, products %.4g GFLOP/s. "
              "Means over the calls, per rank. Above the limit, arrays come from caches.",
              1e-9 * bandwidth, 1e-9 * flops);
-    const struct chart_xy chart = {.x = {.title = "FLOP per byte read or written", .is_log = 1, .is_round = 1},
+    const struct chart_xy chart = {.x = {.title = "FLOP per byte read or written", .is_log = AXIS_BINARY},
                                    .y = {.title = "GFLOP/s", .is_log = 1},
                                    .series = series,
                                    .n_series = n + 1};

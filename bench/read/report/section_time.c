@@ -195,7 +195,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s)
     snprintf(subtitle, sizeof subtitle,
              "Tokens per second, with %.4g sequences a rank / those of %zu rank%s with %.4g; %s", last->sequences,
              s->row->ranks, text_plural(s->row->ranks), s->row->sequences, last->run->workload);
-    const struct chart_xy chart = {.x = {.title = "ranks", .is_log = 1},
+    const struct chart_xy chart = {.x = {.title = "ranks", .is_log = AXIS_BINARY},
                                    .y = {.title = "speed-up", .is_log = 1},
                                    .series = series,
                                    .n_series = n + 2};

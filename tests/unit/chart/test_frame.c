@@ -43,6 +43,9 @@ TEST(ticks_are_round)
         {{.low = 0.015, .high = 1500, .is_log = 1}, 8, "0.1 1 10 100 1000"},
         {{.low = 0.015, .high = 1.5e6, .is_log = 1}, 5, "1 100 10000 1000000"},
         {{.low = 2.1, .high = 4.4, .is_log = 1}, 6, "2.5 3 3.5 4"},
+        {{.low = 0.7, .high = 20, .is_log = AXIS_BINARY}, 8, "1 2 4 8 16"},
+        {{.low = 0.7, .high = 20, .is_log = AXIS_BINARY}, 3, "1 4 16"},
+        {{.low = 2.3, .high = 3.9, .is_log = AXIS_BINARY}, 4, "2.5 3 3.5"},
         {{.low = 2.5, .high = 3.4, .is_log = 1}, 5, "2.6 2.8 3 3.2 3.4"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -84,7 +87,7 @@ TEST(every_value_has_a_place)
     static const double value[] = {0,        1,      -1,   5e-324,   DBL_MIN,   DBL_MAX,
                                    -DBL_MAX, 1e-300, 1e15, INFINITY, -INFINITY, NAN};
     enum { N = sizeof value / sizeof *value };
-    for (int is_log = 0; is_log < 2; is_log++)
+    for (int is_log = 0; is_log < 3; is_log++)
         for (int i = 0; i < N; i++)
             for (int j = 0; j < N; j++) {
                 const struct chart_axis of = {.is_log = is_log};
