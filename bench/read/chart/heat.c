@@ -9,19 +9,6 @@ enum { NAME_WIDTH = 200, TOP_WIDTH = 150, GAP = 8, WIDEST = 64, HIGHEST = 26, LO
 static const double ratio_bound[CHART_BOUNDS] = {0.95, 1.05, 1.1, 1.25, 1.5, 2};
 enum { LEVELS = CHART_BOUNDS + 1, NOT_MEASURED = LEVELS };
 
-static int level_of(const double *bound, double value)
-{
-    int level = 0;
-    while (level < LEVELS - 1 && value >= bound[level])
-        level++;
-    return level;
-}
-
-static int is_drawable(const struct chart_heat *c, const struct chart_cell *cell)
-{
-    return cell->row < c->n_rows && cell->column < c->n_columns && isfinite(cell->value);
-}
-
 /* Where the cells are: cell (i, j) begins at (left + j width, top + i height). */
 struct grid {
     double left, top, width, height;
@@ -42,8 +29,10 @@ static const char *number_in(char text[CELL], double value, double width)
 static void draw_cell(FILE *out, const struct grid *grid, const double *bound, const struct chart_cell *cell)
 {
     double x = grid->left + grid->width * (double)cell->column, y = grid->top + grid->height * (double)cell->row;
-    int level = level_of(bound, cell->value);
     char text[CELL], classes[32];
+    int level = 0;
+    while (level < LEVELS - 1 && cell->value >= bound[level])
+        level++;
     svg_rect(out, x + 0.5, y + 0.5, grid->width - 1, grid->height - 1, "area", SVG_HEAT + level);
     snprintf(classes, sizeof classes, "small on%d", SVG_HEAT + level);
     if (*number_in(text, cell->value, grid->width))
@@ -106,7 +95,7 @@ char *chart_heat(const char *title, const char *subtitle, const struct chart_hea
              svg_shorten(label, c->rows, SVG_SMALL, grid.left - GAP - FRAME_LEFT));
     svg_rect(frame.out, grid.left, grid.top, grid.width * columns, grid.height * rows, "area", SVG_HEAT + NOT_MEASURED);
     for (const struct chart_cell *cell = c->cell; cell < c->cell + c->cells; cell++)
-        if (is_drawable(c, cell))
+        if (cell->row < c->n_rows && cell->column < c->n_columns && isfinite(cell->value))
             draw_cell(frame.out, &grid, bound, cell);
     draw_names(frame.out, c, &grid);
     frame.y = grid.top + grid.height * rows;

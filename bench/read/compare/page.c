@@ -25,22 +25,11 @@ static void draw(cJSON *document, const struct comparison *c)
     free(all.row);
 }
 
-void compare_print_html(FILE *out, const void *shown)
+/* Adds the lines of a text, which it changes, and then the runs, and the settings of the first one. */
+static void add_runs(cJSON *document, const struct comparison *c, char *text)
 {
-    const struct comparison *c = shown;
-    int comparable = c->status != COMPARE_INCOMPARABLE;
-    char *text = compare_text(c), *table = strstr(text, "\n\n"), *verdict = strstr(table, "\nVerdict: "), *rest = NULL;
-    char machine[128], *settings = json_print((*c->run)->setting[SETTING], 0);
-    cJSON *json = comparable ? compare_table(c) : NULL,
-          *document = document_create(COMPARE_TITLE "%s", comparable ? verdict_name[c->verdict] : "incomparable");
-    document_add_paragraph(document, "%.*s", (int)strcspn(verdict + 1, "\n"), verdict + 1);
-    *table = 0;
-    if (comparable) {
-        draw(document, c);
-        document_add_saved_table(document, json);
-    }
-    document_add_heading(document, "Runs and settings");
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+    char machine[128], *settings = json_print((*c->run)->setting[SETTING], 0), *line;
+    while ((line = strsep(&text, "\n")))
         document_add_item(document, "%s", line);
     for (const struct compare_run *run = *c->run; run < *c->run + c->n[BASELINE] + c->n[CANDIDATE]; run++) {
         const cJSON *of = run->saved.run;
@@ -49,9 +38,26 @@ void compare_print_html(FILE *out, const void *shown)
                           json_string(of, "time"), json_string(of, "program"), json_string(of, "version"), machine);
     }
     document_add_item(document, "Settings of %s: %s", (*c->run)->saved.directory, settings);
+    free(settings);
+}
+
+void compare_print_html(FILE *out, const void *shown)
+{
+    const struct comparison *c = shown;
+    const int comparable = c->status != COMPARE_INCOMPARABLE;
+    char *text = compare_text(c), *end = strstr(text, "\n\n"), *verdict = strstr(end, "\nVerdict: ") + 1;
+    cJSON *table = comparable ? compare_table(c) : NULL,
+          *document = document_create(COMPARE_TITLE "%s", comparable ? verdict_name[c->verdict] : "incomparable");
+    document_add_paragraph(document, "%.*s", (int)strcspn(verdict, "\n"), verdict);
+    if (comparable) {
+        draw(document, c);
+        document_add_saved_table(document, table);
+    }
+    document_add_heading(document, "Runs and settings");
+    *end = 0; /* what the text has before its table */
+    add_runs(document, c, text);
     document_print_html(out, document);
     cJSON_Delete(document);
-    cJSON_Delete(json);
-    free(settings);
+    cJSON_Delete(table);
     free(text);
 }

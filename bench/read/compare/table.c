@@ -84,21 +84,10 @@ static cJSON *begin_table(const struct comparison *c, const char *title, int jud
                                       .note = {note}});
 }
 
-static void end_table(FILE *out, cJSON *table)
-{
-    table_print(out, "", table);
-    cJSON_Delete(table);
-}
-
 static void fill_unseen(struct cells *cells, double seen_from, double more_runs)
 {
     text_change(cells->seen, seen_from, NAN, NAN);
     snprintf(cells->more, CELL, isfinite(more_runs) ? "%.0f" : "-", more_runs);
-}
-
-static void name_figure(struct cells *cells, const struct figure *figure)
-{
-    snprintf(cells->name, sizeof cells->name, "%s %s", figure->subject, figure->name);
 }
 
 /* Fills the cells that figures with and without a verdict have: values are in a unit that suits both sides, with the
@@ -107,7 +96,7 @@ static void fill_values(struct cells *cells, const struct comparison *c, const s
 {
     struct side side[SIDES] = {compare_side_of(c, f, sizes, BASELINE), compare_side_of(c, f, sizes, CANDIDATE)};
     double like = fmax(fabs(side[BASELINE].value), fabs(side[CANDIDATE].value));
-    name_figure(cells, &f->figure);
+    snprintf(cells->name, sizeof cells->name, "%s %s", f->figure.subject, f->figure.name);
     text_bytes(cells->size, f->figure.bytes);
     text_ratio(cells->ratio, side[CANDIDATE].value / side[BASELINE].value);
     for (int i = 0; i < SIDES; i++) {
@@ -175,7 +164,7 @@ static void add_shared(cJSON *table, const struct figure *figure, const struct s
             continue;
         strcpy(cells.verdict, verdict_name[v]);
         if (figure) {
-            name_figure(&cells, figure);
+            snprintf(cells.name, sizeof cells.name, "%s %s", figure->subject, figure->name);
             snprintf(cells.size, sizeof cells.size, "%zu size%s", of->n, text_plural(of->n));
         } else
             snprintf(cells.name, sizeof cells.name, "%zu other figure%s", of->n, text_plural(of->n));
@@ -226,7 +215,8 @@ static void print_others(FILE *out, const struct comparison *c)
         fill_values(&cells, c, c->lines.line[i], 1);
         table_add_row(table, columns, COLUMNS, &cells);
     }
-    end_table(out, table);
+    table_print(out, "", table);
+    cJSON_Delete(table);
 }
 
 /* ---- the verdict ---- */
@@ -376,7 +366,9 @@ char *compare_text(const struct comparison *c)
         for (const cJSON *warning = json_first(c->json, "warnings"); warning; warning = warning->next)
             fprintf(out, "%s\n", warning->valuestring);
         struct intervals all = compare_intervals(c);
-        end_table(out, compare_table(c));
+        cJSON *table = compare_table(c);
+        table_print(out, "", table);
+        cJSON_Delete(table);
         intervals_print(out, &all, DRAWN);
         free(all.row);
         if (*c->label)

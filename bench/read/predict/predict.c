@@ -384,6 +384,5 @@ int run_predict(int argc, char *argv[])
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
     option_table_add(&table, option_config_section());
     int printed = option_table_begin(&table, usage, OPTION_STATUSES, argc, argv);
-    int status = printed < 0 ? STATUS_USAGE : printed ? STATUS_OK : predict(&options);
-    return status;
+    return printed < 0 ? STATUS_USAGE : printed ? STATUS_OK : predict(&options);
 }

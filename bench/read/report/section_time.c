@@ -48,12 +48,6 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     return !run_breakdown(&row->breakdown, run, subject);
 }
 
-/* Whether ranks of the run waited for cores, so that `compute` includes waiting. */
-static int waits_for_cores(const struct report_run *run)
-{
-    return run_has_finding(run, "CPU contention") || run->cpus_per_rank < (double)run->threads || run_is_busy(run);
-}
-
 /* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step,
  * and below it are the samples. The title is about the row of `subject` or, if there is none, the first row. */
 static void draw_time(cJSON *document, const struct time_row *row, size_t n, const char *subject)
@@ -62,7 +56,7 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
     static char name[BARS][160], end[BARS][CELL], number[BARS * PARTS][CELL];
     struct chart_row bar[BARS];
     struct chart_span span[BARS * PARTS], *s = span;
-    char title[400];
+    char title[400], subtitle[200];
     size_t bars = n < BARS ? n : BARS, titled = 0, largest = PART_COMPUTE, room = 1, dots = 0;
     for (size_t i = 0; i < bars; i++)
         room += row[i].run->blocks;
@@ -88,18 +82,16 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
     const double *share = row[titled].breakdown.share;
     for (size_t p = 0; p < PARTS; p++)
         largest = p != PART_EXPOSED && share[p] > share[largest] ? p : largest;
-    int waits = largest == PART_COMPUTE && waits_for_cores(row[titled].run);
+    const struct report_run *run = row[titled].run;
+    int waits = largest == PART_COMPUTE && (run_has_finding(run, "CPU contention") || run_is_busy(run) ||
+                                            run->cpus_per_rank < (double)run->threads);
     snprintf(title, sizeof title, "%.150s%s: %.2g %% of a step is exposed communication, %.0f %% %s%s", name[titled],
              *subject && bars > 1 ? " has the shortest step" : "", 100 * share[PART_EXPOSED], 100 * share[largest],
              part_name[largest], waits ? " or waiting for a core" : "");
     const struct chart_rows chart = {bar, part_name, span, .rows = bars, .kinds = PARTS, .spans = bars * PARTS};
-    document_add_picture(
-        document, "step-breakdown", title,
-        chart_rows(title,
-                   dots ? "ms a step; at the end of each bar the whole step, with its 95 % interval; dots: each round "
-                          "(at the right edge if longer)"
-                        : "ms a step; at the end of each bar the whole step, with its 95 % interval",
-                   &chart));
+    snprintf(subtitle, sizeof subtitle, "ms a step; at the end of each bar the whole step, with its 95 %% interval%s",
+             dots ? "; dots: each round (at the right edge if longer)" : "");
+    document_add_picture(document, "step-breakdown", title, chart_rows(title, subtitle, &chart));
     free(dot);
     free(block);
 }
