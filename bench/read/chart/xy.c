@@ -226,10 +226,8 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
     size_t items = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         for (const struct chart_point *p = s->point; p < s->point + s->n && !s->is_dashed; p++) {
-            if (!is_drawable(c, p))
-                continue;
-            has[p->mark] = 1;
-            intervals |= axis_takes(c->y.is_log, p->low) && axis_takes(c->y.is_log, p->high);
+            has[p->mark] |= is_drawable(c, p);
+            intervals |= is_drawable(c, p) && axis_takes(c->y.is_log, p->low) && axis_takes(c->y.is_log, p->high);
         }
     if (has[CHART_BEST])
         item[items++] = (struct frame_item){"best", SVG_INK, SIGN_BEST};

@@ -212,13 +212,14 @@ static size_t copy_known(double *known, const double *of, size_t from, size_t to
     return n;
 }
 
-static int begins_level(const struct trend *t, size_t f, size_t night)
+/* Whether a change of a figure begins in the nights from `first` to `last`. */
+static int has_changed(const struct trend *t, size_t f, size_t first, size_t last)
 {
-    int begins = night == t->nights.n || t->of[SLOWER].begins[night] || t->nights.series[f].begins[night];
+    int found = 0;
     for (int way = 0; way < WAYS; way++)
         for (const struct change *c = t->of[way].change; c < t->of[way].change + t->of[way].changes; c++)
-            begins |= c->figure == f && c->first == night;
-    return begins;
+            found |= c->figure == f && c->first >= first && c->first <= last;
+    return found;
 }
 
 /* Returns the picture of a figure: its nights, the control, the levels, and what was found. */
@@ -243,8 +244,8 @@ static char *draw_figure(const struct trend *t, size_t f)
         point[n + i] = (struct chart_point){(double)i + 1, control[i] / level, NAN, NAN, CHART_PLAIN};
     }
     for (size_t i = 1; i <= n; i++) {
-        if (!begins_level(t, f, i))
-            continue;
+        if (i < n && !t->of[SLOWER].begins[i] && !s->begins[i] && !has_changed(t, f, i, i))
+            continue; /* no level begins */
         size_t values = copy_known(known, y, from, i);
         if (values)
             band[bands++] =
@@ -287,15 +288,6 @@ static char *draw_figure(const struct trend *t, size_t f)
 
 /* ---- text and HTML ---- */
 
-static int has_changed(const struct trend *t, size_t f)
-{
-    for (int way = 0; way < WAYS; way++)
-        for (size_t i = 0; i < t->of[way].changes; i++)
-            if (t->of[way].change[i].figure == f)
-                return 1;
-    return 0;
-}
-
 cJSON *trend_document(const struct trend *t)
 {
     cJSON *document = document_create(TITLE), *json = outcome_json(t);
@@ -318,7 +310,7 @@ cJSON *trend_document(const struct trend *t)
     for (int changed = 1; changed >= 0; changed--) /* figures that changed come first */
         for (size_t f = 0; f < t->nights.figures; f++) {
             char name[32];
-            if (has_changed(t, f) != changed || t->nights.n < 3)
+            if (has_changed(t, f, 0, t->nights.n) != changed || t->nights.n < 3)
                 continue;
             snprintf(name, sizeof name, "figure_%zu", f + 1);
             document_add_picture(document, name, t->nights.series[f].name, draw_figure(t, f));
