@@ -154,7 +154,7 @@ TEST(names_of_points)
     char name[POINTS][20];
     for (int i = 0; i < POINTS; i++) {
         snprintf(name[i], sizeof name[i], "%d_backward_weight", 10 + i);
-        at[i] = (struct chart_point){0.5 + i / 7 * 80, 30 + i, NAN, NAN, 0};
+        at[i] = (struct chart_point){i < 7 ? 0.5 : 80.5, 30 + i, NAN, NAN, 0};
         series[i] = (struct chart_series){name[i], &at[i], 1, 0, 0, 0};
     }
     series[POINTS] = (struct chart_series){"limit", points, 4, 3, 1, 0};

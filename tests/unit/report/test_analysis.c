@@ -636,6 +636,8 @@ TEST(a_profile_has_a_timeline)
     ck_assert_double_eq_tol((y[2] - y[0]) / (y[0] - y[1]), 0.5, 0.01); /* 11, 22, 5.5 and 50 ms */
     ck_assert_double_eq_tol((y[1] - y[3]) / (y[0] - y[1]), 28 / 11.0, 0.02);
     check_has(svg, ">global step");
+    check_has(svg, ">40</text>"); /* means, not sums */
+    check_lacks(svg, ">100</text>");
     check_has(svg, ">9</text>");
     said();
 }
