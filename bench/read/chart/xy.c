@@ -46,9 +46,12 @@ static struct plot plot_of(const struct chart_xy *c, size_t panel)
         }
     for (size_t i = 0; i < c->n_references; i++)
         widen_range(y, &c->y, c->reference[i].y);
-    return (struct plot){.chart = c,
-                         .x = axis_for(&c->x, x[0], x[1]),
-                         .y = axis_for(c->n_panels ? &c->panel[panel] : &c->y, y[0], y[1])};
+    struct plot plot = {.chart = c,
+                        .x = axis_for(&c->x, x[0], x[1]),
+                        .y = axis_for(c->n_panels ? &c->panel[panel] : &c->y, y[0], y[1])};
+    if (c->n_panels && !c->x.is_log && x[1] > x[0] && x[0] > 0)
+        plot.x.low = x[0] - 0.03 * (x[1] - x[0]); /* steps and rounds begin where they were measured */
+    return plot;
 }
 
 /* ---- names at the right edge, next to the end of the line ---- */
