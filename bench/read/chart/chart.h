@@ -108,6 +108,7 @@ struct chart_heat {
     const char *rows, *columns;             /* what the rows and the columns are */
     const struct chart_cell *cell;
     size_t n_rows, n_columns, cells; /* rows and columns: at most CHART_HEAT; cells that are missing are grey */
+    const char *value;               /* what the numbers are, for the legend; NULL: ratio */
     const double *bound; /* [CHART_BOUNDS] where the next colour begins; the second colour is neutral; 0 as the first:
                             nothing is lower; NULL: for ratios */
 };

@@ -62,14 +62,14 @@ static double names_width(const char *const *name, size_t n, double most)
     return widest;
 }
 
-/* Adds a legend of all colours. */
-static void add_legend(struct frame *frame, const double *bound)
+/* Adds a legend of all colours, which begins with what the numbers are. */
+static void add_legend(struct frame *frame, const double *bound, const char *value)
 {
     struct frame_item item[LEVELS + 1];
-    char name[LEVELS][CELL];
+    char name[LEVELS][CELL + 80];
     size_t first = bound[0] <= 0, n = 0;
-    snprintf(name[0], CELL, "below %g", bound[0]);
-    snprintf(name[1], CELL, "%g to %g", bound[0], bound[1]);
+    snprintf(name[0], sizeof name[0], "%.60s: below %g", value, bound[0]);
+    snprintf(name[1], sizeof name[1], first ? "%.60s: %g to %g" : "%.0s%g to %g", value, bound[0], bound[1]);
     for (size_t i = 2; i < LEVELS - 1; i++)
         snprintf(name[i], CELL, "to %g", bound[i]);
     snprintf(name[LEVELS - 1], CELL, "above %g", bound[LEVELS - 2]);
@@ -84,7 +84,7 @@ char *chart_heat(const char *title, const char *subtitle, const struct chart_hea
     char label[SVG_LABEL];
     const double rows = (double)c->n_rows, columns = (double)c->n_columns, *bound = c->bound ? c->bound : ratio_bound;
     frame_begin(&frame, title, subtitle);
-    add_legend(&frame, bound);
+    add_legend(&frame, bound, c->value ? c->value : "ratio");
     struct grid grid = {.left = FRAME_LEFT + fmax(names_width(c->row, c->n_rows, NAME_WIDTH), 60) + GAP};
     grid.width = fmin(WIDEST, (FRAME_RIGHT - grid.left) / fmax(columns, 1));
     grid.height = fmax(LOWEST, fmin(HIGHEST, grid.width));

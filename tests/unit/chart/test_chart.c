@@ -205,7 +205,7 @@ TEST(cells_have_their_colour)
     const char *const name[] = {"host n1", "host n2", "a <name>"};
     const struct chart_cell cell[] = {{0, 1, 1},   {1, 0, 0.5}, {1, 2, 1.06}, {2, 1, 12},
                                       {0, 2, NAN}, {3, 0, 7},   {0, 3, 8}};
-    const struct chart_heat chart = {name, name, "sender", "receiver", cell, 3, 3, 7, NULL};
+    const struct chart_heat chart = {name, name, "sender", "receiver", cell, 3, 3, 7, NULL, NULL};
     take(chart_heat(title, subtitle, &chart));
     ck_assert_uint_eq(count_of(picture, ">1.00<") + count_of(picture, ">0.50<") + count_of(picture, ">1.06<") +
                           count_of(picture, ">12.00<"),
@@ -234,7 +234,7 @@ TEST(a_large_matrix_fits)
     }
     take(chart_heat(title, NULL,
                     &(struct chart_heat){name, name, "sender", "receiver", cell, CHART_HEAT, CHART_HEAT,
-                                         sizeof cell / sizeof *cell, NULL}));
+                                         sizeof cell / sizeof *cell, NULL, NULL}));
     ck_assert_uint_eq(count_of(picture, "dp-area dp-c10"), CHART_HEAT * CHART_HEAT + 1);
     ck_assert_uint_eq(count_of(picture, ">1.00<"), 0);
     ck_assert_uint_eq(count_of(picture, "host node63."), 1); /* the name of a row; some columns have no name */
@@ -247,9 +247,9 @@ TEST(a_matrix_of_ranks_and_steps)
     static const double bound[CHART_BOUNDS] = {0, 1, 2, 5, 10, 20};
     const char *const rank[] = {"rank 0", "rank 1"}, *const step[] = {"1", "4", "7"};
     const struct chart_cell cell[] = {{0, 2, 0.5}, {1, 0, 7}, {1, 2, 30}, {2, 1, 3}};
-    take(chart_heat(title, subtitle, &(struct chart_heat){rank, step, "", "step", cell, 2, 3, 4, bound}));
+    take(chart_heat(title, subtitle, &(struct chart_heat){rank, step, "", "step", cell, 2, 3, 4, "late by %", bound}));
     static const char *const drawn[] = {
-        ">rank 1<", ">7<",        ">7.00<",          ">0.50<",          ">0 to 1<",
+        ">rank 1<", ">7<",        ">7.00<",          ">0.50<",          ">late by %: 0 to 1<",
         ">to 5<",   ">above 20<", "dp-area dp-c101", "dp-area dp-c104", "dp-area dp-c106"};
     for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
         ck_assert_uint_eq(count_of(picture, drawn[i]), 1);
@@ -377,8 +377,9 @@ static void draw_anything(int seed)
     take(chart_rows(any_text(), any_text(), &(struct chart_rows){row, kind, span, 3, 3, n}));
     for (int i = 0; i < N; i++)
         cell[i] = (struct chart_cell){(size_t)(i % 3), (size_t)(i / 3), any_number()};
-    take(chart_heat(any_text(), any_text(),
-                    &(struct chart_heat){kind, kind, any_text(), any_text(), cell, 3, (size_t)seed % 4, n, NULL}));
+    take(chart_heat(
+        any_text(), any_text(),
+        &(struct chart_heat){kind, kind, any_text(), any_text(), cell, 3, (size_t)seed % 4, n, any_text(), NULL}));
     struct intervals all = {.band = "band", .within = seed % 2 ? 0.02 : 3 * uniform()};
     for (size_t i = 0; i < n; i++) {
         const char *name = any_text();
