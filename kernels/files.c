@@ -150,12 +150,10 @@ void files_remove_left(const char *directory)
 int files_filter(char *const argument[], const char *text, int out)
 {
     posix_spawn_file_actions_t files;
-    pid_t child;
-    int status = 255, error;
+    pid_t child = -1;
+    int status = 255, error = EIO;
     FILE *in = tmpfile();
-    if (!in || fputs(text, in) < 0 || fseek(in, 0, SEEK_SET)) {
-        error = errno;
-    } else {
+    if (in && fputs(text, in) >= 0 && !fseek(in, 0, SEEK_SET)) {
         posix_spawn_file_actions_init(&files);
         posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);

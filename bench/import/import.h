@@ -37,8 +37,8 @@ enum { IMPORT_STEPS = 20 };
 int import_read(struct imported *imported, const char *option, const char *files);
 void import_destroy(struct imported *imported); /* a zeroed one is fine */
 
-/* Splits FILE or FILE,LIST into paths, and returns their number; 0 if `files` is empty. A path of a file that exists may
- * have a comma in it. import_is_file returns whether the first names a file, and no directory. */
+/* Splits FILE or FILE,LIST into paths, and returns their number; 0 if `files` is empty. A path of a file that exists
+ * may have a comma in it. import_is_file returns whether the first names a file, and no directory. */
 int import_paths(const char *files, char path[2][FILES_PATH]);
 int import_is_file(const char *files);
 

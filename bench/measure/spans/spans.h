@@ -36,7 +36,7 @@ struct overlap {
     double exposed;                               /* communication without concurrent computation */
     double exposed_tail;                          /* max(0, end of the last reduction - end of backward) */
     double alone, idle; /* computation without communication; neither: alone + exposed + overlap + idle = step */
-    double collectives;                           /* number of collectives */
+    double collectives; /* number of collectives */
     struct {
         double communication, overlap; /* seconds, of the collectives of one kind */
     } kind[COMM_KINDS];

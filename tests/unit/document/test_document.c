@@ -164,7 +164,8 @@ TEST(a_document_as_html)
              "['... (1 more in report.json, which --json or --output writes)', '*: the best.', '= of none.']");
     html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
     html_has("[e.text for e in each('figcaption') if e.get('class') == 'narrow']", "['Steps, in ms']");
-    html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p', 'p', 'p'], ['figcaption', 'div']]");
+    html_has("[[child.tag for child in e] for e in each('figure')]",
+             "[['figcaption', 'div', 'p', 'p', 'p'], ['figcaption', 'div']]");
 }
 
 TEST(a_list_may_be_last)
