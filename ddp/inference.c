@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void inference_create(struct trainer *t)
 {
@@ -31,15 +32,15 @@ void inference_destroy(struct trainer *t)
     free(t->inference.prediction);
 }
 
-/* Writes a line for each token. With 8 significant bits, the probability of the target gives no loss. */
-static void save(const struct trainer *t, const int32_t *target)
+/* Writes a line for each token. With 8 significant bits, the probability of the target gives no loss. Returns 0; or an
+ * error number. */
+static int write_lines(const struct trainer *t, const int32_t *target, const char *path)
 {
     const struct prediction *p = t->inference.prediction;
-    char path[1024];
-    snprintf(path, sizeof path, "%.900s/predictions/rank_%d_step_%ld.csv", t->inference.directory, t->inference.rank,
-             t->step + 1);
     FILE *file = fopen(path, "we");
-    int failed = !file || fputs("sequence,position,target,predicted,probability,loss\n", file) < 0;
+    if (!file)
+        return errno;
+    int failed = fputs("sequence,position,target,predicted,probability,loss\n", file) < 0;
     for (size_t i = 0; !failed && i < t->model->sizes.batch * t->model->sizes.context; i++) {
         fprintf(file, "%zu,%zu,%d,%d,%.6g,", i / t->model->sizes.context, i % t->model->sizes.context, target[i],
                 p[i].token, (double)p[i].probability);
@@ -47,8 +48,20 @@ static void save(const struct trainer *t, const int32_t *target)
             fprintf(file, "%.6g", -log((double)p[i].of_target));
         failed = fputc('\n', file) < 0;
     }
-    if ((file && fclose(file)) || failed)
-        FATAL("cannot write %s: %s", path, strerror(errno));
+    int error = failed ? errno : 0;
+    return fclose(file) && !error ? errno : error;
+}
+
+static void save(const struct trainer *t, const int32_t *target)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%.900s/predictions/rank_%d_step_%ld.csv", t->inference.directory, t->inference.rank,
+             t->inference.keeps ? t->step + 1 : 0);
+    int error = write_lines(t, target, path);
+    if (error || !t->inference.keeps)
+        unlink(path);
+    if (error)
+        fatal(NULL, 0, "cannot write %s: %s; files written earlier are complete", path, strerror(error));
 }
 
 void inference_run(struct trainer *t, int slot)

@@ -10,6 +10,7 @@ struct trainer;
 struct inference {
     const char *directory; /* the files are predictions/rank_<r>_step_<n>.csv in it; the caller owns the text */
     int rank;
+    int keeps;                     /* 1: the file of a step stays; 0: it is removed when it is complete */
     void *output;                  /* memory of the host for the model's output (source->output_bytes) */
     struct prediction *prediction; /* [B, T] */
 };
@@ -20,7 +21,7 @@ void inference_destroy(struct trainer *trainer);
 
 /* Infers one step in the phases data_loading, forward_pass, which ends when the device has computed, and save_results:
  * the predictions reach the host, and are written to a new file, which is closed. Records spans and loss as step_run
- * does. A file that cannot be written is fatal. */
+ * does. A file that cannot be written is removed, and ends the job. */
 void inference_run(struct trainer *trainer, int slot);
 
 #endif

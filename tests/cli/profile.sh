@@ -131,6 +131,8 @@ with_python "--profile-inference: every figure agrees with the traces" agrees
 with_python "--profile-inference: only these phases, and neither gradients nor moments" summary \
     "[row['name'] for row in t['phases']] == ['data_loading', 'forward_pass', 'save_results', 'step'] and \
     [json.load(open(sys.argv[1].replace('summary', 'run')))['derived']['memory_bytes_per_rank'][part] for part in ('gradients', 'optimizer')] == [0, 0]"
+is "--profile-inference: each captured step has a file of predictions, and no other step has" \
+    "$(cd "$out/inference/predictions" && echo *)" "$(printf '%s\n' rank_{0,1}_step_{1..4}.csv | LC_ALL=C sort | xargs)"
 with_python "--profile-inference: the saved losses of each step are the step's loss" python3 -c '
 import csv, json, sys
 for rank in "01":

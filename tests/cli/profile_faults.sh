@@ -102,27 +102,31 @@ status=0
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
 result "$good" "a profile of another implementation in the same directory succeeds"
 
-# full BYTES IMPLEMENTATION RUN_JSON: makes a profile, and limits the size of files to BYTES once the file RUN_JSON is written.
+# full BYTES FILE OPTION...: makes a profile, and limits the size of files to BYTES once FILE is written.
 full() {
     runs=$((runs + 1)) out=$temporary/out$runs status=0
-    "$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" \
-        --profile-implementation "$2" >printed 2>said </dev/null &
+    "$program" "${@:3}" --rounds 0 --profile-output-dir "$out" >printed 2>said </dev/null &
     running=$!
-    wait_until [ -s "$out/$3" ] || true
+    wait_until [ -s "$out/$2" ] || true
     prlimit --pid "$running" --fsize="$1"
     wait "$running" || status=$?
 }
-full 20000 ddp ddp/run.json
+slowly=("${tiny[@]}" --inject-delay "rank=0,ms=300,phase=forward_pass" --profile-implementation)
+full 20000 ddp/run.json "${slowly[@]}" ddp
 [ "$status" = 1 ] && grep -q "^ddpbench: cannot write .*_rank_0_trace.json: File too large" said &&
     [ -z "$(find "$out" -name '*.tmp')" ] && [ ! -e "$out/ddp_rank_0_trace.json" ] && good=0 || good=1
 result "$good" "a trace that cannot be written ends the run with an error and leaves no partial file (status $status)"
 profile 1 ddp,none
-full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) ddp,ddp_individual,none comparison/run.json
+full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) comparison/run.json "${slowly[@]}" ddp,ddp_individual,none
 [ "$status" = 1 ] && grep -q "^ddpbench: cannot write $(literal "$out")/comparison/all_ranks/.*: File too large" said &&
     [ "$(grep "^ddpbench: " said | grep -vc "computing on the CPU")" = 1 ] && [ -z "$(find "$out" -name '*.tmp')" ] &&
     [ -s "$out/ddp_individual/ddp_individual_rank_0_trace.json" ] && [ ! -e "$out/none/none_rank_0_trace.json" ] &&
     [ ! -e "$out/comparison/all_ranks/comparison_all_ranks_trace.json" ] && good=0 || good=1
 result "$good" "a joint trace that cannot be written ends the run immediately with an error (status $status)"
+full 1000 inference/predictions/rank_0_step_3.csv "${tiny[@]:0:15}" --profile-inference --num-epochs 100000
+[ "$status" = 1 ] && grep -q "^ddpbench: rank 0: cannot write $(literal "$out")/inference/predictions/.*: File too large; " said &&
+    [ -z "$(find "$out/inference/predictions" -size -5)" ] && good=0 || good=1
+result "$good" "predictions that cannot be written end the run with an error and leave no partial file (status $status)"
 check_printed
 check_sentences
 exit "$failed"

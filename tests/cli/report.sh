@@ -52,6 +52,10 @@ again "a benchmark" benchmark "$(quote_words "$program") ${tiny[*]} --implementa
 again profile profile "$(quote_words "$program") ${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
 again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collectives" collectives
 
+"$program" report profile --output few >said 2>&1 || true
+with_python "every figure and every cell of a profile with few rounds equals its summary" \
+    "$root/tests/consumers/recompute_report.py" few profile/ddp
+
 try "$program" report "a benchmark" --markdown -
 is "the picture of a benchmark is titled by the strategy with the shortest step" \
     "$(sed -nE 's/^!\[(.*) has the shortest step: [0-9.]+ % of a step is exposed communication, .*\]\(pictures.*/\1/p' printed)" "a-label, ddp"

@@ -143,6 +143,7 @@ static int64_t warm_up(const struct capture *capture, struct training *t, size_t
     if (job_agree(t->harness.job, checkpoint_try(&t->engine.trainer.checkpoint, trainer_state(&t->engine.trainer))))
         return -1;
     block_start(t, capture->row, 0);
+    t->engine.trainer.inference.keeps = 1;
     if (t->harness.job->rank == 0)
         fprintf(stderr, "A step of %s takes %.1f ms; %zu of them will take about %s. Traces go to %s.\n",
                 capture->trace.implementation, 1e-6 * (double)step_ns, steps,

@@ -18,6 +18,7 @@ void block_start(struct training *t, int implementation, long step)
     struct engine *engine = &t->engine;
     struct trainer *trainer = &engine->trainer;
     trainer->watch_core = traced;
+    trainer->inference.keeps = 0;
     trainer_use(trainer, recorder_begin(&engine->recorder, traced), &engine->reducer[implementation]);
     trainer_reset(trainer, step);
     timeline_clear(&engine->recorder.timeline);

@@ -119,7 +119,7 @@ static void create_trainer(struct training *t)
         .max_norm = (float)o->max_norm,
         .forward_only = o->forward_only,
         .checkpoint = {.every = o->checkpoint_every, .job = job, .seed = o->seed},
-        .inference = {o->infers ? t->harness.results.directory : NULL, job->rank, NULL, NULL},
+        .inference = {o->infers ? t->harness.results.directory : NULL, job->rank, 0, NULL, NULL},
     };
     snprintf(trainer->checkpoint.path, sizeof trainer->checkpoint.path, "%s/checkpoint.bin",
              t->harness.results.directory);
