@@ -1,6 +1,7 @@
 /* main.c - the program: reads the command line and runs the command. */
 #include "allreduce/allreduce.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"
@@ -47,10 +48,10 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static const struct command_row *find_command(const char *name)
 {
     char known[256] = "";
-    for (size_t i = 0, at = 0; i < COMMANDS && at < sizeof known; i++) {
+    for (size_t i = 0; i < COMMANDS; i++) {
         if (!strcmp(name, commands[i].name))
             return &commands[i];
-        at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", commands[i].name);
+        text_append(known, sizeof known, "%s%s", i ? ", " : "", commands[i].name);
     }
     error_report("unknown command '%s'; expected %s, or options, which begin with --%s; see --help", name, known,
                  strcmp(name, "profile") ? "" : ", such as --profile");

@@ -1,5 +1,6 @@
 /* torch_trace.c - makes a model and its times from a trace of torch.profiler (Kineto) or of ddpbench. */
 #include "base/stats.h"
+#include "base/text.h"
 #include "import/parts.h"
 #include "import/torch_steps.h"
 #include "kernels/error.h"
@@ -168,7 +169,6 @@ int trace_read(struct imported *imported, const char *path, const struct paramet
     status = status || (imported->on_gpu && torch_kernels_read(&t)) ||
              make_parameters(&t, &t.step[t.steps - 1], list, &made) || import_tensors(imported, &made);
     if (!status) {
-        size_t at = strlen(imported->words);
         imported->rank = t.rank;
         imported->ranks = t.ranks;
         if (*t.type[0] && strcmp(t.type[0], "float") != 0)
@@ -180,9 +180,9 @@ int trace_read(struct imported *imported, const char *path, const struct paramet
         if (t.is_compiled)
             import_assume(imported, "Parts of the model were compiled: their gradients become final together.");
         set_steps(imported, &t);
-        snprintf(imported->words + at, sizeof imported->words - at,
-                 ", ready times from %zu step%s of rank %d%s, of %.2f ms (median)", t.steps, t.steps == 1 ? "" : "s",
-                 t.rank, imported->on_gpu ? " (on its GPU)" : "", 1e3 * stats_median(imported->seconds, t.steps));
+        text_append(imported->words, sizeof imported->words,
+                    ", ready times from %zu step%s of rank %d%s, of %.2f ms (median)", t.steps, t.steps == 1 ? "" : "s",
+                    t.rank, imported->on_gpu ? " (on its GPU)" : "", 1e3 * stats_median(imported->seconds, t.steps));
         if (list && !elements(t.step[t.steps - 1].gradient))
             import_assume(imported, "The trace has no sizes: gradients are taken to become final in the reverse order "
                                     "of the list.");

@@ -235,7 +235,7 @@ sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/s
 "$cc" -shared -fPIC -o old/libnvidia-ml.so.1 old/old.c
 library=old with_gpus '' too_old 2 --monitor-gpu
 end too_old
-refused "--monitor-gpu with an NVML that is too old" 'has no nvmlDeviceGetHandleByIndex_v2; it needs a newer driver'
+refused "--monitor-gpu with an NVML that is too old" 'has no nvmlDeviceGetHandleByIndex_v2: it is too old'
 : >empty/libnvidia-ml.so.1 # an empty file that is found before a real library
 library=empty with_gpus '' none 2 --monitor-gpu
 end none

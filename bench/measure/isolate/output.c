@@ -78,33 +78,32 @@ static const char *name_of(const struct fault *fault)
     return fault->open ? "open" : fault_name[fault->kind];
 }
 
-static void write_end(char text[WORDS], const struct outcome *o, const struct fault *f)
+static void append_end(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
-    strcpy(text, ".");
+    const struct member *first = &o->member[f->member], *second = f->other < 0 ? first : &o->member[f->other];
     if (f->open)
-        strcpy(text, "; it is undecided whether one of the two or the path between them is slow.");
+        text_append(text, WORDS, "; it is undecided whether one of the two or the path between them is slow.");
     else if (f->kind == FAULT_GROUP)
-        strcpy(text, ", though each of them is healthy alone.");
-    else if (f->other >= 0) {
-        const struct member *first = &o->member[f->member], *second = &o->member[f->other];
-        snprintf(text, WORDS, "; it is enough to leave out %s (bad.txt).",
-                 o->left_out[first->host] ? first->host_name : second->host_name);
-    }
+        text_append(text, WORDS, ", though each of them is healthy alone.");
+    else if (first != second)
+        text_append(text, WORDS, "; it is enough to leave out %s (bad.txt).",
+                    o->left_out[first->host] ? first->host_name : second->host_name);
+    else
+        text_append(text, WORDS, ".");
 }
 
 static const char *fault_words(char text[WORDS], const struct outcome *o, const struct fault *f)
 {
     const struct words *w = &fault_word[f->kind];
-    int at = snprintf(text, WORDS, "%s%s%s%s %s ", w->before, o->member[f->member].name, w->between,
-                      f->other < 0 ? "" : o->member[f->other].name, w->verb);
-    char end[WORDS];
-    write_end(end, o, f);
+    snprintf(text, WORDS, "%s%s%s%s %s ", w->before, o->member[f->member].name, w->between,
+             f->other < 0 ? "" : o->member[f->other].name, w->verb);
     if (w->is_rate)
-        snprintf(text + at, WORDS - (size_t)at, "at %.3g %% of %s rate [%.3g, %.3g] (n = %zu)%s", 100 / f->ratio,
-                 w->peers, 100 / f->high, 100 / f->low, f->n, end);
+        text_append(text, WORDS, "at %.3g %% of %s rate [%.3g, %.3g]", 100 / f->ratio, w->peers, 100 / f->high,
+                    100 / f->low);
     else
-        snprintf(text + at, WORDS - (size_t)at, "%.3g times as long as %s [%.3g, %.3g] (n = %zu)%s", f->ratio, w->peers,
-                 f->low, f->high, f->n, end);
+        text_append(text, WORDS, "%.3g times as long as %s [%.3g, %.3g]", f->ratio, w->peers, f->low, f->high);
+    text_append(text, WORDS, " (n = %zu)", f->n);
+    append_end(text, o, f);
     *text = (char)toupper((unsigned char)*text);
     return text;
 }
@@ -175,10 +174,10 @@ static int by_severity(const void *a, const void *b)
 static void write_state(char text[64], const struct outcome *o, int member)
 {
     const char *last = NULL;
-    size_t at = (size_t)snprintf(text, 64, "%s", state_name[o->state[member]]);
-    for (const struct fault *f = o->fault; f < o->fault + o->faults && at < 64; f++)
+    snprintf(text, 64, "%s", state_name[o->state[member]]);
+    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
         if ((f->member == member || f->other == member) && last != name_of(f)) {
-            at += (size_t)snprintf(text + at, 64 - at, "%s%s", last ? ", " : ": ", name_of(f));
+            text_append(text, 64, "%s%s", last ? ", " : ": ", name_of(f));
             last = name_of(f);
         }
 }
@@ -349,11 +348,10 @@ static void add_case_of_member(struct junit *junit, const struct outcome *o, int
     static const enum junit_outcome outcome[] = {
         [MEMBER_HEALTHY] = JUNIT_PASSED, [MEMBER_SLOW] = JUNIT_FAILED, [MEMBER_UNDECIDED] = JUNIT_SKIPPED};
     char words[WORDS], message[4 * WORDS] = "";
-    size_t at = 0;
-    for (const struct fault *f = o->fault; f < o->fault + o->faults && at < sizeof message; f++)
+    for (const struct fault *f = o->fault; f < o->fault + o->faults; f++)
         if (f->member == member || f->other == member)
-            at += (size_t)snprintf(message + at, sizeof message - at, "%s%s", at ? " " : "", fault_words(words, o, f));
-    if (!at)
+            text_append(message, sizeof message, "%s%s", *message ? " " : "", fault_words(words, o, f));
+    if (!*message)
         strcpy(message, "neither known to be slow nor to be healthy");
     add_case(junit, o->member[member].name, outcome[o->state[member]], state_name[o->state[member]], message);
 }

@@ -3,9 +3,10 @@
 
 #include "base/text.h"
 #include "kernels/error.h"
+#include "kernels/library.h"
 
-#include <dlfcn.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,64 +22,50 @@ enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_SENSOR_GPU = 0 };
 
 typedef struct nvml_device *nvml_device;
 
-static const char *const function_name[] = {"nvmlInit_v2",
-                                            "nvmlShutdown",
-                                            "nvmlDeviceGetCount_v2",
-                                            "nvmlDeviceGetHandleByIndex_v2",
-                                            "nvmlErrorString",
-                                            "nvmlDeviceGetUUID",
-                                            "nvmlDeviceGetUtilizationRates",
-                                            "nvmlDeviceGetMemoryInfo",
-                                            "nvmlDeviceGetPowerUsage",
-                                            "nvmlDeviceGetTemperature",
-                                            "nvmlDeviceGetClockInfo",
-                                            "nvmlDeviceGetCurrentClocksThrottleReasons"};
-enum { FUNCTIONS = sizeof function_name / sizeof *function_name };
-
-static void *library; /* NULL: not loaded */
-
-/* NVML's functions, in the order of function_name. All but `error` return NVML_OK or an error number. */
-static union {
-    void *address[FUNCTIONS]; /* by POSIX, a void * can hold a function pointer */
-    struct {
-        int (*init)(void);
-        int (*shutdown)(void);
-        int (*count)(unsigned *count);
-        int (*handle)(unsigned index, nvml_device *device);
-        const char *(*error)(int error);
-        int (*uuid)(nvml_device device, char *uuid, unsigned length);
-        /* percent: share of NVML's sampling period in which [0] a kernel ran, [1] memory was read or written */
-        int (*utilization)(nvml_device device, unsigned percent[2]);
-        int (*memory)(nvml_device device, unsigned long long bytes[3]); /* bytes: total, free, used */
-        int (*power)(nvml_device device, unsigned *milliwatt);
-        int (*temperature)(nvml_device device, int sensor, unsigned *celsius);
-        int (*clock)(nvml_device device, int clock, unsigned *mhz);
-        int (*reasons)(nvml_device device, unsigned long long *reasons);
-    };
+/* All but `error` return NVML_OK or an error number. */
+static struct nvml {
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *count);
+    int (*handle)(unsigned index, nvml_device *device);
+    const char *(*error)(int error);
+    int (*uuid)(nvml_device device, char *uuid, unsigned length);
+    /* percent: share of NVML's sampling period in which [0] a kernel ran, [1] memory was read or written */
+    int (*utilization)(nvml_device device, unsigned percent[2]);
+    int (*memory)(nvml_device device, unsigned long long bytes[3]); /* bytes: total, free, used */
+    int (*power)(nvml_device device, unsigned *milliwatt);
+    int (*temperature)(nvml_device device, int sensor, unsigned *celsius);
+    int (*clock)(nvml_device device, int clock, unsigned *mhz);
+    int (*reasons)(nvml_device device, unsigned long long *reasons);
 } nvml;
+static int has_started;
+
+static const struct library_function functions[] = {
+    {"nvmlInit_v2", offsetof(struct nvml, init), 1},
+    {"nvmlShutdown", offsetof(struct nvml, shutdown), 1},
+    {"nvmlDeviceGetCount_v2", offsetof(struct nvml, count), 1},
+    {"nvmlDeviceGetHandleByIndex_v2", offsetof(struct nvml, handle), 1},
+    {"nvmlErrorString", offsetof(struct nvml, error), 1},
+    {"nvmlDeviceGetUUID", offsetof(struct nvml, uuid), 1},
+    {"nvmlDeviceGetUtilizationRates", offsetof(struct nvml, utilization), 1},
+    {"nvmlDeviceGetMemoryInfo", offsetof(struct nvml, memory), 1},
+    {"nvmlDeviceGetPowerUsage", offsetof(struct nvml, power), 1},
+    {"nvmlDeviceGetTemperature", offsetof(struct nvml, temperature), 1},
+    {"nvmlDeviceGetClockInfo", offsetof(struct nvml, clock), 1},
+    {"nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(struct nvml, reasons), 1}};
 
 /* Loads and starts NVML. Returns 0; or -1, reported. */
 static int nvml_open(void)
 {
-    library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return error_report("--monitor-gpu needs NVIDIA's management library, which comes with the driver: %s",
-                            dlerror());
-    int status = 0;
-    for (size_t i = 0; i < FUNCTIONS && !status; i++) {
-        nvml.address[i] = dlsym(library, function_name[i]);
-        if (!nvml.address[i])
-            status = error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, function_name[i]);
-    }
-    int error = status ? NVML_OK : nvml.init();
-    if (error != NVML_OK)
-        status = error_report("--monitor-gpu: %s cannot start (error %d: %s); is the driver loaded? see nvidia-smi",
+    const char *why = library_open(&nvml, functions, sizeof functions / sizeof *functions, LIBRARY);
+    if (why)
+        return error_report("--monitor-gpu needs NVIDIA's management library, which comes with the driver: %s", why);
+    int error = nvml.init();
+    has_started = error == NVML_OK;
+    return has_started
+               ? 0
+               : error_report("--monitor-gpu: %s cannot start (error %d: %s); is the driver loaded? see nvidia-smi",
                               LIBRARY, error, nvml.error(error));
-    if (status) {
-        dlclose(library);
-        library = NULL;
-    }
-    return status;
 }
 
 /* ---- words ---- */
@@ -88,13 +75,12 @@ const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_
     static const char *const word[] = {"gpu_idle",      "applications_clocks", "sw_power_cap",        "hw_slowdown",
                                        "sync_boost",    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
                                        "display_clocks"}; /* entry i names bit i */
-    size_t at = 0;
-    snprintf(text, GPU_REASONS_TEXT, "none");
+    snprintf(text, GPU_REASONS_TEXT, "%s", reasons ? "" : "none");
     for (size_t i = 0; i < sizeof word / sizeof *word; i++, reasons >>= 1)
         if (reasons & 1)
-            at += (size_t)snprintf(text + at, GPU_REASONS_TEXT - at, "%s%s", at ? "|" : "", word[i]);
+            text_append(text, GPU_REASONS_TEXT, "%s%s", *text ? "|" : "", word[i]);
     if (reasons)
-        snprintf(text + at, GPU_REASONS_TEXT - at, "%sother", at ? "|" : "");
+        text_append(text, GPU_REASONS_TEXT, "%sother", *text ? "|" : "");
     return text;
 }
 
@@ -218,10 +204,8 @@ int monitor_gpu_create(struct monitor_gpu *monitor)
 
 void monitor_gpu_destroy(struct monitor_gpu *monitor)
 {
-    if (library) {
+    if (has_started)
         nvml.shutdown();
-        dlclose(library);
-    }
-    library = NULL;
+    has_started = 0;
     free(monitor->gpu);
 }

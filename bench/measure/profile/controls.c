@@ -180,20 +180,21 @@ static void judge_efficiency(struct profile *p)
     const struct controls *c = &p->controls;
     const struct estimate *e = &c->overlap_efficiency, *saved = &c->saved;
     double alone = c->comm_alone.median, backward = c->backward_none.median;
-    int is_shared_memory = p->facts.hosts == 1 && !p->facts.on_gpu, n;
+    int is_shared_memory = p->facts.hosts == 1 && !p->facts.on_gpu;
     char reason[192], interval[CELL], share[CELL] = "all";
     const char *how = e->ci_low > 0 ? "hardly happened" : "did not happen", *why = why_no_overlap(p, reason);
     text_milliseconds(interval, saved->median, saved->ci_low, saved->ci_high);
     if (e->ci_low > 0 && e->median >= 0.1) {
         if (e->median < 1)
             snprintf(share, sizeof share, "%.0f %%", 100 * e->median);
-        n = snprintf(text, OVERLAP_VERDICT,
-                     "Overlap happened: it saved %s a step, %s of the %.1f ms that could be hidden (n = %zu rounds).",
-                     interval, share, 1e3 * fmin(alone, backward), e->n);
+        snprintf(text, OVERLAP_VERDICT,
+                 "Overlap happened: it saved %s a step, %s of the %.1f ms that could be hidden (n = %zu rounds).",
+                 interval, share, 1e3 * fmin(alone, backward), e->n);
         if (alone > backward)
-            snprintf(text + n, OVERLAP_VERDICT - (size_t)n,
-                     " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
-                     1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
+            text_append(
+                text, OVERLAP_VERDICT,
+                " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
+                1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
         return;
     }
     if (!(e->ci_low > 0) && e->ci_high > 0.1 && p->facts.buckets > 1) {

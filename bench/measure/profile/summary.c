@@ -15,10 +15,10 @@ static void add_step(const struct profile *p, cJSON *summary)
     const struct phase_figure *phase = p->figures.phase;
     char text[320] = "", step[CELL];
     double rest = 1;
-    for (int i = 0, at = 0; i < PHASES; i++)
+    for (int i = 0; i < PHASES; i++)
         if (phase[i].share >= 0.05 || (i == PHASE_GRADIENT_SYNC && p->controls.communicates)) {
             rest -= phase[i].share;
-            at += snprintf(text + at, sizeof text - (size_t)at, "%.0f %% %s, ", 100 * phase[i].share, phase_name[i]);
+            text_append(text, sizeof text, "%.0f %% %s, ", 100 * phase[i].share, phase_name[i]);
         }
     results_add_sentence(summary, "answers",
                          "A captured step takes %s on average: %s%.0f %% other phases (table below).",

@@ -1,6 +1,7 @@
 /* implementations.c - the rows of a comparison, and the options that they are made from. */
 #include "training/options.h"
 
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -19,11 +20,11 @@ static const char *strategy_form(const struct strategy *s, char text[40])
 /* Writes the names of all strategies, or of those without a number, separated by `between`. */
 static const char *strategy_names(const char *between, int with_numbers, char text[256])
 {
-    size_t at = 0;
     char form[40];
-    for (int i = 0; strategies[i] && at < 256; i++)
+    *text = 0;
+    for (int i = 0; strategies[i]; i++)
         if (with_numbers || !strategies[i]->number.letter)
-            at += (size_t)snprintf(text + at, 256 - at, "%s%s", i ? between : "", strategy_form(strategies[i], form));
+            text_append(text, 256, "%s%s", i ? between : "", strategy_form(strategies[i], form));
     return text;
 }
 
@@ -200,12 +201,10 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
 static void delay_print(const struct option *option, const void *field, char *text, size_t size)
 {
     const struct delays *delays = field;
-    size_t at = 0;
     (void)option;
-    snprintf(text, size, "(none)");
-    for (int i = 0; i < delays->n && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%srank=%d,ms=%g,phase=%s", i ? " " : "", delays->item[i].rank,
-                               delays->item[i].ms, phase_name[delays->item[i].phase]);
+    snprintf(text, size, "%s", delays->n ? "" : "(none)");
+    for (const struct delay *d = delays->item; d < delays->item + delays->n; d++)
+        text_append(text, size, "%srank=%d,ms=%g,phase=%s", *text ? " " : "", d->rank, d->ms, phase_name[d->phase]);
 }
 
 const struct option_kind option_delay = {VALUE_TEXT, "VALUE", delay_parse, delay_print};

@@ -134,13 +134,13 @@ int memory_plan(struct model *model, const struct memory_conditions *c, const st
 size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to, char words[MEMORY_WORDS])
 {
     char part[CELL];
-    size_t at = 0, sum = 0;
+    size_t sum = 0;
     *words = 0;
     for (int i = from; i < to; i++) {
         sum += bytes[i];
-        if (bytes[i] && at < MEMORY_WORDS)
-            at += (size_t)snprintf(words + at, MEMORY_WORDS - at, "%s%s %s", at ? ", " : "", memory_part_name[i],
-                                   text_memory(part, bytes[i]));
+        if (bytes[i])
+            text_append(words, MEMORY_WORDS, "%s%s %s", *words ? ", " : "", memory_part_name[i],
+                        text_memory(part, bytes[i]));
     }
     return sum;
 }

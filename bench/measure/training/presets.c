@@ -1,6 +1,7 @@
 /* presets.c - named sets of sizes, for sizes that the command line does not give. */
 #include "training/options.h"
 
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <stdio.h>
@@ -37,10 +38,9 @@ static const struct preset {
 /* Sets a size that the command line does not give, and appends it to w->from_preset unless `option` is NULL. */
 static void set_size(struct workload *w, size_t *size, const char *option, size_t value)
 {
-    size_t at = strlen(w->from_preset);
     *size = value;
     if (option && value) /* 0: decided later, from the data */
-        snprintf(w->from_preset + at, sizeof w->from_preset - at, "%s%s %zu", at ? ", " : "", option, value);
+        text_append(w->from_preset, sizeof w->from_preset, "%s%s %zu", *w->from_preset ? ", " : "", option, value);
 }
 
 int workload_use_preset(struct workload *w, const struct option_table *table, const char *data, int on_gpus)

@@ -33,15 +33,13 @@ static void fit_blocks(struct run *run, char *text, size_t size)
     double steps = floor(60 * o->max_minutes / of_a_step);
     if (!o->steps_per_block && !o->checkpoint_every && !o->keep_block_steps)
         run->block_steps = (size_t)fmin((double)o->block_steps, fmax(least, steps - DISCARDED_STEPS));
-    int at = 0;
     if (run->block_steps < o->block_steps)
-        at = snprintf(text, size, " Time is short, so blocks have %zu timed step%s instead of %zu.", run->block_steps,
-                      text_plural(run->block_steps), o->block_steps);
+        snprintf(text, size, " Time is short, so blocks have %zu timed step%s instead of %zu.", run->block_steps,
+                 text_plural(run->block_steps), o->block_steps);
     double seconds = of_a_step * (double)(DISCARDED_STEPS + run->block_steps);
     if (seconds > 60 * o->max_minutes)
-        snprintf(text + at, size - (size_t)at,
-                 " The %zu rounds that a verdict needs would take about %s: use a longer --max-minutes.", rounds,
-                 text_duration(words, seconds));
+        text_append(text, size, " The %zu rounds that a verdict needs would take about %s: use a longer --max-minutes.",
+                    rounds, text_duration(words, seconds));
 }
 
 /* Runs the first steps of an implementation (one that reduces, if there is one), checks that checkpoints can be
