@@ -36,14 +36,19 @@ int shape_read(const cJSON *shape, size_t *rows, size_t *columns)
     return 0;
 }
 
+void parameters_append(struct parameters *list, const struct parameter *parameter)
+{
+    list->item = allocate_more(list->item, (size_t)list->n, sizeof *list->item);
+    list->item[list->n++] = *parameter;
+}
+
 int parameters_add(struct parameters *list, const char *name, const cJSON *shape)
 {
     struct parameter p;
     if (list->n == MOST_PARAMETERS || shape_read(shape, &p.rows, &p.columns))
         return -1;
     snprintf(p.name, sizeof p.name, "%s", name);
-    list->item = allocate_more(list->item, (size_t)list->n, sizeof *list->item);
-    list->item[list->n++] = p;
+    parameters_append(list, &p);
     return 0;
 }
 
@@ -102,6 +107,13 @@ void import_assume(struct imported *imported, const char *format, ...)
     va_end(arguments);
 }
 
+int import_scan(const char *path, const struct json_stream *stream)
+{
+    char why[JSON_STREAM_WHY];
+    int status = json_stream_read(path, stream, why);
+    return status < 0 ? error_report("%s", why) : status;
+}
+
 /* ---- kinds ---- */
 
 /* The members of a small JSON object: what a config.json or an index has. */
@@ -138,12 +150,9 @@ static int refuse_list(const char *path)
 static int read_object(struct imported *imported, const char *path, const struct parameters *list)
 {
     struct members m = {.all = cJSON_CreateObject()};
-    char why[JSON_STREAM_WHY];
-    const struct json_stream stream = {
-        .array = "traceEvents", .element = is_trace, .member = take_member, .context = &m};
-    int status = json_stream_read(path, &stream, why);
+    int status = import_scan(path, &(struct json_stream){"traceEvents", is_trace, take_member, &m, 0});
     if (status < 0)
-        status = error_report("%s", why);
+        ;
     else if (m.is_trace)
         status = trace_read(imported, path, list);
     else if (cJSON_HasObjectItem(m.all, "weight_map"))

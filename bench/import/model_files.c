@@ -1,6 +1,5 @@
 /* model_files.c - reads what has sizes and no times: lists of parameters, config.json, safetensors. */
 #include "base/json.h"
-#include "base/json_stream.h"
 #include "import/parts.h"
 #include "kernels/error.h"
 
@@ -33,11 +32,9 @@ static int take_parameter(void *context, char *text, size_t length)
 
 int parameters_read(struct parameters *list, const char *path)
 {
-    char why[JSON_STREAM_WHY];
-    const struct json_stream stream = {.array = "", .element = take_parameter, .context = list};
-    int status = json_stream_read(path, &stream, why);
+    int status = import_scan(path, &(struct json_stream){.array = "", .element = take_parameter, .context = list});
     if (status < 0)
-        return error_report("%s", why);
+        return -1;
     if (status)
         return error_report("%s: item %d is not [name, shape, requires_grad], as in [\"head.weight\", [256, 64], true]",
                             path, list->n);
@@ -58,8 +55,7 @@ static __attribute__((format(printf, 4, 5))) void add(struct parameters *list, s
     va_start(arguments, format);
     vsnprintf(p.name, sizeof p.name, format, arguments);
     va_end(arguments);
-    list->item = allocate_more(list->item, (size_t)list->n, sizeof *list->item);
-    list->item[list->n++] = p;
+    parameters_append(list, &p);
 }
 
 /* The sizes of a config.json, by the names of the families. */
@@ -268,13 +264,10 @@ static int no_elements(void *context, char *text, size_t length)
 /* Reads the JSON of a safetensors file: it is after its length, of 8 bytes, and before the tensors. */
 static int read_header(struct parameters *list, const char *path)
 {
-    char why[JSON_STREAM_WHY];
-    const struct json_stream stream = {
-        .array = "", .element = no_elements, .member = take_tensor, .context = list, .skip = 8};
-    int status = json_stream_read(path, &stream, why);
-    return status < 0 ? error_report("%s", why)
-           : status ? error_report("%s: its header has an item that is no tensor, or whose shape is not possible", path)
-                    : 0;
+    int status = import_scan(path, &(struct json_stream){"", no_elements, take_tensor, list, 8});
+    return status > 0
+               ? error_report("%s: its header has an item that is no tensor, or whose shape is not possible", path)
+               : status;
 }
 
 /* Puts the list into the order of the names in `order`. */
@@ -284,8 +277,7 @@ static int reorder(struct imported *imported, struct parameters *list, const str
     for (int i = 0; i < order->n; i++)
         for (int k = 0; k < list->n; k++)
             if (!strcmp(order->item[i].name, list->item[k].name)) {
-                sorted.item = allocate_more(sorted.item, (size_t)sorted.n, sizeof *sorted.item);
-                sorted.item[sorted.n++] = list->item[k];
+                parameters_append(&sorted, &list->item[k]);
                 break;
             }
     int left_out = list->n - sorted.n, lacking = order->n - sorted.n;

@@ -2,6 +2,7 @@
 #ifndef BENCH_IMPORT_PARTS_H
 #define BENCH_IMPORT_PARTS_H
 
+#include "base/json_stream.h"
 #include "import/import.h"
 
 #include <cJSON.h>
@@ -22,7 +23,8 @@ struct parameters {
  * Returns 0; or -1, not reported, if that is no shape, or too large. */
 int shape_read(const cJSON *shape, size_t *rows, size_t *columns);
 
-/* Adds a parameter. Returns 0; or -1, not reported, if that is no shape, or there are too many parameters. */
+/* Add a parameter. parameters_add returns 0; or -1, not reported, if that is no shape, or there are too many. */
+void parameters_append(struct parameters *list, const struct parameter *parameter);
 int parameters_add(struct parameters *list, const char *name, const cJSON *shape);
 
 /* Sets tensors, their layers and places from parameters. Returns 0; or -1, reported, if there are too many elements. */
@@ -30,6 +32,9 @@ int import_tensors(struct imported *imported, const struct parameters *list);
 
 /* Adds a sentence on what was assumed. */
 __attribute__((format(printf, 2, 3))) void import_assume(struct imported *imported, const char *format, ...);
+
+/* Calls json_stream_read. Returns its result; -1 is reported. */
+int import_scan(const char *path, const struct json_stream *stream);
 
 /* Each reads a file of its kind. list: the parameters of the second file; NULL: there is none. Return 0; or -1,
  * reported. */

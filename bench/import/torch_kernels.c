@@ -4,6 +4,7 @@
  * after their launch, so they are found by their correlation, anywhere in the file: one reading for the launches, one
  * for the kernels. Launches in DDP's hook, and those of all-reduces, do not count. */
 #include "base/json.h"
+#include "import/parts.h"
 #include "import/torch_steps.h"
 #include "kernels/error.h"
 
@@ -193,16 +194,15 @@ static int use_answers(const struct moments *m, struct traced_step *s)
 int torch_kernels_read(struct trace *t)
 {
     struct moments m = {.item = allocate(1, sizeof *m.item)};
-    int status;
     for (size_t i = 0; i < t->steps; i++)
         ask_all(&m, &t->step[i]);
     qsort(m.item, m.n, sizeof *m.item, compare_moments);
     for (size_t i = 1; i < m.n; i++) /* an all-reduce in a hook ends before the hook does */
         if (moment_of(&m, i - 1, m.item[i].thread, m.item[i].is_after))
             m.item[i].ignored_until = fmax(m.item[i].ignored_until, m.item[i - 1].ignored_until);
-    status = trace_scan(t, take_launch, NULL, &m);
+    int status = import_scan(t->path, &(struct json_stream){"traceEvents", take_launch, NULL, &m, 0});
     qsort(m.item, m.n, sizeof *m.item, compare_correlations);
-    status = status || trace_scan(t, take_kernel, NULL, &m);
+    status = status || import_scan(t->path, &(struct json_stream){"traceEvents", take_kernel, NULL, &m, 0});
     qsort(m.item, m.n, sizeof *m.item, compare_moments);
     for (size_t i = 0; i < t->steps && !status; i++)
         if (use_answers(&m, &t->step[i]))

@@ -5,7 +5,6 @@
 #include "import/torch_steps.h"
 
 #include "base/json.h"
-#include "base/json_stream.h"
 #include "import/parts.h"
 #include "kernels/error.h"
 
@@ -66,14 +65,6 @@ int event_is_launch(const char *name)
 {
     const char *launch = strstr(name, "Launch"), *kernel = launch ? strstr(launch, "Kernel") : NULL;
     return kernel && kernel < name + strcspn(name, "\"") && (!strncmp(name, "cu", 2) || !strncmp(name, "hip", 3));
-}
-
-int trace_scan(const struct trace *t, int (*take)(void *, char *, size_t),
-               int (*member)(void *, const char *, char *, size_t), void *context)
-{
-    char why[JSON_STREAM_WHY];
-    const struct json_stream stream = {.array = "traceEvents", .element = take, .member = member, .context = context};
-    return json_stream_read(t->path, &stream, why) ? error_report("%s", why) : 0;
 }
 
 /* ---- the reading ---- */
@@ -247,7 +238,7 @@ int torch_steps_read(struct trace *t)
     size_t steps = 0, gradients = 0;
     t->ranks = 1;
     t->mark = allocate(MOST_MARKS, sizeof *t->mark);
-    if (trace_scan(t, take_event, take_member, t))
+    if (import_scan(t->path, &(struct json_stream){"traceEvents", take_event, take_member, t, 0}))
         return -1;
     for (size_t i = 0; i < t->marks; i++) {
         steps += t->mark[i].kind == STEP;

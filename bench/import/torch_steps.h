@@ -48,11 +48,6 @@ int torch_kernels_read(struct trace *trace);
 /* Longer events, in bytes, do not count: the tree of one takes up to 32 times as much memory. */
 enum { TRACE_MOST_EVENT = 1 << 20 };
 
-/* Reads trace->path once more and gives each event, or other member, to a function (json_stream.h) with `context`.
- * Returns 0; or -1, reported. */
-int trace_scan(const struct trace *trace, int (*take)(void *context, char *text, size_t length),
-               int (*member)(void *context, const char *name, char *text, size_t length), void *context);
-
 /* event_name returns the name of an event that is not parsed yet; it ends with a quote; NULL: there is none.
  * event_is_launch: whether that is the launch of a kernel, by CUDA or HIP. event_thread: 0 if it has no number.
  * event_span sets when an event begins and ends, and returns 0; or -1 if the event lacks that. */
