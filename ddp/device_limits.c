@@ -61,15 +61,14 @@ static void release(const struct operands *o)
     o->device->release(o->y);
 }
 
-/* Fills n x n numbers of x with random values, +-0.5 to +-1 in either compute type: a GPU multiplies zeros faster. */
-static void fill(const struct operands *o)
+void device_limits_fill(const struct device *device, void *x, size_t n)
 {
-    size_t words = o->n * o->n * o->device->compute_bytes / sizeof(uint16_t);
+    size_t words = n * device->compute_bytes / sizeof(uint16_t);
     uint16_t *word = allocate(words, sizeof *word);
     for (size_t i = 0; i < words; i++)
         word[i] = (uint16_t)((random_bits(i * RANDOM_STEP) & 0x807f) | 0x3f00);
-    o->device->upload(o->x, word, words * sizeof *word);
-    o->device->synchronize();
+    device->upload(x, word, words * sizeof *word);
+    device->synchronize();
     free(word);
 }
 
@@ -77,7 +76,7 @@ static double product_flops(const struct job *job, const struct device *device)
 {
     for (size_t side = LEAST_SIDE;; side *= 2) {
         const struct operands o = operands_of(device, side, side * side * device->compute_bytes);
-        fill(&o);
+        device_limits_fill(device, o.x, side * side);
         double seconds = least_seconds(job, multiply, &o);
         int last = side == MOST_SIDE || job_max(job, seconds) > product_seconds;
         release(&o);

@@ -20,4 +20,8 @@ enum { DEVICE_LIMITS_L2 = 128 << 20 }; /* more than the L2 cache of any GPU so f
 void device_limits_measure(struct device_limits *limits, const struct job *job, const struct device *device,
                            size_t caches, int sharing, size_t memory);
 
+/* Fills x[n], in the compute type, with random numbers from +-0.5 to +-1: a GPU multiplies zeros with less power, and
+ * so faster. */
+void device_limits_fill(const struct device *device, void *x, size_t n);
+
 #endif

@@ -73,7 +73,8 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
     cJSON *json = harness_run_json(h, "allreduce", a->endpoint.comm, command);
     if (!o->overlap)
         json_add_text(cJSON_GetObjectItemCaseSensitive(json, "derived"), "blocking", blocking_name[a->blocking]);
-    return harness_write_run_json(h, &h->results, json) ? -1 : harness_start_monitors(h);
+    return harness_write_run_json(h, &h->results, json) ? -1
+                                                        : monitor_start(h->monitor, h->results.directory, h->origin_ns);
 }
 
 /* ---- the summary ---- */
@@ -298,7 +299,7 @@ static int run(struct allreduce *a)
         fflush(stdout);
     }
     int status = measure(a);
-    if (harness_stop_monitors(&a->harness))
+    if (monitor_stop(a->harness.monitor))
         status = -1;
     /* even if a row could not be written, so that the figures measured so far are kept */
     return job_agree_after(job, status, job->rank ? 0 : write_summary(a, !status));

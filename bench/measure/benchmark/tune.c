@@ -153,22 +153,17 @@ static void plan_round(void *context, double seconds)
     free(all);
 }
 
-static void show_progress(struct progress *progress, const struct search *s,
-                          const struct implementation *implementation)
-{
-    char words[200], stage[40] = "final";
-    if (!s->final)
-        snprintf(stage, sizeof stage, "stage %d of %d", s->stage + 1, s->stages + 1);
-    snprintf(words, sizeof words, "%s, %d left, best %s", stage, search_count(s, SEARCH_IN),
-             s->best < 0 ? "unknown" : implementation[s->best].label);
-    progress_show(progress, 1, words);
-}
-
 static int take_block(void *context, const struct block *block)
 {
     struct tune *t = context;
+    const struct search *s = &t->options->search;
+    char words[200], stage[40] = "final";
     (void)block;
-    show_progress(&t->progress, &t->options->search, t->training.run.options->implementation);
+    if (!s->final)
+        snprintf(stage, sizeof stage, "stage %d of %d", s->stage + 1, s->stages + 1);
+    snprintf(words, sizeof words, "%s, %d left, best %s", stage, search_count(s, SEARCH_IN),
+             s->best < 0 ? "unknown" : t->training.run.options->implementation[s->best].label);
+    progress_show(&t->progress, 1, words);
     return t->failed ? -1 : 0;
 }
 

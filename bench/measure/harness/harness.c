@@ -138,16 +138,6 @@ int harness_write_run_json(const struct harness *h, const struct results *result
     return job_agree(h->job, provenance_write(results, json));
 }
 
-int harness_start_monitors(struct harness *h)
-{
-    return job_agree(h->job, monitor_start(h->monitor, h->results.directory, h->origin_ns));
-}
-
-int harness_stop_monitors(struct harness *h)
-{
-    return job_agree(h->job, monitor_stop(h->monitor));
-}
-
 int harness_close(struct harness *h, int status, int print_directory)
 {
     if (!h->job)

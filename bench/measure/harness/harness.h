@@ -82,10 +82,6 @@ cJSON *harness_run_json(const struct harness *harness, const char *mode, const s
 /* Adds facts of all ranks to json, writes it as run.json, and deletes it. Returns 0; or -1 on every rank, reported. */
 int harness_write_run_json(const struct harness *harness, const struct results *results, cJSON *json);
 
-/* Start the monitors; stop them and gather their findings. Both functions return 0; or -1 on every rank, reported. */
-int harness_start_monitors(struct harness *harness);
-int harness_stop_monitors(struct harness *harness);
-
 /* Closes the monitors and the results. If print_directory is 1 and status is 0, rank 0 prints the result directory.
  * Returns `status`, or -1 on every rank if the results could not be closed. A zeroed harness is fine. */
 int harness_close(struct harness *harness, int status, int print_directory);

@@ -164,9 +164,9 @@ static int set_up(struct isolate *a, const struct job *job, const struct command
     if (harness_open(h, job, &o->harness) || set_up_measure(a, job) ||
         harness_open_results(h, "output", o->harness.results.output, "", junit))
         return -1;
-    return harness_write_run_json(h, &h->results, harness_run_json(h, "isolate", a->measure.comm, command))
-               ? -1
-               : harness_start_monitors(h);
+    cJSON *json = harness_run_json(h, "isolate", a->measure.comm, command);
+    return harness_write_run_json(h, &h->results, json) ? -1
+                                                        : monitor_start(h->monitor, h->results.directory, h->origin_ns);
 }
 
 /* ---- the summary ---- */
@@ -270,7 +270,7 @@ static int run(struct isolate *a)
     load_measure(&a->load, &a->measure, a->diagnosis, o->resolve / 100, &a->harness.comm,
                  load_share * 60 * o->max_minutes);
     a->complete = 1;
-    int status = harness_stop_monitors(&a->harness) || a->measure.status ? -1 : 0;
+    int status = monitor_stop(a->harness.monitor) || a->measure.status ? -1 : 0;
     return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);
 }
 

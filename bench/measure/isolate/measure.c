@@ -3,10 +3,10 @@
 #include "isolate/measure.h"
 
 #include "base/text.h"
+#include "ddp/device_limits.h"
 #include "ddp/links.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,23 +38,6 @@ static double time_of(const struct measure *m, void (*work)(const struct measure
     return clock_seconds_since(begin) / (double)n;
 }
 
-/* Fills the two factors with random numbers: a GPU uses less power, and so runs faster, if all bits are 0. */
-static void fill_matrices(const struct measure *m)
-{
-    size_t n = edge_of(m->device) * edge_of(m->device);
-    float *random = allocate(n, sizeof *random);
-    for (size_t i = 0; i < n; i++)
-        random[i] = (float)(random_bits(i) >> 40) / (1 << 23) - 1; /* 24 bits, from -1 to 1 */
-    m->device->upload(m->from, random, n * sizeof *random);
-    for (int i = 1; i < 3; i++)
-        if (m->device->compute_bytes == sizeof(float))
-            m->device->copy(m->matrix[i], m->from, n);
-        else
-            m->device->pack_bf16(m->matrix[i], m->from, n);
-    m->device->synchronize();
-    free(random);
-}
-
 /* Returns how many products or copies to time together, the same on every rank: the number that takes rank 0 about 5
  * ms, which is some time slices of the scheduler, so that other processes slow all ranks equally. */
 static size_t choose_number(const struct measure *m, void (*work)(const struct measure *m))
@@ -66,17 +49,19 @@ static size_t choose_number(const struct measure *m, void (*work)(const struct m
 
 void measure_create(struct measure *m)
 {
+    size_t edge = edge_of(m->device);
     m->message = m->comm->allocate(m->comm, m->bytes);
     m->from = m->device->allocate(MEASURE_COPY_BYTES);
     m->to = m->device->allocate(MEASURE_COPY_BYTES);
     for (int i = 0; i < 3; i++)
-        m->matrix[i] = m->device->allocate(edge_of(m->device) * edge_of(m->device) * m->device->compute_bytes);
+        m->matrix[i] = m->device->allocate(edge * edge * m->device->compute_bytes);
     if (m->job->rank == 0) {
         m->rank = allocate((size_t)m->members, sizeof *m->rank);
         m->sent = allocate((size_t)m->job->size, sizeof *m->sent);
         m->times = allocate((size_t)m->job->size, sizeof *m->times);
     }
-    fill_matrices(m);
+    device_limits_fill(m->device, m->matrix[1], edge * edge);
+    device_limits_fill(m->device, m->matrix[2], edge * edge);
     m->turns = (int)job_max(m->job, ceil(1 / fmin(1, m->job->cores)));
     m->products = choose_number(m, multiply);
     m->copies = choose_number(m, copy);

@@ -179,11 +179,12 @@ struct monitor;
  * reported, if a library or GPU is missing. Release with monitor_destroy in either case. */
 int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu);
 
-/* Creates the CSV files in a directory and starts to watch; times count from origin_ns. Returns 0; or -1, reported. */
+/* Creates the CSV files in a directory and starts to watch; times count from origin_ns. All ranks call. A NULL monitor
+ * is fine. Returns 0; or -1 on every rank, reported. */
 int monitor_start(struct monitor *monitor, const char *directory, int64_t origin_ns);
 
-/* Stops watching, and gathers the findings of all hosts. All ranks call. A NULL monitor is fine. Returns 0; or -1,
- * reported, if a line could not be written: the lines before it are complete. */
+/* Stops watching, and gathers the findings of all hosts. All ranks call. A NULL monitor is fine. Returns 0; or -1
+ * on every rank, reported, if a line could not be written: the lines before it are complete. */
 int monitor_stop(struct monitor *monitor);
 
 /* Returns the conditions that make measured times doubtful: {samples, cpu_seconds_per_sample, findings: [{name,

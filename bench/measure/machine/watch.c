@@ -20,7 +20,6 @@
 struct monitor {
     const struct job *job;
     int with_cpu, with_gpu; /* 1: this rank watches the CPUs, the GPUs */
-    int *pid;               /* [job->size] process ids of the ranks on this machine */
     struct monitor_cpu cpu;
     struct monitor_gpu gpu;
     struct monitor_findings found; /* findings of this rank */
@@ -156,7 +155,7 @@ static int find_processes(struct monitor *m, cpu_set_t *cpus)
     for (int r = 0; r < job->size; r++) {
         if (all[r].machine != job->machine)
             continue;
-        m->pid[n++] = all[r].pid;
+        m->cpu.pid[n++] = all[r].pid;
         known &= all[r].namespace == mine.namespace;
         CPU_OR(cpus, cpus, &all[r].cpus);
     }
@@ -172,11 +171,10 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     struct monitor *m = *monitor = allocate(1, sizeof *m);
     m->job = job;
     m->cpu.csv.file = m->gpu.csv.file = -1;
-    m->pid = allocate((size_t)job->size, sizeof *m->pid);
+    m->cpu.pid = allocate((size_t)job->size, sizeof *m->cpu.pid);
     if (job->hosts > 1)
         gethostname(m->found.host, sizeof m->found.host - 1);
     m->cpu.root = "";
-    m->cpu.pid = m->pid;
     m->cpu.pids = find_processes(m, &m->cpu.cpus);
     m->with_cpu = cpu && job->local_rank == 0;
     m->with_gpu = gpu && job->local_rank == 0;
@@ -194,9 +192,9 @@ static int open_csv(struct lines *csv, const char *directory, const char *kind, 
     return lines_append(csv, columns, strlen(columns)) ? lines_close(csv) : 0;
 }
 
-int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
+static int start_watching(struct monitor *m, const char *directory, int64_t origin_ns)
 {
-    if (!m || !(m->with_cpu || m->with_gpu))
+    if (!m->with_cpu && !m->with_gpu)
         return 0;
     if ((m->with_cpu && open_csv(&m->cpu.csv, directory, "cpu", m->found.host, cpu_column_names)) ||
         (m->with_gpu && open_csv(&m->gpu.csv, directory, "gpu", m->found.host, gpu_column_names)))
@@ -213,6 +211,11 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     return 0;
 }
 
+int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
+{
+    return m ? job_agree(m->job, start_watching(m, directory, origin_ns)) : 0;
+}
+
 int monitor_stop(struct monitor *m)
 {
     if (!m)
@@ -227,7 +230,7 @@ int monitor_stop(struct monitor *m)
     job_gather(m->job, &m->found, sizeof m->found, all);
     m->joined = monitor_findings_join(all, m->job->size);
     free(all);
-    return cpu_failed || gpu_failed ? -1 : 0;
+    return job_agree(m->job, cpu_failed || gpu_failed ? -1 : 0);
 }
 
 void monitor_destroy(struct monitor *m)
@@ -239,6 +242,6 @@ void monitor_destroy(struct monitor *m)
     (void)lines_close(&m->gpu.csv);
     cJSON_Delete(m->joined);
     monitor_gpu_destroy(&m->gpu);
-    free(m->pid);
+    free(m->cpu.pid);
     free(m);
 }

@@ -81,7 +81,7 @@ enum cpu_file { CPU_CLOCK, CPU_CORE_THROTTLES, CPU_PACKAGE_THROTTLES, CPU_FILES 
 /* The monitor of a machine's CPUs. Its owner sets root, pid, pids, cpus, last and last_ns. */
 struct monitor_cpu {
     const char *root; /* prefix of /proc and /sys: "", or a directory in tests */
-    const int *pid;   /* [pids] processes of the job on this machine; pids 0: unknown */
+    int *pid;         /* [pids] processes of the job on this machine; pids 0: unknown */
     int pids;
     cpu_set_t cpus;           /* CPUs that the job may use */
     int missing[CPU_FILES];   /* 1: no CPU has that file, so it is not read again */

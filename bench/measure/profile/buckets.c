@@ -29,17 +29,16 @@ static void add_collectives(const struct profile_figures *f, const struct captur
             const struct interval whole = {span->start_ns, span->end_ns};
             if (step < f->first || span->index < 0 || !comm_of_gradients((enum comm_kind)span->size[SIZE_KIND], shards))
                 continue;
-            int slot = step - f->first;
-            double *done = time_of(seconds, span->index, BUCKET_DONE, f->steps) + slot;
-            double *posted = time_of(seconds, span->index, BUCKET_POSTED, f->steps) + slot;
-            double ready = time_of(seconds, span->index, BUCKET_READY, f->steps)[slot];
-            if (*done == 0 || *posted < ready) { /* the bucket's first collective in the last micro-batch */
-                time_of(seconds, span->index, BUCKET_QUEUED, f->steps)[slot] =
-                    host_is_ahead ? NAN : 1e-9 * (double)(span->queued_ns - start);
-                *posted = 1e-9 * (double)(span->start_ns - start);
+            double *time[BUCKET_TIMES]; /* of the bucket, in this step */
+            for (int i = 0; i < BUCKET_TIMES; i++)
+                time[i] = time_of(seconds, span->index, (enum bucket_time)i, f->steps) + step - f->first;
+            /* the bucket's first collective in the last micro-batch */
+            if (*time[BUCKET_DONE] == 0 || *time[BUCKET_POSTED] < *time[BUCKET_READY]) {
+                *time[BUCKET_QUEUED] = host_is_ahead ? NAN : 1e-9 * (double)(span->queued_ns - start);
+                *time[BUCKET_POSTED] = 1e-9 * (double)(span->start_ns - start);
             }
-            *done = fmax(*done, 1e-9 * (double)(span->end_ns - start));
-            time_of(seconds, span->index, BUCKET_EXPOSED, f->steps)[slot] +=
+            *time[BUCKET_DONE] = fmax(*time[BUCKET_DONE], 1e-9 * (double)(span->end_ns - start));
+            *time[BUCKET_EXPOSED] +=
                 computing ? 1e-9 * (double)(whole.end - whole.start - intervals_common(&whole, 1, busy, n)) : NAN;
             last = !last || span->end_ns > last->end_ns ? span : last;
         }

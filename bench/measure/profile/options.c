@@ -228,16 +228,39 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         t->workload.strategies = (struct strategy_list){1, {{.label = "inference", .strategy = &strategy_none}}};
     if (profile_rows_make(t))
         return -1;
-    for (int i = 0; i < t->n; i++)
-        if (implementation_traits(&t->implementation[i])->averages)
+    for (const struct implementation *row = t->implementation; row < t->implementation + t->n; row++)
+        if (implementation_traits(row)->averages)
             return error_report("--profile-implementation: %s cannot be profiled, since its steps differ: most do not "
                                 "communicate; the benchmark has its times",
-                                t->implementation[i].label);
-    for (int i = 0; i < t->n; i++)
-        if (t->forward_only && implementation_traits(&t->implementation[i])->reduces)
+                                row->label);
+        else if (t->forward_only && implementation_traits(row)->reduces)
             return error_report("--forward-only has no gradients to reduce: use --profile-implementation none");
     return 0;
 }
+
+/* ---- schedule ---- */
+
+size_t capture_steps(const struct profile_options *o, size_t steps)
+{
+    size_t cycle = o->wait + o->warmup + o->active;
+    return o->active && o->repeat && o->repeat <= steps / cycle ? o->repeat * cycle : steps;
+}
+
+/* Returns how many steps of a capture are kept. */
+static size_t capture_kept(const struct profile_options *o, size_t steps)
+{
+    size_t n = capture_steps(o, steps), idle = o->wait + o->warmup;
+    size_t cycle = o->active ? idle + o->active : n + idle + 1, rest = n % cycle;
+    return n / cycle * o->active + (rest > idle ? rest - idle : 0);
+}
+
+enum capture_state capture_state(const struct profile_options *o, size_t step)
+{
+    size_t within = o->active ? step % (o->wait + o->warmup + o->active) : step;
+    return within < o->wait ? CAPTURE_WAIT : within < o->wait + o->warmup ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
+}
+
+/* ---- a dry run ---- */
 
 struct recording profile_recording(const struct profile_options *o)
 {
@@ -258,25 +281,4 @@ int profile_dry_run(const struct profile_options *o, const struct run_options *r
         profiles += t->implementation[i].captured != 0;
     return training_dry_run(run, &recording, ranks, on_gpus,
                             profiles * capture_kept(o, t->num_epochs * t->steps_per_epoch), 0, summary);
-}
-
-/* ---- schedule ---- */
-
-size_t capture_steps(const struct profile_options *o, size_t steps)
-{
-    size_t cycle = o->wait + o->warmup + o->active;
-    return o->active && o->repeat && o->repeat <= steps / cycle ? o->repeat * cycle : steps;
-}
-
-size_t capture_kept(const struct profile_options *o, size_t steps)
-{
-    size_t n = capture_steps(o, steps), idle = o->wait + o->warmup;
-    size_t cycle = o->active ? idle + o->active : n + idle + 1, rest = n % cycle;
-    return n / cycle * o->active + (rest > idle ? rest - idle : 0);
-}
-
-enum capture_state capture_state(const struct profile_options *o, size_t step)
-{
-    size_t within = o->active ? step % (o->wait + o->warmup + o->active) : step;
-    return within < o->wait ? CAPTURE_WAIT : within < o->wait + o->warmup ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
 }

@@ -304,6 +304,7 @@ int profile_run(const struct job *job, const struct run_options *options, const 
                            .training.run = {.mode = "profile", .command = command, .recording = profile_recording(o)}};
     struct training *t = &all.training;
     const struct training_options *of = &options->training;
+    struct device_limits limits;
     create_profiles(&all, of);
     const char *below = all.n > 1 ? "comparison" : all.of->name, *given = o->output_dir;
     int status = job_agree(job, *given ? check_directories(&all, given) : 0);
@@ -315,20 +316,19 @@ int profile_run(const struct job *job, const struct run_options *options, const 
         for (struct profile *p = all.of; p < all.of + all.n; p++)
             collect_facts(p, t);
         harness_show_heading(&t->harness, create_summary(&all, NULL)); /* before anything large is allocated */
-        measure_limits(&all.of->facts.limits, &t->harness);
-        for (struct profile *p = all.of; p < all.of + all.n; p++)
-            p->facts.limits = all.of->facts.limits;
+        measure_limits(&limits, &t->harness);
         status = training_set_up(t);
     }
-    for (struct profile *p = all.of; p < all.of + all.n && all.n > 1 && !status; p++)
-        status = training_write_run_json(t, p->results);
-    if (!status) {
+    if (!status)
         all.attainable =
             attainable_create(t->engine.reducer, of->n, t->engine.model.tensors, (int)of->block_steps, of->rounds);
-        for (struct profile *p = all.of; p < all.of + all.n; p++)
-            create_controls(p, t, all.attainable);
-        status = measure_profiles(&all);
+    for (struct profile *p = all.of; p < all.of + all.n && !status; p++) {
+        p->facts.limits = limits;
+        create_controls(p, t, all.attainable);
+        status = all.n > 1 ? training_write_run_json(t, p->results) : 0;
     }
+    if (!status)
+        status = measure_profiles(&all);
     for (struct profile *p = all.of; p < all.of + all.n && all.n > 1; p++)
         status = job_agree_after(job, status, results_close(p->results));
     status = training_close(t, status, 0);

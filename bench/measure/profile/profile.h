@@ -59,7 +59,6 @@ enum capture_state capture_state(const struct profile_options *options, size_t s
 
 /* Returns how many steps a capture runs: until its last cycle ends, at most `steps`, the steps of all epochs. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
-size_t capture_kept(const struct profile_options *options, size_t steps); /* how many of them it keeps */
 
 /* For --dry-run: as training_dry_run, with the captured steps. */
 int profile_dry_run(const struct profile_options *options, const struct run_options *run, int ranks, int on_gpus,

@@ -48,42 +48,32 @@ int workload_has_times(const struct workload *w)
     return workload_is_replayed(w) && w->from.read.profile.steps > 0;
 }
 
-/* Sets the sizes of the transformer that the command line does not give. */
-static void use_own(struct workload *w, const struct option_table *table)
-{
-    const struct imported_sizes *own = &w->from.read.own;
-    const struct {
-        const char *option;
-        size_t *to, from;
-    } size[] = {{"num-layers", &w->num_layers, own->layers},
-                {"d-model", &w->d_model, own->width},
-                {"num-heads", &w->num_heads, own->heads},
-                {"d-ff", &w->d_ff, own->ff},
-                {"vocab-size", &w->vocab_size, own->vocabulary},
-                {"context-length", &w->context_length, own->context < 512 ? own->context : 512}};
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-        if (!option_was_given(table, size[i].option))
-            *size[i].to = size[i].from;
-}
-
 int workload_import(struct workload *w, const struct option_table *table, int on_gpus)
 {
-    static const char *const sizes[] = {"preset",    "vocab-size", "d-model",       "num-layers",
-                                        "num-heads", "d-ff",       "context-length"};
     struct model_from *from = &w->from;
+    const struct imported_sizes *own = &from->read.own;
+    enum { SIZES = 6 };
     from->on_gpus = on_gpus;
     if (import_read(&from->read, "model-from", from->files))
         return -1;
     if (option_was_given(table, "preset"))
         return error_report("--preset and --model-from: give one of the two");
-    if (!workload_is_replayed(w)) {
-        use_own(w, table);
+    const struct {
+        const char *option;
+        size_t *to, own;
+    } size[SIZES] = {{"vocab-size", &w->vocab_size, own->vocabulary},
+                     {"d-model", &w->d_model, own->width},
+                     {"num-layers", &w->num_layers, own->layers},
+                     {"num-heads", &w->num_heads, own->heads},
+                     {"d-ff", &w->d_ff, own->ff},
+                     {"context-length", &w->context_length, own->context < 512 ? own->context : 512}};
+    for (int i = 0; i < SIZES && own->layers; i++)
+        *size[i].to = option_was_given(table, size[i].option) ? *size[i].to : size[i].own;
+    if (!workload_is_replayed(w))
         return 0;
-    }
-    size_t refused = sizeof sizes / sizeof *sizes - !workload_has_times(w);
-    for (size_t i = 0; i < refused; i++)
-        if (option_was_given(table, sizes[i]))
-            return error_report("--%s: the model is that of --model-from, which %s", sizes[i],
+    for (int i = 0; i < SIZES - !workload_has_times(w); i++)
+        if (option_was_given(table, size[i].option))
+            return error_report("--%s: the model is that of --model-from, which %s", size[i].option,
                                 workload_has_times(w) ? "has sizes and times" : "has sizes");
     if (from->backward_ms > 0 && workload_has_times(w))
         return error_report("--backward-ms: --model-from has times of its own; --time-scale changes them");

@@ -168,18 +168,18 @@ struct model_sizes workload_sizes(const struct workload *w, size_t batch)
 /* Refuses a delay in a phase that no step has. clips 1: some steps are in warm-up epochs, which clip gradients. */
 static int check_delays(const struct training_options *o, int clips)
 {
+    const char *const needs[PHASES] = {[PHASE_CLIPPING] =
+                                           clips ? NULL : "--warmup-epochs, and --regime warmup or --profile",
+                                       [PHASE_CHECKPOINT] = o->checkpoint_every ? NULL : "--checkpoint-every",
+                                       [PHASE_SAVE_RESULTS] = "--profile-inference, which has no delays"};
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         if (o->forward_only && d->phase != PHASE_FORWARD && d->phase > PHASE_DATA_LOADING &&
             d->phase < PHASE_LR_SCHEDULING)
             return error_report("--inject-delay phase=%s: no step with --forward-only has that phase",
                                 phase_name[d->phase]);
-        else if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every) ||
-                 d->phase == PHASE_SAVE_RESULTS)
+        else if (needs[d->phase])
             return error_report("--inject-delay phase=%s: no step of this run has that phase; it needs %s",
-                                phase_name[d->phase],
-                                d->phase == PHASE_CLIPPING     ? "--warmup-epochs, and --regime warmup or --profile"
-                                : d->phase == PHASE_CHECKPOINT ? "--checkpoint-every"
-                                                               : "--profile-inference, which has no delays");
+                                phase_name[d->phase], needs[d->phase]);
     return 0;
 }
 

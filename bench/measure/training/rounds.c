@@ -207,7 +207,7 @@ int training_measure(struct training *t, const struct run_hooks *hooks, int skip
 {
     const struct job *job = t->harness.job;
     int status = skip ? 0 : run_rounds(t, hooks);
-    if (harness_stop_monitors(&t->harness))
+    if (monitor_stop(t->harness.monitor))
         status = -1;
     t->run.complete = 1;
     /* also after a failure, the last summary prints what was measured, and saves it if possible */

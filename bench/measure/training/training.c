@@ -134,9 +134,10 @@ static void create_trainer(struct training *t)
 
 int training_set_up(struct training *t)
 {
+    struct harness *h = &t->harness;
     create_trainer(t);
     measurements_create(&t->run.measurements, t->run.options->n, t->run.options->rounds);
-    return training_write_run_json(t, &t->harness.results) ? -1 : harness_start_monitors(&t->harness);
+    return training_write_run_json(t, &h->results) ? -1 : monitor_start(h->monitor, h->results.directory, h->origin_ns);
 }
 
 int training_close(struct training *t, int status, int print_directory)

@@ -17,7 +17,13 @@
 static const struct job job = {.size = 1, .hosts = 1, .local_size = 1, .machine_size = 1, .cores = 1};
 static const char *directory;
 
-/* Replaces the function in ddp/job.c, which needs MPI, since ThreadSanitizer does not understand MPI. */
+/* Replace the functions in ddp/job.c, which need MPI, since ThreadSanitizer does not understand MPI. */
+int job_agree(const struct job *of, int status)
+{
+    ck_assert_ptr_eq(of, &job);
+    return status;
+}
+
 void job_gather(const struct job *of, const void *mine, size_t bytes, void *all)
 {
     ck_assert_ptr_eq(of, &job);

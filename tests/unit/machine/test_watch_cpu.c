@@ -35,7 +35,7 @@ static void make(const char *folder, const char *name, const char *text)
     ck_assert_int_eq(files_replace(path, name, text), 0);
 }
 
-static struct cpu_counters read_all(const int *pid, int pids)
+static struct cpu_counters read_all(int *pid, int pids)
 {
     struct monitor_cpu cpu = {.root = root, .pid = pid, .pids = pids, .cpus = cpus};
     return cpu_counters_read(&cpu);
@@ -72,7 +72,7 @@ static void make_machine(void)
     make("sys/fs/cgroup/job.slice/step", "cpu.stat", "nr_throttled 1\nthrottled_usec 500\n");
 }
 
-static const int both[] = {77, 78};
+static int both[] = {77, 78};
 
 TEST(a_whole_machine)
 {
