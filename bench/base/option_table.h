@@ -63,6 +63,13 @@ struct option_section {
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
+/* Returns a section whose fields are in another structure. */
+static inline struct option_section option_section_at(struct option_section section, void *base)
+{
+    section.base = base;
+    return section;
+}
+
 enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128 };
 
 /* Options of other programs without a counterpart here, separated by spaces, and the advice that the error gives. */

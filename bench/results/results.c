@@ -1,6 +1,7 @@
 /* results.c - the directory of a run, and the files written to it during the run. */
 #include "results/results.h"
 
+#include "base/text.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
 #include "kernels/exit_handlers.h"
@@ -176,11 +177,17 @@ int results_close(struct results *results)
     return status;
 }
 
-int results_append(struct results *results, char *text, size_t length)
+FILE *results_begin(struct results *results)
 {
+    return results->lines = text_begin(&results->text, &results->length);
+}
+
+int results_end(struct results *results)
+{
+    text_end(results->lines);
     watchdog_wait(results->watchdog, "writing this rank's metrics", 0, 0);
-    lines_append(&results->telemetry, text, length);
+    lines_append(&results->telemetry, results->text, results->length);
     watchdog_arrived(results->watchdog);
-    free(text);
+    free(results->text);
     return lines_report(&results->telemetry);
 }

@@ -32,8 +32,11 @@ struct results {
     int prometheus_failed;  /* 1: the last write to `prometheus` failed; results_close reports it */
     int rank;
     struct watchdog *watchdog; /* the job's watchdog, which ends the job if a write hangs */
-    struct lines telemetry;    /* rank_<r>_metrics.jsonl; telemetry.file is -1 while this file is not open */
-    int lock;                  /* file descriptor of the locked directory, on rank 0; 0 or less: none */
+    FILE *lines;               /* from results_begin to results_end: prints into text[length] */
+    char *text;
+    size_t length;
+    struct lines telemetry; /* rank_<r>_metrics.jsonl; telemetry.file is -1 while this file is not open */
+    int lock;               /* file descriptor of the locked directory, on rank 0; 0 or less: none */
 };
 
 /* Mark of the --prometheus file (struct named_path): its first line, which no other file of a run or report has. */
@@ -60,8 +63,10 @@ int results_check_free(const char *option, const char *top, const char *below);
 
 /* ---- the steps of a rank ---- */
 
-/* Appends a text of whole lines, all or none, to this rank's metrics file, and frees it. Returns 0; or -1, reported. */
-int results_append(struct results *results, char *text, size_t length);
+/* results_begin returns a stream for whole lines; results_end appends them, all or none, to this rank's metrics file,
+ * and returns 0; or -1, reported. */
+FILE *results_begin(struct results *results);
+int results_end(struct results *results);
 
 /* Closes this rank's metrics file; does nothing if it is closed. Rank 0 also makes metrics.csv and unlocks the
  * directory. Returns 0; or -1, reported, also if the last summary did not get into the file given to --prometheus. */

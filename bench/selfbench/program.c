@@ -42,7 +42,7 @@ int program_open(struct program *program, const struct option_section *own, size
     struct option_table *table = &program->table;
     blas_choose_kernels();
     reexec_if_needed(argv);
-    option_table_add(table, open_device_options(&program->options));
+    option_table_add(table, option_section_at(device_section, &program->options));
     option_table_remove(table, "share-gpu");
     for (size_t i = 0; i < sections; i++)
         option_table_add(table, own[i]);

@@ -39,7 +39,7 @@ int main(int argc, char *argv[])
 {
     struct step_options o = {.pairs = 0};
     struct program program = {.name = "bench_step"};
-    struct option_section model = workload_model_options(&o.model);
+    struct option_section model = option_section_at(model_section, &o.model);
     model.row++; /* the first row is --preset, which this program lacks */
     model.rows--;
     struct option_section own[] = {model, {.title = "Step", OPTION_ROWS(rows), .base = &o}};

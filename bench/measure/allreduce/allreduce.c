@@ -225,9 +225,8 @@ static int show_row(struct allreduce *a, const cJSON *row)
 /* Appends the iterations of a timing's last cycle to this rank's metrics. */
 static int write_iterations(struct allreduce *a, const struct collective_timing *t, size_t cycle)
 {
-    char *text = NULL;
-    size_t length = 0, first = t->n - t->last_n;
-    FILE *out = text_begin(&text, &length);
+    size_t first = t->n - t->last_n;
+    FILE *out = results_begin(&a->harness.results);
     fprintf(out,
             "{\"rank\":%d,\"collective\":\"%s\",\"dtype\":\"%s\",\"op\":\"%s\",\"root\":%d,\"placement\":\"%s\","
             "\"bytes\":%zu,\"cycle\":%zu,\"start\":%.6f,\"seconds\":[",
@@ -236,8 +235,7 @@ static int write_iterations(struct allreduce *a, const struct collective_timing 
     for (size_t i = first; i < t->n; i++)
         fprintf(out, "%s%.9f", i > first ? "," : "", t->seconds[i]);
     fprintf(out, "]}\n");
-    text_end(out);
-    return results_append(&a->harness.results, text, length);
+    return results_end(&a->harness.results);
 }
 
 /* Runs one cycle of timing i; with --overlap, measures the overlap of its collective instead. */

@@ -180,9 +180,9 @@ static const struct option_hint hints[] = {
 void allreduce_options_add(struct option_table *table, struct allreduce_options *o)
 {
     table->hints = hints;
-    struct option_section model = workload_model_options(&o->workload);
-    struct option_section from = workload_from_options(&o->workload);
-    struct option_section implementations = workload_strategy_options(&o->workload);
+    struct option_section model = option_section_at(model_section, &o->workload);
+    struct option_section from = option_section_at(model_from_section, &o->workload);
+    struct option_section implementations = option_section_at(strategy_section, &o->workload);
     from.rows = 1; /* the others are about time */
     model.title = "Model of --sizes-from-model";
     implementations.title = "Strategies of --sizes-from-model";

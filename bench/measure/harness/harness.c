@@ -17,10 +17,10 @@
 
 void harness_options_add(struct option_table *table, struct harness_options *options)
 {
-    option_table_add(table, open_device_options(&options->device));
-    option_table_add(table, comm_options_section(&options->comm));
+    option_table_add(table, option_section_at(device_section, &options->device));
+    option_table_add(table, option_section_at(comm_section, &options->comm));
     option_table_add(table, results_options_section(&options->results));
-    option_table_add(table, monitor_options_section(&options->monitor));
+    option_table_add(table, option_section_at(monitor_section, &options->monitor));
     option_table_add(table, option_config_section());
 }
 

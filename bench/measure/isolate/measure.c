@@ -2,7 +2,6 @@
  * same copy in memory. Members that have less than a core each take turns with these, so that each has a core. */
 #include "isolate/measure.h"
 
-#include "base/text.h"
 #include "ddp/device_limits.h"
 #include "ddp/links.h"
 #include "kernels/clock.h"
@@ -109,18 +108,16 @@ static int find_partner(struct measure *m, const int *partner)
 
 void measure_write(struct measure *m, const char *name, int value, const struct measure_time *time, int times)
 {
-    char *text = NULL;
-    size_t length = 0, round = m->rounds++;
+    size_t round = m->rounds++;
     if (value < 0)
         return;
-    FILE *out = text_begin(&text, &length);
+    FILE *out = results_begin(m->results);
     fprintf(out, "{\"rank\":%d,\"part\":\"%s\",\"round\":%zu,\"%s\":%d", m->job->rank, m->part, round, name, value);
     for (int i = 0; i < times; i++)
         if (isfinite(time[i].seconds))
             fprintf(out, ",\"%s\":%.9g", time[i].name, time[i].seconds);
     fputs("}\n", out);
-    text_end(out);
-    m->status |= results_append(m->results, text, length);
+    m->status |= results_end(m->results);
 }
 
 int measure_round(struct measure *m, const int *partner, struct member_times *times)

@@ -73,7 +73,7 @@ struct device_options {
     size_t threads; /* threads of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */
 };
 
-struct option_section open_device_options(struct device_options *options); /* section Device, which fills *options */
+extern const struct option_section device_section; /* Device, of a struct device_options */
 
 /* The device that a rank computes on. */
 struct open_device {
@@ -131,9 +131,10 @@ const char *products_warning(const struct blas_facts *blas, char text[400]);
 
 /* ---- the communication backend ---- */
 
-/* The options --comm, --nccl-max-ctas, --mpi-progress and --timeout, which fill library, nccl_max_ctas, progress and
- * timeout_s. The other fields follow from the machine. */
-struct option_section comm_options_section(struct comm_options *options);
+/* --comm, --nccl-max-ctas, --mpi-progress and --timeout, of a struct comm_options; its other fields follow from the
+ * machine.
+ */
+extern const struct option_section comm_section;
 
 /* ---- CPU use by other processes and stops by CPU quotas, in every run ---- */
 
@@ -170,8 +171,7 @@ struct monitor_options {
     int cpu, gpu; /* cpu 1: watch the CPUs of each host; gpu 1: watch its GPUs */
 };
 
-/* The options --monitor-cpu and --monitor-gpu. */
-struct option_section monitor_options_section(struct monitor_options *options);
+extern const struct option_section monitor_section; /* --monitor-cpu and --monitor-gpu, of a struct monitor_options */
 
 struct monitor;
 

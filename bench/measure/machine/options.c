@@ -26,10 +26,7 @@ static const struct option device_rows[] = {
 };
 /* clang-format on */
 
-struct option_section open_device_options(struct device_options *options)
-{
-    return (struct option_section){.title = "Device", OPTION_ROWS(device_rows), .base = options};
-}
+const struct option_section device_section = {.title = "Device", OPTION_ROWS(device_rows)};
 
 static int progress_parse(const struct option *option, const char *text, void *field)
 {
@@ -65,7 +62,4 @@ static const struct option comm_rows[] = {
 };
 /* clang-format on */
 
-struct option_section comm_options_section(struct comm_options *options)
-{
-    return (struct option_section){.title = "Communication", OPTION_ROWS(comm_rows), .base = options};
-}
+const struct option_section comm_section = {.title = "Communication", OPTION_ROWS(comm_rows)};

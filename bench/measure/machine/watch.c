@@ -126,10 +126,7 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-struct option_section monitor_options_section(struct monitor_options *options)
-{
-    return (struct option_section){.title = "Monitors", OPTION_ROWS(rows), .base = options};
-}
+const struct option_section monitor_section = {.title = "Monitors", OPTION_ROWS(rows)};
 
 /* Where the process of a rank runs. */
 struct rank_process {

@@ -1,6 +1,5 @@
 /* capture_files.c - writes captured steps: a trace of each rank, a merged trace of all ranks, and telemetry. */
 #include "base/files.h"
-#include "base/text.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
 #include "kernels/files.h"
@@ -130,9 +129,8 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
 {
     const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
     struct interval *busy = allocate(communication->n + 1, sizeof *busy);
-    size_t at = 0, length = 0;
-    char *text = NULL;
-    FILE *out = text_begin(&text, &length);
+    size_t at = 0;
+    FILE *out = results_begin(results);
     for (int s = 0; s < trace->steps; s++) {
         const struct captured_step *step = &trace->step[s];
         int64_t start_ns = trace->times[s].start_ns;
@@ -154,7 +152,6 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
                     1e-6 * (double)(busy[i].start - start_ns), 1e-6 * (double)(busy[i].end - start_ns));
         fprintf(out, "]}\n");
     }
-    text_end(out);
     free(busy);
-    return results_append(results, text, length);
+    return results_end(results);
 }

@@ -163,9 +163,8 @@ int attainable_write(const struct attainable *a, struct results *results, const 
     const struct reducer *reducer = &a->reducer[b->implementation];
     const struct traits *traits = reducer->traits;
     const int has_part[PARTS] = {1, traits->staged, traits->shards}, buckets = reducer->plan.n;
-    size_t round = b->round, length = 0;
-    char *text = NULL;
-    FILE *out = text_begin(&text, &length);
+    size_t round = b->round;
+    FILE *out = results_begin(results);
     fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu", label, round);
     if (traits->reduces) {
         double *in_step = allocate((size_t)buckets + 1, sizeof *in_step);
@@ -184,8 +183,7 @@ int attainable_write(const struct attainable *a, struct results *results, const 
         step_compute_print(out, &a->none[round]);
         fprintf(out, "}\n");
     }
-    text_end(out);
-    return results_append(results, text, length);
+    return results_end(results);
 }
 
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, const struct block *b,

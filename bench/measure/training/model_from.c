@@ -26,10 +26,7 @@ static const struct option from_rows[] = {
 };
 /* clang-format on */
 
-struct option_section workload_from_options(struct workload *workload)
-{
-    return (struct option_section){.title = "Your own model", OPTION_ROWS(from_rows), .base = workload};
-}
+const struct option_section model_from_section = {.title = "Your own model", OPTION_ROWS(from_rows)};
 
 void workload_release(struct workload *w)
 {

@@ -100,25 +100,18 @@ static const struct option block_rows[] = {
 };
 /* clang-format on */
 
-struct option_section workload_model_options(struct workload *workload)
-{
-    return (struct option_section){.title = "Model", OPTION_ROWS(model_rows), .base = workload};
-}
-
-struct option_section workload_strategy_options(struct workload *workload)
-{
-    return (struct option_section){.title = "Strategies", OPTION_ROWS(strategy_rows), .base = workload};
-}
+const struct option_section model_section = {.title = "Model", OPTION_ROWS(model_rows)};
+const struct option_section strategy_section = {.title = "Strategies", OPTION_ROWS(strategy_rows)};
 
 void run_options_add(struct option_table *table, struct run_options *run)
 {
     struct training_options *options = &run->training;
-    option_table_add(table, workload_model_options(&options->workload));
-    option_table_add(table, workload_from_options(&options->workload));
+    option_table_add(table, option_section_at(model_section, &options->workload));
+    option_table_add(table, option_section_at(model_from_section, &options->workload));
     option_table_add(table,
                      (struct option_section){.title = "Batch and data", OPTION_ROWS(batch_rows), .base = options});
     option_table_add(table, (struct option_section){.title = "Training", OPTION_ROWS(schedule_rows), .base = options});
-    option_table_add(table, workload_strategy_options(&options->workload));
+    option_table_add(table, option_section_at(strategy_section, &options->workload));
     option_table_add(table, (struct option_section){.title = "Timed blocks", OPTION_ROWS(block_rows), .base = options});
     harness_options_add(table, &run->harness);
 }

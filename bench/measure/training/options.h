@@ -141,11 +141,8 @@ struct run_options {
     struct harness_options harness;
 };
 
-/* Return the option sections whose values are stored in *workload. */
-struct option_section workload_model_options(struct workload *workload);
-struct option_section workload_from_options(struct workload *workload);
-struct option_section workload_strategy_options(struct workload *workload);
-void run_options_add(struct option_table *table, struct run_options *options); /* adds all sections */
+extern const struct option_section model_section, model_from_section, strategy_section; /* of a struct workload */
+void run_options_add(struct option_table *table, struct run_options *options);          /* adds all sections */
 
 /* Set each size that is not given on the command line to the preset's size (--preset; auto: `default` on GPUs, `laptop`
  * on CPUs). workload_use_preset sets the model's sizes; training_options_use_preset also sets the batch. With

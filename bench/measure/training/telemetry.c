@@ -1,8 +1,6 @@
 /* telemetry.c - writes rank_<r>_metrics.jsonl, with a line of JSON for each step. */
 #include "training/training.h"
 
-#include "base/text.h"
-
 #include <math.h>
 #include <stdio.h>
 
@@ -61,9 +59,7 @@ int telemetry_write_block(struct results *results, const struct training *t, con
     const struct training_options *o = t->run.options;
     const struct lr_schedule *schedule = &t->engine.trainer.schedule;
     const struct implementation *row = &o->implementation[block->implementation];
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&text, &length);
+    FILE *out = results_begin(results);
     for (int i = 0; i < DISCARDED_STEPS + (int)t->run.block_steps; i++) {
         const float *record = block->record + i * RECORDS;
         int warmup = schedule_is_warmup(schedule, o->block_start + i);
@@ -84,6 +80,5 @@ int telemetry_write_block(struct results *results, const struct training *t, con
         telemetry_print_number(out, "peak_memory_bytes", block->peak_bytes ? (double)block->peak_bytes : NAN);
         fprintf(out, "}\n");
     }
-    text_end(out);
-    return results_append(results, text, length);
+    return results_end(results);
 }
