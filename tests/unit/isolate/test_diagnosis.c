@@ -18,6 +18,13 @@ enum { MOST_ROUNDS = 4000 };
 static struct diagnosis *diagnosis;
 static struct fault *fault;
 static size_t faults;
+static struct member_times times[8];
+static const int *partner;
+
+static void set_up(void)
+{
+    diagnosis = diagnosis_create(8, 0.05);
+}
 
 static void tear_down(void)
 {
@@ -141,10 +148,6 @@ TEST(two_slow_pairs_of_a_member_are_not_a_slow_member)
 /* Searches among 8 members. Member 2 measures its messages only to members `first` and `second`. */
 static void search_without_far_messages(struct members *members, int first, int second)
 {
-    struct member_times times[8];
-    const int *partner;
-    tear_down();
-    diagnosis = diagnosis_create(8, 0.05);
     while ((partner = diagnosis_next(diagnosis, 0))) {
         members_measure(members, partner, times);
         if (partner[2] != first && partner[2] != second)
@@ -190,10 +193,6 @@ TEST(only_pairs_with_a_suspect_are_judged_after_the_ring)
  * times round trips, but its partners time the same round trips without this. */
 TEST(rounds_may_differ)
 {
-    struct member_times times[8];
-    const int *partner;
-    tear_down();
-    diagnosis = diagnosis_create(8, 0.05);
     while ((partner = diagnosis_next(diagnosis, 0))) {
         float far = partner[0] == 1 ? 1 : 2;
         for (int m = 0; m < 8; m++)
@@ -206,12 +205,8 @@ TEST(rounds_may_differ)
 
 TEST(what_is_not_measured_is_not_judged)
 {
-    struct member_times times[5];
-    const int *partner;
-    tear_down();
-    diagnosis = diagnosis_create(5, 0.05);
     while ((partner = diagnosis_next(diagnosis, 0))) {
-        for (int m = 0; m < 5; m++)
+        for (int m = 0; m < 8; m++)
             times[m] = (struct member_times){partner[m] >= 0 ? 1 : NAN, partner[m] >= 0 ? 1 : NAN, NAN, NAN};
         diagnosis_add(diagnosis, times);
     }
@@ -239,10 +234,7 @@ TEST(typical_times_of_a_member)
 /* One repetition is too few to decide anything. When time is short, suspects are paired before the ring is decided. */
 TEST(few_rounds_leave_members_undecided)
 {
-    struct member_times times[8];
     struct members members = make_members(8, 0, planted(FAULT_SENDS, 3, -1, 1.2), (struct fault){0});
-    tear_down();
-    diagnosis = diagnosis_create(8, 0.05);
     for (int round = 0; round < 2; round++) {
         members_measure(&members, diagnosis_next(diagnosis, 1), times);
         diagnosis_add(diagnosis, times);
@@ -254,11 +246,7 @@ TEST(few_rounds_leave_members_undecided)
 
 TEST(suspects_are_paired_when_time_is_short)
 {
-    struct member_times times[8];
     struct members members = make_members(8, 0, planted(FAULT_SENDS, 3, -1, 1.2), (struct fault){0});
-    const int *partner;
-    tear_down();
-    diagnosis = diagnosis_create(8, 0.05);
     for (int round = 0; round < 200; round++) {
         partner = diagnosis_next(diagnosis, round >= 100);
         members_measure(&members, partner, times);
@@ -273,11 +261,7 @@ TEST(suspects_are_paired_when_time_is_short)
 /* The ring is decided even if a series of suspects is never decided. */
 TEST(ring_takes_turns_with_suspects)
 {
-    struct member_times times[8];
     struct members members = make_members(8, 0, planted(FAULT_SENDS, 3, -1, 1.2), (struct fault){0});
-    const int *partner;
-    tear_down();
-    diagnosis = diagnosis_create(8, 0.05);
     for (int round = 0; round < 600 && (partner = diagnosis_next(diagnosis, round >= 100)); round++) {
         members_measure(&members, partner, times);
         if (partner[0] != 1 && partner[0] != 7)
@@ -294,11 +278,7 @@ TEST(ring_takes_turns_with_suspects)
  * member 3 itself is slow. If _i is 1, its messages to member 4 are healthy, so that it is not slow. */
 TEST_EACH(slow_message_is_open_while_others_are_undecided, 2)
 {
-    struct member_times times[8];
     struct members members = make_members(8, 0, planted(FAULT_PAIR, 3, 2, 1.2), (struct fault){0});
-    const int *partner;
-    tear_down();
-    diagnosis = diagnosis_create(8, 0.05);
     for (int round = 0; round < 1200 && (partner = diagnosis_next(diagnosis, 0)); round++) {
         members_measure(&members, partner, times);
         if (partner[3] != 2 && !(_i && partner[3] == 4) && round < 200)
@@ -352,4 +332,4 @@ TEST(no_false_alarms_in_much_noise)
     ck_assert_msg(right >= 0.95 * repetitions, "%d of %d", right, repetitions);
 }
 
-SUITE("diagnosis", NULL, tear_down)
+SUITE("diagnosis", set_up, tear_down)
