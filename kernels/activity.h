@@ -113,24 +113,19 @@ void activities_attribute(struct activities *activities, struct timeline *timeli
 
 /* ---- the tracer: at most one runs in a process ---- */
 
-/* Begins to record into `activities`, which must live until tracer_stop. Returns 0; or -1, reported, if the program was
- * built without a tracer, its library is missing, or another tool is tracing the GPU. Calls of the other functions are
- * ignored before the first call of this one. */
-int tracer_start(struct activities *activities);
-
-/* Delivers all complete records; if the device has been synchronized, these are all records so far. Later records are
- * held back until tracer_resume, so that the activities may be settled and read meanwhile. */
-void tracer_pause(void);
-void tracer_resume(void);
-
-/* Delivers the remaining records and ends tracing. Does nothing if tracing was not started. */
-void tracer_stop(void);
-
-/* The functions above, as the CUDA parts offer them. */
 struct tracer {
+    /* Begins to record into `activities`, which must live until `stop`. Returns 0; or -1, reported, if the tracer's
+     * library is missing, or another tool is tracing the GPU. */
     int (*start)(struct activities *activities);
-    void (*pause)(void), (*resume)(void), (*stop)(void);
+    /* Delivers all complete records; if the device has been synchronized, these are all records so far. Later records
+     * are held back until `resume`, so that the activities may be settled and read meanwhile. */
+    void (*pause)(void);
+    void (*resume)(void);
+    void (*stop)(void); /* delivers the remaining records and ends tracing, if tracing was started */
 };
-extern const struct tracer ddpbench_tracer; /* in activity_cupti.c */
+extern const struct tracer ddpbench_tracer; /* of the CUDA parts, in activity_cupti.c */
+
+/* Returns that tracer; or NULL, reported, if the program was built without it. */
+const struct tracer *tracer_find(void);
 
 #endif

@@ -269,9 +269,8 @@ static int measure(struct allreduce *a)
 {
     size_t total = 0, done = 0, cycles = a->options->overlap ? 1 : a->options->timing.cycles;
     char words[CELL];
-    /* weight in the progress: 1, and 1 more per `unit`; iterations that fill a given time are fewer for larger messages
-     */
-    const size_t unit = a->options->timing.iters ? 1 << 16 : 1 << 20; /* bytes */
+    /* weight in the progress: 1, and 1 more per `unit` bytes; with a given time, larger messages have fewer iterations */
+    const size_t unit = a->options->timing.iters ? 1 << 16 : 1 << 20;
     for (size_t i = 0; i < a->timings; i++)
         total += (1 + a->timing[i].bytes / unit) * cycles;
     progress_begin(&a->progress, a->harness.job->rank ? 0 : total, 0);

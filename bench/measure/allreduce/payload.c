@@ -2,18 +2,10 @@
 #include "allreduce/payload.h"
 
 #include "kernels/bf16.h"
+#include "kernels/random.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Mixes the bits of x: the output function of SplitMix (Steele, Lea and Flood, OOPSLA 2014). */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
 
 /* The rule by which all elements of a payload get their values (see payload.h). */
 struct rule {
@@ -43,16 +35,11 @@ static int64_t whole(uint64_t hash, int64_t reach)
     return (int64_t)(hash >> 8) % (2 * reach + 1) - reach;
 }
 
-static size_t inputs_of(const struct collective *c, int ranks)
-{
-    return c->kind == COMM_ALL_GATHER ? c->count : c->count * comm_parts(c->kind, ranks);
-}
-
 static int64_t input_value(const struct collective *c, const struct rule *rule, int64_t rank, size_t element)
 {
     if (!comm_reduces(c->kind))
-        return whole(mix((element ^ rule->round) + ((uint64_t)rank << 40)), rule->most);
-    uint64_t hash = mix(element ^ rule->round);
+        return whole(random_bits(RANDOM_STEP + (element ^ rule->round) + ((uint64_t)rank << 40)), rule->most);
+    uint64_t hash = random_bits(RANDOM_STEP + (element ^ rule->round));
     int64_t slot = (rank + (int64_t)(hash & 0xff)) % rule->ranks;
     return (slot < rule->carriers ? whole(hash, rule->reach) : 0) +
            (slot < rule->ramp ? 2 * slot - (rule->ramp - 1) : 0);
@@ -85,7 +72,7 @@ static int64_t result_value(const struct payload *p, const struct rule *rule, si
     if (c->kind == COMM_ALL_TO_ALL)
         return input_value(c, rule, (int64_t)(i / c->count), (size_t)p->rank * c->count + i % c->count);
     size_t element = i + (c->kind == COMM_REDUCE_SCATTER ? (size_t)p->rank * c->count : 0);
-    int64_t base = whole(mix(element ^ rule->round), rule->reach);
+    int64_t base = whole(random_bits(RANDOM_STEP + (element ^ rule->round)), rule->reach);
     return c->op == COMM_SUM ? rule->carriers * base : c->op == COMM_AVG ? base : base + rule->ramp - 1;
 }
 
@@ -99,7 +86,8 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
         put(c->dtype, buffer, i, result_value(p, &rule, i) == 1 ? 2 : 1);
     if (c->kind == COMM_BROADCAST && p->rank != c->root)
         return;
-    for (size_t i = 0; i < inputs_of(c, p->ranks); i++)
+    size_t inputs = c->kind == COMM_ALL_GATHER ? c->count : c->count * comm_parts(c->kind, p->ranks);
+    for (size_t i = 0; i < inputs; i++)
         put(c->dtype, in ? in : own, i, input_value(c, &rule, p->rank, i));
 }
 

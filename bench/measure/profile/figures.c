@@ -133,9 +133,12 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* ---- collectives ---- */
 
-static int kind_of(const struct collective_figure *c)
+/* Orders sizes and operations of collectives, the largest size first; 0: they are the same. */
+static int compare(const struct collective_figure *c, const struct timed_collective *one)
 {
-    return COMM_GROUPS * (int)c->kind + (int)c->group;
+    if (c->bytes != one->bytes)
+        return c->bytes > one->bytes ? -1 : 1;
+    return c->kind != one->kind ? (int)c->kind - (int)one->kind : (int)c->group - (int)one->group;
 }
 
 /* Lists each pair of message size and operation that occurs, largest size first. Returns the largest number of calls of
@@ -146,13 +149,12 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
     struct collective_figure *list = figures->collective = allocate(r->n + 1, sizeof *list);
     size_t most = 0;
     for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
-        int c = 0, number = COMM_GROUPS * (int)one->kind + (int)one->group;
+        int c = 0;
         if (one->step < figures->first) /* some sizes occur in warm-up steps only, such as the norms of shards */
             continue;
-        while (c < figures->collectives &&
-               (list[c].bytes > one->bytes || (list[c].bytes == one->bytes && kind_of(&list[c]) < number)))
+        while (c < figures->collectives && compare(&list[c], one) < 0)
             c++;
-        if (c == figures->collectives || list[c].bytes != one->bytes || kind_of(&list[c]) != number) {
+        if (c == figures->collectives || compare(&list[c], one)) {
             memmove(&list[c + 1], &list[c], (size_t)(figures->collectives++ - c) * sizeof *list);
             list[c] = (struct collective_figure){.kind = one->kind,
                                                  .group = one->group,
@@ -188,8 +190,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
                     wait = 0; /* shorter than the clocks can tell */
                 const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, duration, wait,
                                            wait < 0 ? -1 : duration - wait};
-                if (one->bytes == c->bytes && one->kind == c->kind && one->group == c->group &&
-                    one->step >= figures->first)
+                if (!compare(c, one) && one->step >= figures->first)
                     mine[n++] = 1e-9 * (double)ns[time];
             }
             job_gather(job, mine, n * sizeof *mine, all);

@@ -26,7 +26,8 @@ void recorder_create(struct recorder *r, const struct device *device, const stru
 
 void recorder_destroy(struct recorder *r)
 {
-    tracer_stop();
+    if (r->tracer.on)
+        r->tracer.calls->stop();
     activities_destroy(&r->tracer.activities);
     free(r->tracer.work.span);
     timeline_destroy(&r->timeline);
@@ -42,7 +43,8 @@ void recorder_start_tracer(struct recorder *r)
     activities_rewind(activities, &r->tracer.kept);
     activities->dropped = activities->untimed = r->tracer.work.n = 0;
     r->tracer.keeps = 1;
-    r->tracer.on = tracer_start(activities) == 0;
+    r->tracer.calls = tracer_find();
+    r->tracer.on = r->tracer.calls && !r->tracer.calls->start(activities);
     if (!r->tracer.on && r->tracer.started)
         FATAL("the GPU's tracer recorded until now, and does not start again: %s", error_text());
     r->tracer.started |= r->tracer.on;
@@ -54,7 +56,7 @@ void recorder_start_tracer(struct recorder *r)
 static void pause_tracer(struct recorder *r)
 {
     r->device->synchronize();
-    tracer_pause();
+    r->tracer.calls->pause();
     if (r->tracer.keeps)
         r->tracer.kept = activities_mark(&r->tracer.activities);
     else
@@ -74,7 +76,7 @@ void recorder_keep(struct recorder *r, int keep)
         return;
     pause_tracer(r);
     r->tracer.keeps = keep;
-    tracer_resume();
+    r->tracer.calls->resume();
 }
 
 void recorder_hold(struct recorder *r)
@@ -88,7 +90,7 @@ void recorder_hold(struct recorder *r)
 void recorder_release(struct recorder *r)
 {
     if (r->tracer.on)
-        tracer_resume();
+        r->tracer.calls->resume();
 }
 
 void recorder_stop_tracer(struct recorder *r)
@@ -96,7 +98,7 @@ void recorder_stop_tracer(struct recorder *r)
     if (!r->tracer.on)
         return;
     pause_tracer(r);
-    tracer_stop();
+    r->tracer.calls->stop();
     activities_rewind(&r->tracer.activities, &r->tracer.kept); /* drops records after the last kept step */
     attribute(r);
     r->tracer.on = 0;

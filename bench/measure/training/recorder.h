@@ -18,6 +18,7 @@ struct recorder {
     struct timeline timeline;
 
     struct {
+        const struct tracer *calls;   /* once it was started */
         int wanted, on, started;      /* 1: the tracer is wanted, is running, has run before */
         int keeps;                    /* 1: the tracer's records of the current step are kept */
         struct activities activities; /* of the kept steps; complete after recorder_hold or recorder_stop_tracer */
