@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/json_stream.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "import/parts.h"
 #include "kernels/error.h"
 
@@ -98,12 +99,11 @@ int import_tensors(struct imported *imported, const struct parameters *list)
 
 void import_assume(struct imported *imported, const char *format, ...)
 {
-    size_t at = strlen(imported->assumed), room = sizeof imported->assumed - at;
     va_list arguments;
+    text_append(imported->assumed, sizeof imported->assumed, "%s", *imported->assumed ? " " : "");
+    size_t at = strlen(imported->assumed);
     va_start(arguments, format);
-    if (at && room > 1)
-        imported->assumed[at++] = ' ', imported->assumed[at] = 0, room--;
-    vsnprintf(imported->assumed + at, room, format, arguments);
+    vsnprintf(imported->assumed + at, sizeof imported->assumed - at, format, arguments);
     va_end(arguments);
 }
 

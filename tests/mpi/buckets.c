@@ -40,14 +40,15 @@ static void record_step(int step, int64_t start)
 static struct profile_figures find_figures(const struct lane *computing, int host_is_ahead)
 {
     struct step_times times[STEPS];
-    const struct capture capture = {.trace = {.steps = STEPS, .times = times, .parameters = parameters}};
+    const struct capture capture = {
+        .trace = {.timeline = &timeline, .steps = STEPS, .times = times, .parameters = parameters}};
     struct profile_figures f = {.first = FIRST, .steps = STEPS - FIRST, .ranks = job.size};
     made_up_create(&timeline, 20);
     for (int step = 0; step < STEPS; step++) {
         times[step] = (struct step_times){.start_ns = (step * 10000 + 500 * job.rank) * US};
         record_step(step, times[step].start_ns);
     }
-    profile_figures_add_buckets(&f, &job, &capture, &timeline, &plan, computing, host_is_ahead, 0);
+    profile_figures_add_buckets(&f, &job, &capture, &plan, computing, host_is_ahead, 0);
     return f;
 }
 

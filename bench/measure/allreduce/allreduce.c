@@ -1,7 +1,6 @@
 /* allreduce.c - `ddpbench allreduce`: times a collective for each message size, prints and stores the figures. */
-#include "allreduce/allreduce.h"
-
 #include "allreduce/options.h"
+
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -269,7 +268,8 @@ static int measure(struct allreduce *a)
 {
     size_t total = 0, done = 0, cycles = a->options->overlap ? 1 : a->options->timing.cycles;
     char words[CELL];
-    /* weight in the progress: 1, and 1 more per `unit` bytes; with a given time, larger messages have fewer iterations */
+    /* weight in the progress: 1, and 1 more per `unit` bytes; with a given time, larger messages have fewer iterations
+     */
     const size_t unit = a->options->timing.iters ? 1 << 16 : 1 << 20;
     for (size_t i = 0; i < a->timings; i++)
         total += (1 + a->timing[i].bytes / unit) * cycles;

@@ -28,6 +28,11 @@ struct allreduce_options {
     struct harness_options harness;
 };
 
+#define ALLREDUCE_SYNOPSIS "mpirun -n RANKS ddpbench allreduce" /* the command line, without its options */
+
+/* Runs `ddpbench allreduce`, which measures the interconnect alone, without training. Returns the exit status. */
+enum exit_status allreduce_main(const struct job *job, int argc, char *const argv[]);
+
 /* Adds the options to a table. */
 void allreduce_options_add(struct option_table *table, struct allreduce_options *options);
 

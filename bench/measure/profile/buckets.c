@@ -13,11 +13,11 @@ static double *time_of(double *seconds, int bucket, enum bucket_time time, int s
 
 /* Sets all times but BUCKET_READY from this rank's collectives. computing: spans of computation; NULL: unknown. */
 static void add_collectives(const struct profile_figures *f, const struct capture *capture,
-                            const struct timeline *timeline, const struct lane *computing, int host_is_ahead,
-                            int shards, double *seconds)
+                            const struct lane *computing, int host_is_ahead, int shards, double *seconds)
 {
     static const struct lane nothing;
-    const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = computing ? computing : &nothing;
+    const struct lane *communication = &capture->trace.timeline->lane[LANE_COMMUNICATION],
+                      *compute = computing ? computing : &nothing;
     const struct span *span = communication->span, *end = span + communication->n;
     struct interval *busy = allocate(compute->n + 1, sizeof *busy);
     size_t at = 0;
@@ -49,18 +49,17 @@ static void add_collectives(const struct profile_figures *f, const struct captur
 }
 
 void profile_figures_add_buckets(struct profile_figures *f, const struct job *job, const struct capture *capture,
-                                 const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
-                                 int host_is_ahead, int shards)
+                                 const struct plan *plan, const struct lane *computing, int host_is_ahead, int shards)
 {
     size_t steps = (size_t)f->steps;
     double *seconds = allocate((size_t)plan->n * BUCKET_TIMES * steps + 1, sizeof *seconds);
-    const struct lane *host = &timeline->lane[LANE_HOST];
+    const struct lane *host = &capture->trace.timeline->lane[LANE_HOST];
     for (const struct span *s = host->span; s < host->span + host->n; s++)
         for (int b = 0; b < plan->n && s->name == ready_name && s->step >= f->first; b++)
             if (plan->bucket[b].last_tensor == s->index)
                 time_of(seconds, b, BUCKET_READY, f->steps)[s->step - f->first] =
                     1e-9 * (double)(s->start_ns - capture->trace.times[s->step].start_ns);
-    add_collectives(f, capture, timeline, computing, host_is_ahead, shards, seconds);
+    add_collectives(f, capture, computing, host_is_ahead, shards, seconds);
     f->bucket = allocate((size_t)plan->n + 1, sizeof *f->bucket);
     f->buckets = plan->n;
     for (int b = 0; b < plan->n; b++) {

@@ -86,10 +86,9 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed figures are fine */
 
 /* Adds the buckets of the captured plan, in the order in which backward completes them, from the spans that are still
- * in the timeline. computing: the lane from recorder_computing. host_is_ahead 1: the host requests collectives long
+ * in its timeline. computing: the lane from recorder_computing. host_is_ahead 1: the host requests collectives long
  * before the device runs them, so `queued` is NAN. shards 1: all-gathers gather weights. All ranks call. */
 void profile_figures_add_buckets(struct profile_figures *figures, const struct job *job, const struct capture *capture,
-                                 const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
-                                 int host_is_ahead, int shards);
+                                 const struct plan *plan, const struct lane *computing, int host_is_ahead, int shards);
 
 #endif

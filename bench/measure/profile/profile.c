@@ -141,7 +141,7 @@ static int capture_profile(struct profiles *all, struct profile *p)
         status = job_agree_after(job, status, merge_trace(all, p));
     profile_figures_create(&p->figures, job, &p->capture);
     if (job->size > 1 && reducer->traits->reduces)
-        profile_figures_add_buckets(&p->figures, job, &p->capture, &t->engine.recorder.timeline, &reducer->plan,
+        profile_figures_add_buckets(&p->figures, job, &p->capture, &reducer->plan,
                                     recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous,
                                     reducer->traits->shards);
     totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
