@@ -74,11 +74,6 @@ static size_t calibrate(struct endpoint *e, const struct collective *c, struct w
     return rounds ? rounds : (size_t)fmax(least, fmin(most, budget_s / round));
 }
 
-double overlap_timing_ratio(double compute, double comm, double both)
-{
-    return 1 - (both - compute) / comm;
-}
-
 struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct collective_timing *timing, size_t rounds)
 {
     char words[TIMING_WORDS];

@@ -115,7 +115,10 @@ struct overlap_timing {
 };
 
 /* Returns the overlap of one round from the seconds of computation alone, collective alone, and both at once. */
-double overlap_timing_ratio(double compute, double comm, double both);
+static inline double overlap_timing_ratio(double compute, double comm, double both)
+{
+    return 1 - (both - compute) / comm;
+}
 
 /* Measures the overlap of a collective in place. Each round runs the computation, the collective, and both at once;
  * rounds 0: as many as fit into 1 s, from 10 to 200. All ranks call and get the same result. */

@@ -9,14 +9,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Times on this rank, in seconds; the last dimension of each array is the round. */
 struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors, timed;         /* timed: number of timed steps in a block */
-    size_t rounds;
-    struct step_compute *none; /* [rounds] steps of `none`; rest: clipping and checkpoints together */
+    size_t rounds, of_none;
+    struct step_compute *none; /* [of_none] steps of `none`; rest: clipping and checkpoints together */
     double *alone;             /* [n, PARTS, tensors, rounds] of each bucket's collectives, run alone */
 };
 /* Parts of a bucket's collectives: reductions of all ranks or across hosts; stages within hosts; gathers of weights. */
@@ -51,7 +50,6 @@ struct attainable *attainable_create(const struct reducer *reducer, int n, int t
 {
     struct attainable *a = allocate(1, sizeof *a);
     *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .timed = timed, .rounds = rounds};
-    a->none = allocate(rounds, sizeof *a->none);
     a->alone = allocate((size_t)n * PARTS * (size_t)tensors * rounds, sizeof *a->alone);
     return a;
 }
@@ -60,7 +58,7 @@ void attainable_destroy(struct attainable *attainable)
 {
     if (!attainable)
         return;
-    for (size_t i = 0; i < attainable->rounds; i++)
+    for (size_t i = 0; i < attainable->of_none; i++)
         free(attainable->none[i].ready);
     free(attainable->none);
     free(attainable->alone);
@@ -79,7 +77,9 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
         mean.update += 1e-9 * (double)step->phase_ns[PHASE_OPTIMIZER] / n;
         mean.rest += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_CHECKPOINT]) / n;
     }
+    attainable->none = allocate_more(attainable->none, b->round, sizeof mean);
     attainable->none[b->round] = mean;
+    attainable->of_none = b->round + 1;
 }
 
 /* Returns the seconds of a collective while the ranks do nothing else: the length of its span. In a step the device is
@@ -112,10 +112,6 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     if (b->round == attainable->rounds) {
         size_t rows = (size_t)attainable->n * PARTS * (size_t)attainable->tensors;
         series_grow(&attainable->alone, rows, &attainable->rounds);
-        struct step_compute *more = allocate(attainable->rounds, sizeof *more);
-        memcpy(more, attainable->none, b->round * sizeof *more);
-        free(attainable->none);
-        attainable->none = more;
     }
     if (!reducer->traits->reduces) {
         measure_none(attainable, timeline, b);
