@@ -31,9 +31,10 @@ static void take_line(const char *path, int number, char *line)
     for (char *c = line; *c; c++)
         if (*c == '#' && (c == line || isspace((unsigned char)c[-1])))
             *c = 0;
-    const char *name = strtok_r(line, blanks, &rest), *value = rest + strspn(rest, blanks), *end = rest + strlen(rest);
+    const char *name = strtok_r(line, blanks, &rest);
     if (!name)
         return;
+    const char *value = rest + strspn(rest, blanks), *end = rest + strlen(rest);
     while (end > value && isspace((unsigned char)end[-1]))
         end--;
     words = allocate_more(words, n, sizeof *words);

@@ -59,10 +59,11 @@ need_root() {
     need_tools mawk awk
 }
 
-# lock: allows only one command at a time to change labs and to measure. Locks a directory, so that no lock file remains.
+# lock: allows only one command at a time to change labs and to measure. Waits for another one, for up to 2 minutes: each
+# call of lock_directory waits 5 s. Locks a directory, so that no lock file remains.
 lock() {
-    for _ in {1..24}; do ! lock_directory "$(dirname "$state")" || return 0; done # a lock is waited for during 5 s
-    die "another netlab.sh is changing a lab"
+    for _ in {1..24}; do ! lock_directory "$(dirname "$state")" || return 0; done
+    die "another netlab.sh has been changing a lab for 2 minutes; wait until it ends"
 }
 
 # cores: prints the cores that this process may use, one per line.

@@ -74,8 +74,8 @@ read_partition() {
     read -r -a of_partition <<<"$facts"
 }
 
-# take_environment [KEY...]: sets partition and account from SLURM_PARTITION and SLURM_ACCOUNT, as of profiling_config.sh, but
-# not these keys.
+# take_environment [KEY...]: sets partition and account from SLURM_PARTITION and SLURM_ACCOUNT, which profiling_config.sh
+# exports; leaves the settings KEY... as they are.
 take_environment() {
     local key variable
     for variable in SLURM_PARTITION SLURM_ACCOUNT; do
@@ -134,7 +134,7 @@ write_environment() {
     local pair
     echo "# Written by launch/slurm.sh; \`source\` this file: srun, salloc and launch/slurm.sh submit then use these settings."
     for pair in "SLURM_PARTITION=${conf[partition]}" "SLURM_ACCOUNT=${conf[account]}"; do
-        [ -n "${pair#*=}" ] && echo "export ${pair%%=*}='${pair#*=}'" || echo "unset ${pair%%=*}"
+        if [ -n "${pair#*=}" ]; then echo "export ${pair%%=*}='${pair#*=}'"; else echo "unset ${pair%%=*}"; fi
     done
 }
 

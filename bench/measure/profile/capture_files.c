@@ -55,7 +55,7 @@ static int link_for_tensorboard(const struct results *results, const struct trac
              trace->base_unix_ns, suffix);
     snprintf(to, sizeof to, "../../%.80s_rank_%d_trace.json%s", trace->name, trace->rank, suffix);
     int status = files_make_directories("profile-output-dir", folder);
-    if (!status && symlink(to, path) && errno != EEXIST && errno != EPERM && errno != EOPNOTSUPP)
+    if (!status && symlink(to, path) && errno != EEXIST && errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
         status = error_report("cannot create %s: %s", path, strerror(errno));
     return status;
 }
