@@ -1,5 +1,5 @@
 /* main.c - the program: reads the command line and runs the command. */
-#include "allreduce/options.h"
+#include "allreduce/allreduce.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/version.h"

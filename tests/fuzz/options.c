@@ -1,6 +1,6 @@
 /* options.c - fuzzes command lines: each is accepted, or refused with a message. An input has one word of the command
  * line on each of its lines; the first word is the command. */
-#include "allreduce/options.h"
+#include "allreduce/allreduce.h"
 #include "base/text.h"
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"

@@ -1,5 +1,5 @@
 /* allreduce.c - `ddpbench allreduce`: times a collective for each message size, prints and stores the figures. */
-#include "allreduce/options.h"
+#include "allreduce/allreduce.h"
 
 #include "base/json.h"
 #include "base/progress.h"
@@ -334,15 +334,9 @@ enum exit_status allreduce_main(const struct job *job, int argc, char *const arg
 {
     struct allreduce_options options = {0};
     struct option_table table = {0};
-    const struct harness_command command = {&options,
-                                            &table,
-                                            &options.harness,
-                                            allreduce_options_check,
-                                            print_help,
-                                            "the run failed or a result was wrong",
-                                            dry_run,
-                                            allreduce_run,
-                                            ""};
+    static const char failures[] = "the run failed or a result was wrong";
+    const struct harness_command command = {
+        &options, &table, &options.harness, allreduce_options_check, print_help, failures, dry_run, allreduce_run, ""};
     allreduce_options_add(&table, &options);
     enum exit_status status = harness_main(&command, job, argc, argv);
     workload_release(&options.workload);

@@ -1,6 +1,6 @@
 /* options.c - the command line of `ddpbench allreduce`, with the names and letters of nccl-tests where nccl-tests
  * has the option; and the message sizes: a range, a list, or the sizes that a model's strategies send. */
-#include "allreduce/options.h"
+#include "allreduce/allreduce.h"
 
 #include "ddp/comm_mpi.h"
 #include "ddp/plan.h"

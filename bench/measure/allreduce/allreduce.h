@@ -1,6 +1,6 @@
-/* options.h - the command line of `ddpbench allreduce`. */
-#ifndef BENCH_MEASURE_ALLREDUCE_OPTIONS_H
-#define BENCH_MEASURE_ALLREDUCE_OPTIONS_H
+/* allreduce.h - `ddpbench allreduce` and its command line. */
+#ifndef BENCH_MEASURE_ALLREDUCE_ALLREDUCE_H
+#define BENCH_MEASURE_ALLREDUCE_ALLREDUCE_H
 
 #include "allreduce/tables.h"
 #include "base/nominal.h"
