@@ -113,8 +113,8 @@ private() {
 }
 # Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
 # own with the reason (what the program can now do). Long lines do not evade a limit: clang-format wraps C at 120 columns.
-limits='bench 36150 launch 4028 tests 46607 README.md 202'
-folder_limit=3900
+limits='bench 35671 launch 4001 tests 46506 README.md 202'
+folder_limit=3820
 
 # sizes TREE [LIMITS]: prints which of these have more lines than their limits: C in bench and in each folder of bench, programs and
 # data (not pages) in launch, programs in tests, README.md.
@@ -297,8 +297,8 @@ expect conditionals tests/test_spans.c '#else'
 expect conditionals bench/main.c '#elif 1'
 expect printers bench/results/results.c 'char *text = cJSON_Print(json);'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
-grown bench/measure/machine/more.c 3900 ''
-grown bench/measure/machine/more.c 3901 'bench/measure/machine: 3901 lines, the limit is 3900'
+grown bench/measure/machine/more.c 3820 ''
+grown bench/measure/machine/more.c 3821 'bench/measure/machine: 3821 lines, the limit is 3820'
 grown bench/more.c 4001 'bench: 4??? lines, the limit is 4000'
 grown bench/more.py 4001 ''
 grown launch/setup 401 'launch: 401 lines, the limit is 400'
