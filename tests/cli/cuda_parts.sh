@@ -79,7 +79,7 @@ is "they were opened" "$(grep -c opened said)" 1
 fake 'const char *ddpbench_start(void) { return "0.1 old"; }'
 run 1 --device cuda
 check 1 "the other version is named" "is of version 0.1 old, and this program of version"
-$compiler -shared -fPIC -Wl,-soname,libabsent.so.7 -o libabsent.so -x c - <<<'int absent(void) { return 0; }'
+"${compiler[@]}" -shared -fPIC -Wl,-soname,libabsent.so.7 -o libabsent.so -x c - <<<'int absent(void) { return 0; }'
 fake 'int absent(void); int use(void) { return absent(); }' libabsent.so
 run 1 --device cuda
 check 1 "a library that they need is named" "^ddpbench: the program's CUDA parts, $name, cannot be opened: libabsent[.]so[.]7: .*; install what is missing, or add its directory to LD_LIBRARY_PATH$"

@@ -228,7 +228,7 @@ printf '#!/bin/sh\necho "$0 $*" >>tools/calls\ncase $0 in *magick) exit 3 ;; esa
 chmod +x tools/rsvg-convert
 # shellcheck disable=SC2016 # must not be expanded
 try env PATH="$PWD/tools:$PATH" "$program" report "a benchmark" --output free --png 'png $(touch harm) `touch harm`'
-is "--png converts every picture, and expands no name" "$status $(cd png* && ls | sed 's/[.]png$//' | cksum) $(head -c 8 png*/step-breakdown.png | tail -c 7) $([ -e harm ] && echo harm)" \
+is "--png converts every picture, and expands no name" "$status $(cd png* && find . -name '*.png' | sed 's,./,,; s/[.]png$//' | LC_ALL=C sort | cksum) $(head -c 8 png*/step-breakdown.png | tail -c 7) $([ -e harm ] && echo harm)" \
     "0 $(cd free/pictures && find . -name '*.svg' | sed 's,./,,; s/[.]svg$//' | LC_ALL=C sort | cksum) PNG<svg "
 is "rsvg-convert gets twice the size and a white background" "$(sort -u tools/calls)" "$PWD/tools/rsvg-convert --zoom=2 --background-color=white"
 try env PATH="$PWD/none" "$program" report alone --png elsewhere

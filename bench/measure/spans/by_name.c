@@ -84,12 +84,17 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
 
 static size_t sorted_member; /* offset of the double by which by_member orders rows */
 
+/* Returns that double of a row; -1 if it is NAN. */
+static double member_of(const void *row)
+{
+    double value;
+    memcpy(&value, (const char *)row + sorted_member, sizeof value);
+    return isnan(value) ? -1 : value;
+}
+
 static int by_member(const void *a, const void *b)
 {
-    double x = *(const double *)((const char *)a + sorted_member);
-    double y = *(const double *)((const char *)b + sorted_member);
-    x = isnan(x) ? -1 : x;
-    y = isnan(y) ? -1 : y;
+    double x = member_of(a), y = member_of(b);
     return x == y ? strcmp(((const struct name_total *)a)->name, ((const struct name_total *)b)->name) : x > y ? -1 : 1;
 }
 

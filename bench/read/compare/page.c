@@ -28,7 +28,7 @@ static void draw(cJSON *document, const struct comparison *c)
 /* Adds the lines of a text, which it changes, and then the runs, and the settings of the first one. */
 static void add_runs(cJSON *document, const struct comparison *c, char *text)
 {
-    char machine[128], *settings = json_print((*c->run)->setting[SETTING], 0), *line;
+    char machine[128], settings[6000] = "", *line;
     while ((line = strsep(&text, "\n")))
         document_add_item(document, "%s", line);
     for (const struct compare_run *run = *c->run; run < *c->run + c->n[BASELINE] + c->n[CANDIDATE]; run++) {
@@ -37,8 +37,9 @@ static void add_runs(cJSON *document, const struct comparison *c, char *text)
         document_add_item(document, "%s: %s of %s, %s %s, on %s", run->saved.directory, json_string(of, "mode"),
                           json_string(of, "time"), json_string(of, "program"), json_string(of, "version"), machine);
     }
+    for (const cJSON *one = (*c->run)->setting[SETTING]->child; one; one = one->next)
+        text_append(settings, sizeof settings, "%s %s%s", one->string, one->valuestring, one->next ? ", " : "");
     document_add_item(document, "Settings of %s: %s", (*c->run)->saved.directory, settings);
-    free(settings);
 }
 
 void compare_print_html(FILE *out, const void *shown)
