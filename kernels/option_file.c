@@ -65,7 +65,7 @@ static int read_lines(const char *path)
 
 int option_file_append(const char *path, int *argc, char ***argv)
 {
-    static char **all; /* static, so that it counts as in use until the process ends */
+    static char **all __attribute__((used)); /* static and used, so that its memory is not counted as lost */
     if (read_lines(path))
         return error_report("--config %s: %s", path, errno == EINVAL ? "it is not a regular file" : strerror(errno));
     all = allocate((size_t)*argc + n + 1, sizeof *all);

@@ -86,7 +86,7 @@ static char cell_of(const struct intervals *all, const struct interval_row *row,
     const int covers = INTERVALS_PERCENT(of->low) < from && INTERVALS_PERCENT(of->high) >= to;
     if (from <= all->low && INTERVALS_PERCENT(fmin(of->low, of->value)) < from)
         return '<';
-    if (2 * to - from > all->high && INTERVALS_PERCENT(fmax(of->high, of->value)) > all->high)
+    if (1.5 * to - 0.5 * from > all->high && INTERVALS_PERCENT(fmax(of->high, of->value)) > all->high)
         return '>';
     for (size_t i = 0; i < sizeof sign; i++)
         if (INTERVALS_PERCENT(end[i]) >= from && INTERVALS_PERCENT(end[i]) < to)

@@ -151,7 +151,7 @@ TEST(names_of_points)
     enum { POINTS = 14 };
     struct chart_series series[POINTS + 1];
     struct chart_point at[POINTS];
-    char name[POINTS][20];
+    char name[POINTS][40];
     for (int i = 0; i < POINTS; i++) {
         snprintf(name[i], sizeof name[i], "%d_backward_weight", 10 + i);
         at[i] = (struct chart_point){i < 7 ? 0.5 : 80.5, 30 + i, NAN, NAN, 0};
