@@ -110,7 +110,7 @@ if command -v make >/dev/null; then
     mkdir -p "toolkit/bin"
     printf '#!/bin/sh\necho sm_90\n' >toolkit/bin/nvcc && chmod +x toolkit/bin/nvcc
     # made VARIABLE... TARGET: prints what make would do with a made-up nvcc in a new build directory.
-    made() { env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" SETTING=made-up CUDA_HOME="$PWD/toolkit" "$@" 2>&1; }
+    made() { env -u MAKEFLAGS -u MAKELEVEL -u CUDA make -n -C "$root" SETTING=made-up CUDA_HOME="$PWD/toolkit" "$@" 2>&1; }
     is "CUDA=1 builds the CUDA parts" "$(made CUDA=1 program | grep -c "$name .*-lcublas")" 1
     is "CUDA=0 does not, and removes them" "$(made CUDA=0 program | grep -cE 'bin/nvcc|lcublas') $(made CUDA=0 program | grep -c "^rm -f build/made-up/$name")" "0 1"
     succeeds "CUDA=1 without nvcc is an error" grep -q 'CUDA=1: there is no nvcc .*CUDA_HOME' <(made CUDA=1 CUDA_HOME="$PWD/absent" program || true)
