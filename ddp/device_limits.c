@@ -42,7 +42,7 @@ static double least_seconds(const struct job *job, void (*run)(const struct oper
         for (int c = 0; c < calls; c++)
             run(o);
         o->device->synchronize();
-        double seconds = 1e-9 * (double)(clock_now_ns() - start), slowest = job_max(job, seconds);
+        double seconds = clock_seconds_since(start), slowest = job_max(job, seconds);
         least = fmin(least, seconds / calls);
         first = i ? first : slowest;
         sum += slowest;
