@@ -64,9 +64,10 @@ void compare_print_html(FILE *out, const void *shown);
 extern const struct form compare_forms[COMPARE_FORMS];
 #define COMPARE_TITLE "ddpbench compare: " /* beginning of the title of every page */
 
-/* Return the text, the table of the judged figures, and the rows of their intervals, the worst first. The caller frees.
- */
-char *compare_text(const struct comparison *c);
+/* Parts of the text: the runs with differences and warnings, the line of the verdict, the table of the judged figures,
+ * and the rows of their intervals, the worst first. The caller frees what is returned. */
+void compare_print_runs(FILE *out, const struct comparison *c);
+void compare_print_verdict(FILE *out, const struct comparison *c);
 cJSON *compare_table(const struct comparison *c);
 struct intervals compare_intervals(const struct comparison *c);
 

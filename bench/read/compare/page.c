@@ -25,12 +25,26 @@ static void draw(cJSON *document, const struct comparison *c)
     free(all.row);
 }
 
-/* Adds the lines of a text, which it changes, and then the runs, and the settings of the first one. */
-static void add_runs(cJSON *document, const struct comparison *c, char *text)
+/* Adds each line of what `print` prints, as a block of that kind. */
+static void add_lines(cJSON *document, const char *kind, void (*print)(FILE *, const struct comparison *),
+                      const struct comparison *c)
 {
-    char machine[128], settings[6000] = "", *line;
-    while ((line = strsep(&text, "\n")))
-        document_add_item(document, "%s", line);
+    char *text, *rest;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
+    print(out, c);
+    text_end(out);
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        document_add(document, kind, "%s", line);
+    free(text);
+}
+
+/* Adds the runs with their differences, and the settings of the first one. */
+static void add_runs(cJSON *document, const struct comparison *c)
+{
+    char machine[128], settings[6000] = "";
+    document_add_heading(document, "Runs and settings");
+    add_lines(document, "item", compare_print_runs, c);
     for (const struct compare_run *run = *c->run; run < *c->run + c->n[BASELINE] + c->n[CANDIDATE]; run++) {
         const cJSON *of = run->saved.run;
         place_machine(machine, sizeof machine, of);
@@ -46,19 +60,15 @@ void compare_print_html(FILE *out, const void *shown)
 {
     const struct comparison *c = shown;
     const int comparable = c->status != COMPARE_INCOMPARABLE;
-    char *text = compare_text(c), *end = strstr(text, "\n\n"), *verdict = strstr(end, "\nVerdict: ") + 1;
-    cJSON *table = comparable ? compare_table(c) : NULL,
-          *document = document_create(COMPARE_TITLE "%s", comparable ? verdict_name[c->verdict] : "incomparable");
-    document_add_paragraph(document, "%.*s", (int)strcspn(verdict, "\n"), verdict);
+    cJSON *document = document_create(COMPARE_TITLE "%s", comparable ? verdict_name[c->verdict] : "incomparable");
+    add_lines(document, "paragraph", compare_print_verdict, c);
     if (comparable) {
+        cJSON *table = compare_table(c);
         draw(document, c);
         document_add_saved_table(document, table);
+        cJSON_Delete(table);
     }
-    document_add_heading(document, "Runs and settings");
-    *end = 0; /* what the text has before its table */
-    add_runs(document, c, text);
+    add_runs(document, c);
     document_print_html(out, document);
     cJSON_Delete(document);
-    cJSON_Delete(table);
-    free(text);
 }

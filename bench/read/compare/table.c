@@ -319,12 +319,16 @@ static const char *const claim[] = {
     [VERDICT_MISSING] = "the baseline has figures that a candidate run lacks",
 };
 
-static void print_verdict(FILE *out, const struct comparison *c)
+void compare_print_verdict(FILE *out, const struct comparison *c)
 {
     const size_t *n = c->verdicts.count, means = c->verdicts.n - c->lines.judged;
     const struct figure_verdict_row *worst = worst_row(&c->verdicts, c->verdict);
     char change[CELL], name[300];
-    fprintf(out, "\nVerdict: %s", verdict_name[c->verdict]);
+    if (c->status == COMPARE_INCOMPARABLE) {
+        fprintf(out, "Verdict: incomparable: the runs were made with different settings.\n");
+        return;
+    }
+    fprintf(out, "Verdict: %s", verdict_name[c->verdict]);
     if (worst && (c->verdict == VERDICT_REGRESSED || c->verdict == VERDICT_AMBIGUOUS)) {
         name_row(name, worst);
         fprintf(out, " %s (%s)", text_change(change, worst->ratio, NAN, NAN), name);
@@ -347,24 +351,28 @@ static void print_verdict(FILE *out, const struct comparison *c)
     fprintf(out, ").\n");
 }
 
-char *compare_text(const struct comparison *c)
+void compare_print_runs(FILE *out, const struct comparison *c)
 {
-    enum { DRAWN = 12 };
     const cJSON *differences = cJSON_GetObjectItemCaseSensitive(c->json, "differences");
-    char *text;
-    size_t length;
-    FILE *out = text_begin(&text, &length);
     print_runs(out, c, BASELINE);
     print_runs(out, c, CANDIDATE);
     print_kind(out, "Settings differ:\n", differences, DIFFERENCE_REFUSED);
     print_kind(out, "Settings differ, as allowed:\n", differences, DIFFERENCE_ALLOWED);
     print_kind(out, "Other differences (informational):\n", differences, DIFFERENCE_LISTED);
-    if (c->status == COMPARE_INCOMPARABLE) {
-        fprintf(out, "To compare the runs anyway, name these settings with --allow, or give --allow all.\n\n"
-                     "Verdict: incomparable: the runs were made with different settings.\n");
-    } else {
-        for (const cJSON *warning = json_first(c->json, "warnings"); warning; warning = warning->next)
-            fprintf(out, "%s\n", warning->valuestring);
+    if (c->status == COMPARE_INCOMPARABLE)
+        fprintf(out, "To compare the runs anyway, name these settings with --allow, or give --allow all.\n");
+    for (const cJSON *warning = json_first(c->json, "warnings"); warning; warning = warning->next)
+        fprintf(out, "%s\n", warning->valuestring);
+}
+
+static char *text_of(const struct comparison *c)
+{
+    enum { DRAWN = 12 };
+    char *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
+    compare_print_runs(out, c);
+    if (c->status != COMPARE_INCOMPARABLE) {
         struct intervals all = compare_intervals(c);
         cJSON *table = compare_table(c);
         table_print(out, "", table);
@@ -373,15 +381,16 @@ char *compare_text(const struct comparison *c)
         free(all.row);
         if (*c->label)
             print_others(out, c);
-        print_verdict(out, c);
     }
+    fputc('\n', out);
+    compare_print_verdict(out, c);
     text_end(out);
     return text;
 }
 
 void compare_print_text(FILE *out, const void *shown)
 {
-    char *text = compare_text(shown);
+    char *text = text_of(shown);
     text_print_lines(out, text);
     free(text);
 }
@@ -420,7 +429,7 @@ static void print_junit(FILE *out, const void *shown)
 {
     const struct comparison *c = shown;
     struct junit junit;
-    char *text = compare_text(c);
+    char *text = text_of(c);
     junit_begin(&junit);
     junit_add(&junit, &(struct junit_case){.class = "ddpbench.compare",
                                            .name = "the same settings",

@@ -158,16 +158,9 @@ static void draw_members(cJSON *document, const struct messages *all, const char
         text_append(subtitle, sizeof subtitle, "; %zu of %zu members: %s", all->shown, all->members,
                     all->message->of_slow ? "those that are slow, and their partners"
                                           : "those of the slowest messages");
-    const struct chart_heat chart = {names,
-                                     names,
-                                     is_round_trip ? "" : "sender",
-                                     is_round_trip ? "" : "receiver",
-                                     cell,
-                                     all->shown,
-                                     all->shown,
-                                     cells,
-                                     "time / median",
-                                     NULL};
+    const char *from = is_round_trip ? "" : "sender", *to = is_round_trip ? "" : "receiver";
+    const struct chart_heat chart = {names, names,           from, to, cell, all->shown, all->shown,
+                                     cells, "time / median", NULL};
     if (!is_round_trip || most > slow)
         document_add_picture(document, is_round_trip ? "round-trips" : "messages", title,
                              chart_heat(title, subtitle, &chart));

@@ -34,15 +34,10 @@ static size_t take_rows(struct roofline_row row[OPERATIONS], const struct report
     cJSON_ArrayForEach(json, rows)
     {
         double rate = json_number(json, "flops"), bytes = json_number(json, "bandwidth");
-        double allowed = fmin(flops, bandwidth * rate / bytes), share = json_number(json, "share");
+        double allowed = fmin(flops, bandwidth * rate / bytes), of = rate / allowed, share = json_number(json, "share");
+        const char *name = json_string(json, "name"), *limit = allowed < flops ? "memory" : "products";
         if (!strcmp(json_string(json, "kind"), "operation") && rate > 0 && bytes > 0 && n < OPERATIONS)
-            row[n++] = (struct roofline_row){json_string(json, "name"),
-                                             allowed < flops ? "memory" : "products",
-                                             rate / bytes,
-                                             rate,
-                                             rate / allowed,
-                                             share,
-                                             share * (1 - rate / allowed)};
+            row[n++] = (struct roofline_row){name, limit, rate / bytes, rate, of, share, share * (1 - of)};
     }
     return n;
 }

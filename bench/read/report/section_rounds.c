@@ -142,16 +142,8 @@ static void draw_waits(cJSON *document, const struct report_run *run, const stru
              w->step_ms, w->ranks < run->ranks ? "; only the first ranks" : "");
     if (w->bin > 1)
         text_append(subtitle, sizeof subtitle, "; a column is the mean of %zu %ss, from its number on", w->bin, what);
-    const struct chart_heat chart = {row,
-                                     column,
-                                     "",
-                                     what,
-                                     cell,
-                                     w->ranks,
-                                     columns,
-                                     w->ranks * columns,
-                                     is_late ? "late by % of a step" : "% of a step",
-                                     bound};
+    const char *value = is_late ? "late by % of a step" : "% of a step";
+    const struct chart_heat chart = {row, column, "", what, cell, w->ranks, columns, w->ranks * columns, value, bound};
     document_add_picture(document, is_late ? "late-ranks" : "waits", title, chart_heat(title, subtitle, &chart));
     free(cell);
 }
