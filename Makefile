@@ -183,7 +183,7 @@ bench: all
 
 test: all
 	@$(MAKE) $(PARALLEL) tests emulated
-	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(TEST_ARGS) $(OUT)
+	@tests/run.sh $(TEST_ARGS) $(OUT)
 
 test-gpu: all
 	@$(MAKE) $(PARALLEL) tests

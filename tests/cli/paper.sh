@@ -16,7 +16,7 @@ grid=("${own[@]}" --ranks '2,1' --every '1,3' --bucket-size-mb '0.010,0.02')
 # ---- all experiments ----
 
 try "$paper" "${grid[@]}" --output out --dry-run -- "${sizes[@]}"
-is "--dry-run prints a command for each run, and makes no file" "$status $(grep -cE "/launch/run[.]sh -n" printed) $(find . -name out)" "0 6 "
+is "--dry-run prints a command for each run, and makes no file" "$status $(grep -cE "/launch/run[.]sh'? -n" printed) $(find . -name out)" "0 6 "
 cp printed commands
 mkdir locales
 if localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 2>said; then

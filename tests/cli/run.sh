@@ -55,7 +55,7 @@ plan() {
     local folder=$1 threads=$2 binding=$3 good=0
     shift 3
     try env MPIRUN="$temporary/mpiexec" PATH="$temporary/$folder:$PATH" "$run" "$@" --dry-run -- "$program"
-    grep -qF -- "-genv OMP_NUM_THREADS $threads $(printf %q "$program")" printed && [ "$status" = 0 ] || good=1
+    grep -qF -- "-genv OMP_NUM_THREADS $threads $(quote_words "$program")" printed && [ "$status" = 0 ] || good=1
     if [ "$binding" = none ]; then
         grep -q -- '-bind-to' printed && good=1
     else
