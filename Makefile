@@ -4,6 +4,7 @@
 #   all             Builds the program, build/ddpbench; this is the default.
 #   bench           Compares the strategies on this machine in a few minutes.
 #   pack            Packs program, libraries and tests for another machine.
+#   dist            Archives the sources of the last commit, as packages use.
 #   install         Copies program, scripts and manual pages below PREFIX.
 #   uninstall       Removes what `make install` has copied.
 #   setup           Installs with apt what the build needs, or prints it.
@@ -53,6 +54,9 @@
 #   CUDA_HOME=dir   The CUDA toolkit. [the one of nvcc, or /usr/local/cuda]
 #   CUDA_ARCHITECTURES="80 90"  The GPUs to build for. [80 90 100]
 #   CC=compiler     The C compiler. [cc]
+#   CFLAGS=options  Its options, after those of the project, which they may
+#                   change, as CPPFLAGS and LDFLAGS; also variables of the
+#                   environment. [-g]
 #   WERROR=1        Makes warnings of the compilers errors.
 #   V=1             Prints whole commands.
 
@@ -115,9 +119,10 @@ NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xco
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))
 endif
-# The version, and `git describe` of the sources. An archive of the sources has no description, even inside another repository.
-VERSION := $(shell cat bench/VERSION)
-DESCRIPTION := $(if $(wildcard .git),$(shell git describe --always --dirty --tags 2>/dev/null))
+# The version, and `git describe` of the sources; in an archive by git, even inside another repository, the commit, which
+# git wrote into bench/VERSION.
+VERSION := $(firstword $(shell cat bench/VERSION))
+DESCRIPTION := $(if $(wildcard .git),$(shell git describe --always --dirty --tags 2>/dev/null),$(shell sed -n 's/^commit \([0-9a-f]*\)$$/\1/p' bench/VERSION))
 
 # On x86-64 a portable program runs on CPUs from 2009 on, and uses wider vectors on newer CPUs if the compiler has target_clones (kernels/cpu/cpu.h).
 ifeq ($(filter portable%,$(SETTING)),)
@@ -130,11 +135,13 @@ endif
 
 OPTIMISE = -O3 $(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
-CFLAGS = -g $(OPTIMISE)
+CFLAGS ?= -g
 $(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # the speed of the tests' own code does not matter
 INCLUDES = -I. -Ibench -Ibench/measure -Ibench/read # an include line names folder and header, without bench/, measure/ or read/
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) $(INCLUDES) \
-	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(OPTIMISE) -fopenmp $(SANITIZE) $(INCLUDES) \
+	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) \
+	$(CPPFLAGS) $(CFLAGS)
+PLACE = $(call quote,-ffile-prefix-map=$(CURDIR)=.) # leaves the folder out of the objects, which are then equal in all folders
 CHECK_LIBS = -Wl,--wrap=_mark_point $(shell pkg-config --libs check 2>/dev/null) # see tests/support/suite.c
 LIBS = $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
@@ -231,9 +238,15 @@ pack: setup
 packed: program $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
+dist:
+	$(if $(wildcard .git),,$(error make dist archives a commit, and there is no repository of git here))
+	@git diff --quiet HEAD || echo 'Changes that are not committed stay out of the archive.'
+	@mkdir -p build
+	git archive --prefix=ddpbench-$(VERSION)/ -o build/ddpbench-$(VERSION).tar.gz HEAD
+
 # Builds nothing, because root may have another environment, with which everything might be built again.
 install:
-	launch/install.sh $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
+	launch/install.sh --mpi $(MPI) $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 uninstall:
 	launch/install.sh --uninstall $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 
@@ -260,30 +273,30 @@ say = $(if $(V),@:,@echo '$(1)')
 
 $(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY)
 	$(call say,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY)
 	$(call say,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # The CUDA parts call the program only through tables of functions that it gives them. They have copies of these files.
 COPIED = kernels/activity kernels/timeline kernels/library ddp/comm
 LINK_PARTS = -shared -Wl,--version-script=kernels/cuda/exported.map
 $(CUDA_PARTS): $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES))) $(COPIED:%=$(OUT)/obj/%.o) kernels/cuda/exported.map $(OUT)/obj/cuda_flags
 	$(call say,LINK $@)
-	$(Q)$(CC) -g $(LINK_PARTS) -Wl,-z,defs -o $@ $(filter %.o,$^) $(CUDA_LIBS)
+	$(Q)$(CC) -g $(LINK_PARTS) $(LDFLAGS) -Wl,-z,defs -o $@ $(filter %.o,$^) $(CUDA_LIBS)
 
 # A test links only the objects and shared libraries that it calls. It forks for each of its cases, a fork copies all
 # that is loaded, and the libraries of BLAS and MPI are large.
 $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tested.a
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--as-needed -o $@ $^ $(CHECK_LIBS) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(CHECK_LIBS) $(LIBS)
 
 $(OUT)/tests/fuzz/%: $(OUT)/obj/tests/fuzz/%.o $(OUT)/obj/tests/fuzz/support/support.o $(OUT)/obj/tested.a
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(LIBS)
 
 $(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY)
 	$(call say,AR $@)
@@ -303,7 +316,7 @@ $(PARTS_OF_TESTS:%=$(OUT)/%) $(PARTS_OF_TESTS:%=$(EMULATED)/%):
 # Objects are rebuilt when their flags change, or when the version that results record changes.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(OUT)/obj/flags: FORCE
-	@$(call STAMP,$(CC) $(ALL_CFLAGS) $(MPI_LIBS) $(BLAS_LIBS))
+	@$(call STAMP,$(CC) $(subst ',,$(ALL_CFLAGS) $(LDFLAGS)) $(MPI_LIBS) $(BLAS_LIBS))
 $(OUT)/obj/cuda_flags: FORCE
 	@$(call STAMP,$(NVCC) $(subst ',,$(NVCC_FLAGS)))
 $(OUT)/obj/version: FORCE
@@ -312,7 +325,7 @@ $(OUT)/obj/version: FORCE
 $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	@mkdir -p $(@D)
 	$(call say,CC $<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(TOOLKIT) $(FLAGS_$*) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(PLACE) $(TOOLKIT) $(FLAGS_$*) -MMD -MP -c -o $@ $<
 
 # Only these C sources get the flags of the CUDA toolkit, so that all other objects are the same with and without it.
 CUDA_C_OBJECTS := $(patsubst %.c,$(OUT)/obj/%.o,$(filter %.c,$(CUDA_SOURCES)))
@@ -334,6 +347,6 @@ $(foreach obj,$(OUT)/obj $(EMULATED)/obj,$(VERSIONED:%=$(obj)/%.o)): $(OUT)/obj/
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-gpu bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-gpu bench-peer pack packed install uninstall setup help clean program tests
+.PHONY: FORCE all bench test test-gpu bench-kernels bench-step bench-profile bench-allreduce bench-isolate bench-gpu bench-peer pack packed dist install uninstall setup help clean program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # install.sh - installs the program, the scripts that work without the source tree, manual pages and shell completion
 #
-# Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
+# Usage: launch/install.sh [--mpi NAME] PROGRAM PREFIX [DESTDIR], by `make install`
 #        launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
-# Scripts are installed in share/ddpbench/launch, with links to them as bin/ddpbench-NAME. share/ddpbench/files lists
-# all installed files. --uninstall and a repeated installation remove the listed files and no others.
+# Scripts are installed in share/ddpbench/launch, with links to them as bin/ddpbench-NAME; licence, pages and examples in
+# share/doc/ddpbench, in the folders of the sources. share/ddpbench/files lists all installed files and new directories.
+# --uninstall and a repeated installation remove the listed files and no others.
+#   --mpi NAME    the program's MPI: mpich (default) or openmpi; the scripts start ranks with its mpirun
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -12,24 +14,35 @@ set -euo pipefail
 
 scripts=(corpus ncu netlab nightly nsys paper run slurm sweep) # installed as commands
 read_by_them=(paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
+# What has pages, and the pictures in them; results of the user's own runs lie beside results/reference.
+documents=(README.md LICENSE bench ddp kernels launch results/README.md results/lines.md results/reference tests)
+
+# make_folders PLACE: makes the directories of $root/PLACE, and prints those that are new, each with a slash.
+make_folders() {
+    local folder=${1%/*}
+    [ ! -d "$root/$folder" ] || return 0
+    [[ $folder != */* ]] || make_folders "$folder"
+    mkdir "$root/$folder"
+    echo "$folder/"
+}
 
 # install_file MODE FILE PLACE: installs FILE as $root/PLACE, and adds PLACE to the list of installed files.
 install_file() {
-    install -D -T -m "$1" "$2" "$root/$3"
-    echo "$3" >>"$list"
+    { make_folders "$3" && echo "$3"; } >>"$list"
+    install -T -m "$1" "$2" "$root/$3"
 }
 
 # install_link TARGET PLACE: makes $root/PLACE a link to TARGET, and adds PLACE to the list of installed files.
 install_link() {
+    { make_folders "$2" && echo "$2"; } >>"$list"
     ln -sfnT "$1" "$root/$2"
-    echo "$2" >>"$list"
 }
 
 # check_listed: sets text to the list of installed files; ends the script if a line is not a path below bin, lib or share.
 check_listed() {
     local why
     read_text "the list of installed files," "$list"
-    why=$(awk '!/^(bin|lib|share)\/[A-Za-z0-9._\/-]+$/ || /\.\./ || length > 200 {
+    why=$(awk '!/^(bin|lib|share)\/[A-Za-z0-9._\/-]*$/ || /\.\./ || length > 200 {
         print "line " NR ": expected a file below bin, lib or share, not \047" $0 "\047"
         exit
     }' <<<"$text")
@@ -40,11 +53,13 @@ uninstall() {
     local file
     [ -e "$list" ] || return 0
     check_listed
-    while read -r file; do
-        rm -f "$root/$file"
-    done <<<"$text"
     rm -f "$list"
-    rmdir "$root/share/ddpbench/launch" "$root/share/ddpbench" "$root/lib/ddpbench" 2>/dev/null || true
+    while read -r file; do
+        [[ $file == */ ]] || rm -f "$root/$file"
+    done <<<"$text"
+    tac <<<"$text" | while read -r file; do
+        [[ $file != */ ]] || rmdir "$root/$file" 2>/dev/null || true # a directory with files of others stays
+    done
 }
 
 # make_page NAME SUMMARY: installs a manual page made from the help text on stdin. Lines of options begin with a tab and
@@ -81,15 +96,16 @@ make_page() {
 
 install_all() {
     local name commands summary version pages renames='s,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g'
+    [ "$mpi" = mpich ] || renames+="; /^find_mpirun/,/^}/s,[.]mpich,.$mpi,g"
     version=$("$program" --version)
     commands=$("$program" --help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) +(.*)/\1\t\2/p')
     pages="ddpbench $(sed 's/\t.*//; s/^/ddpbench-/' <<<"$commands" | paste -sd ' ') ${scripts[*]/#/ddpbench-}"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     uninstall
-    make_directory "$root/share/ddpbench"
-    make_directory "$root/bin"
-    : >"$list"
+    make_directory "$root"
+    text=$(make_folders share/ddpbench/files)
+    printf %s "${text:+$text$'\n'}" >"$list"
     install_file 755 "$program" bin/ddpbench
     [ ! -e "$parts" ] || install_file 755 "$parts" lib/ddpbench/libddpbench_cuda.so
     for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
@@ -110,10 +126,14 @@ install_all() {
     printf '%s\n' "#compdef ddpbench ${scripts[*]/#/ddpbench-}" "autoload -U +X bashcompinit && bashcompinit" \
         ". '$prefix/share/bash-completion/completions/ddpbench'" "_bash_complete -o default -F _ddpbench" >"$work/zsh"
     install_file 644 "$work/zsh" share/zsh/site-functions/_ddpbench
+    while IFS= read -r name; do
+        install_file 644 "$here/../$name" "share/doc/ddpbench/$name"
+    done < <(cd "$here/.." && find "${documents[@]}" -type f '(' -path 'packaging/*' -o -name '*.md' -o -name '*.png' -o -name '*.svg' -o -name LICENSE ')' |
+        grep -v '^packaging/debian/' | sort)
 }
 
-uninstalling=''
-option_rows=("--uninstall uninstalling flag") most_arguments=3
+uninstalling='' mpi=mpich
+option_rows=("--uninstall uninstalling flag" "--mpi mpi check_choice mpich openmpi") most_arguments=3
 read_options "$@"
 [ -z "$uninstalling" ] || arguments=('' "${arguments[@]}")
 [[ ${#arguments[@]} == [23] ]] ||

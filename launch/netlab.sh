@@ -148,7 +148,7 @@ delay_node() {
     delayed="$2, by netem"
     ! tc -n "$bridge" qdisc replace dev "p$1" parent 10:1 handle 1: netem delay "$2" limit 1000000 2>/dev/null || return 0
     delayed="0 to $2, by held packets"
-    command -v ethtool >/dev/null || die "this kernel has no netem, and delaying without it needs ethtool: run launch/setup.sh --lab, or apt-get install ethtool"
+    command -v ethtool >/dev/null || die "this kernel has no netem, and delaying without it needs ethtool: apt-get install ethtool"
     # Delayed packets wait in the receive ring, which holds 256 packets.
     awk -v b="$bits" -v ns="$ns" 'BEGIN { exit !(b * ns / 1e9 / (8 * 1514) < 200) }' ||
         die "this kernel has no netem, and without it a link cannot hold $rate for $2; reduce the rate or the delay"

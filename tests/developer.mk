@@ -46,11 +46,11 @@ lint-scripts:
 # communication thread (with a fake transport, because MPI itself is not instrumented).
 TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog machine/test_watch
 sanitize: setup
-	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
+	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize OPTIMISE="-O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
 	@ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
 		tests/run.sh --cpu build/sanitize
-	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
+	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=tsan OPTIMISE=-O1 SANITIZE=-fsanitize=thread \
 		$(TSAN:%=build/tsan/tests/unit/%)
 	export UCX_MEM_MMAP_HOOK_MODE=none; for test in $(TSAN); do \
 		build/tsan/tests/unit/$$test || exit; done # UCX's memory hooks fail under the sanitizer
@@ -63,7 +63,7 @@ fuzz: setup
 	@launch/setup.sh --fuzz || true
 	@mkdir -p build/fuzz
 	@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null; then \
-		$(MAKE) $(PARALLEL) CC=clang CUDA=0 WARNINGS=-w SETTING=fuzz CFLAGS="-gline-tables-only -O2 -fno-omit-frame-pointer" \
+		$(MAKE) $(PARALLEL) CC=clang CUDA=0 WARNINGS=-w SETTING=fuzz OPTIMISE="-O2 -fno-omit-frame-pointer" CFLAGS=-gline-tables-only \
 		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined $(FUZZ_LACKS)" $(FUZZ); fi
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh build/fuzz
 

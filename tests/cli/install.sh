@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # install.sh - launch/install.sh: the installed copy works from any directory, its files are listed, and uninstalling
-# removes only these files. Installs BUILD_DIR/ddpbench below a temporary directory and runs it there.
+# removes only these files. Installs BUILD_DIR/ddpbench below a temporary directory and runs it there. Also the archive of
+# `make dist`, and options of the compiler.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -13,10 +14,13 @@ files() { (cd staged/usr && find . ! -type d | sed 's,^[.]/,,' | sort); }
 mkdir -p staged/usr/bin
 echo mine >staged/usr/bin/ddpbench-mine
 succeeds "install.sh succeeds" "$install" "$program" /usr "$temporary/staged"
-is "all installed files are in the list" "$(files)" "$(sort staged/usr/share/ddpbench/files <(printf '%s\n' bin/ddpbench-mine share/ddpbench/files))"
-files >before
+is "all installed files are in the list" "$(files)" "$(grep -v '/$' staged/usr/share/ddpbench/files | sort - <(printf '%s\n' bin/ddpbench-mine share/ddpbench/files))"
+is "licence, pages and their pictures are installed" "$(cd staged/usr/share/doc/ddpbench && ls -d LICENSE README.md \
+    bench/measure/allreduce/README.md results/reference/verdict.png | wc -l)" 4
+find staged | sort >before
+cp staged/usr/share/ddpbench/files list
 succeeds "install.sh succeeds a second time" "$install" "$program" /usr "$temporary/staged"
-is "a second installation changes no file name" "$(files | cmp - before && echo same)" same
+is "a second installation changes no file, no directory and no line of the list" "$(find staged | sort | cmp - before && cmp list staged/usr/share/ddpbench/files && echo same)" same
 
 # From here on, PATH finds the installed copy only.
 PATH=$temporary/staged/usr/bin:$PATH
@@ -52,22 +56,51 @@ is "a manual page names the version" "$(sed -nE '1{ s/\\-/-/g; s/^[.]TH .* "(ddp
 # ---- the version of an archive of the sources, by make, inside a repository of something else ----
 
 if command -v git >/dev/null && command -v make >/dev/null; then
-    mkdir -p outer/archive/{bench,tests/gpu/emulator}
-    for file in Makefile bench/VERSION tests/developer.mk tests/gpu/emulator/emulator.mk; do cp "$root/$file" "outer/archive/$file"; done
+    mkdir -p outer/archive/{bench,tests/gpu/emulator} outer/by-git
+    for file in .gitattributes Makefile bench/VERSION tests/developer.mk tests/gpu/emulator/emulator.mk; do cp "$root/$file" "outer/archive/$file"; done
     # shellcheck disable=SC2016 # expanded by make
     # described: prints the version and git's description as make finds them.
-    described() { env -u MAKEFLAGS -u MAKELEVEL make -s -C outer/archive CUDA=0 --eval 'described: ; @echo "$(VERSION);$(DESCRIPTION)"' described; }
+    described() { env -u MAKEFLAGS -u MAKELEVEL make -s -C "outer/$1" CUDA=0 --eval 'described: ; @echo "$(VERSION);$(DESCRIPTION)"' described; }
     git() { command git -c user.name=me -c user.email=me@there -c init.defaultBranch=main -C "$@"; }
     git outer init -q && git outer commit -q --allow-empty -m outer
-    is "an archive has a version, and no description by git" "$(described)" "$(cat "$root/bench/VERSION");"
-    git outer/archive init -q && git outer/archive commit -q --allow-empty -m inner
-    is "a repository has git's description, too" "$(described)" "$(cat "$root/bench/VERSION");$(git outer/archive rev-parse --short HEAD)"
+    version=$(head -n 1 "$root/bench/VERSION")
+    is "sources without a repository have a version, and no commit" "$(described archive)" "$version;"
+    git outer/archive init -q && git outer/archive add . && git outer/archive commit -q -m inner
+    commit=$(git outer/archive rev-parse --short HEAD)
+    is "a repository has git's description, too" "$(described archive)" "$version;$commit"
+    succeeds "make dist archives a commit" env -u MAKEFLAGS -u MAKELEVEL make -s -C outer/archive CUDA=0 dist
+    tar -xzf "outer/archive/build/ddpbench-$version.tar.gz" -C outer/by-git
+    is "its archive has the version and the commit" "$(described "by-git/ddpbench-$version")" "$version;$commit"
+    try env -u MAKEFLAGS -u MAKELEVEL make -C "outer/by-git/ddpbench-$version" CUDA=0 dist
+    check 2 "make dist of an archive is refused" 'there is no repository of git here'
 else
     echo "skip - the version of an archive of the sources: git or make is not installed"
 fi
 
+# ---- options of the compiler; objects do not depend on the folder ----
+
+if command -v make >/dev/null; then
+    for folder in one "two of them"; do
+        mkdir -p "$folder/kernels" "$folder/bench" "$folder/tests/gpu/emulator"
+        for file in Makefile bench/VERSION tests/developer.mk tests/gpu/emulator/emulator.mk kernels/utf8.c kernels/utf8.h; do
+            cp "$root/$file" "$folder/$file"
+        done
+        CFLAGS='-g -O2' CPPFLAGS=-DUNUSED env -u MAKEFLAGS -u MAKELEVEL make -C "$folder" CUDA=0 V=1 build/obj/kernels/utf8.o >printed
+    done
+    is "two folders give equal objects" "$(cmp {one,"two of them"}/build/obj/kernels/utf8.o && echo equal)" equal
+    is "CPPFLAGS and CFLAGS of the environment come last, and LDFLAGS go to the linker" "$(grep -cE -- '-O3 .* -DUNUSED -g -O2 ' printed) $(
+        LDFLAGS=-Wl,-O1 env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" CUDA=0 OUT="$temporary/none" V=1 "$temporary/none/ddpbench" 2>said | grep -cE -- "-Wl,-O1 -o $temporary/none/ddpbench ")" "1 1"
+else
+    echo "skip - options of the compiler: make is not installed"
+fi
+
+: >staged/usr/share/mine
 try "$install" --uninstall /usr "$temporary/staged"
-is "--uninstall removes all installed files and no other file" "$status $(files)" "0 bin/ddpbench-mine"
+is "--uninstall removes all that was installed and nothing else" "$status $(find staged | sort | paste -sd ' ')" \
+    "0 staged staged/usr staged/usr/bin staged/usr/bin/ddpbench-mine staged/usr/share staged/usr/share/mine"
+succeeds "a program built with Open MPI is installed" "$install" --mpi openmpi "$program" /usr "$temporary/other"
+is "its scripts look for the launcher of Open MPI" "$(sed -n '/^find_mpirun/,/^}/s/.*for name in //p' other/usr/share/ddpbench/launch/common.sh)" \
+    "mpirun mpiexec mpirun.openmpi mpiexec.openmpi; do"
 try "$install" --uninstall /usr "$temporary/staged"
 check 1 "--uninstall without an installation is refused" '^install.sh: nothing is installed in .*/staged/usr'
 exit "$failed"
