@@ -54,9 +54,9 @@
 #   CUDA_HOME=dir   The CUDA toolkit. [the one of nvcc, or /usr/local/cuda]
 #   CUDA_ARCHITECTURES="80 90"  The GPUs to build for. [80 90 100]
 #   CC=compiler     The C compiler. [cc]
-#   CFLAGS=options  Its options, after those of the project, which they may
-#                   change, as CPPFLAGS and LDFLAGS; also variables of the
-#                   environment. [-g]
+#   CFLAGS=options  More of its options; also from the environment. [-g]
+#   CPPFLAGS=options  More options for the preprocessor.
+#   LDFLAGS=options   More options for the linker.
 #   WERROR=1        Makes warnings of the compilers errors.
 #   V=1             Prints whole commands.
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "benchmark/benchmark.h"
+#include "check/check.h"
 #include "compare/compare.h"
 #include "ddp/data.h"
 #include "ddp/facts.h"
@@ -37,6 +38,7 @@ static const struct command_row {
     {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL, 0},
     {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL, 0},
     {"isolate", ISOLATE_SYNOPSIS, "which host or link is slow", isolate_main, NULL, 0},
+    {"check", CHECK_SYNOPSIS, "whether this build works here", check_main, NULL, 0},
     {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare, 0},
     {"trend", TREND_SYNOPSIS, "since which night they did", NULL, run_trend, 0},
     {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, run_report, 1},

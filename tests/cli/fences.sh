@@ -39,8 +39,8 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 # layer of bench. A file may include its own folder and lower layers. only[FOLDER] restricts the includes of a folder further.
 rooms='
 BEGIN {
-    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 import 4 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6 isolate 6" \
-        " predict 5 compare 6 report 6 main 7 selfbench 7", words, " ")
+    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 import 4 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6 isolate 6 check 7" \
+        " predict 5 compare 6 report 6 main 8 selfbench 8", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|exit_handlers|files|clock|random|utf8)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"

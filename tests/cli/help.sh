@@ -49,7 +49,7 @@ succeeds "--help all of the benchmark lists more than 40 options" \
 
 # ---- manual pages and completion ----
 
-is "each command and each script has a manual page" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-compare.1 \
+is "each command and each script has a manual page" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-check.1 ddpbench-compare.1 \
 ddpbench-corpus.1 ddpbench-isolate.1 ddpbench-ncu.1 ddpbench-netlab.1 ddpbench-nightly.1 ddpbench-nsys.1 ddpbench-paper.1 ddpbench-predict.1 ddpbench-report.1 ddpbench-run.1 \
 ddpbench-slurm.1 ddpbench-sweep.1 ddpbench-trend.1 ddpbench-tune.1 ddpbench.1"
 for heading in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" "SEE ALSO"; do

@@ -40,4 +40,18 @@ void allreduce_options_add(struct option_table *table, struct allreduce_options 
  * struct allreduce_options. The caller frees messages.bytes in any case. Returns 0; or -1, reported. */
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
+/* Whether collectives are right on one device with one communication library. */
+struct collectives_check {
+    char comm[16];            /* name of the library */
+    size_t collectives;       /* number of collectives that were checked: kinds, types, operations, placements, sizes */
+    double wrong;             /* wrong elements in the results of all ranks */
+    char first[TIMING_WORDS]; /* the first collective with a wrong element; "": none */
+};
+
+/* Runs the collectives that the command offers with each type, operation and placement, on messages of 1 KiB, 100 KiB
+ * and 3 MiB, and compares each element of the results with the correct one (payload.h). All ranks call and get the
+ * same. Returns 0; or -1 on every rank, reported, if there is no such comm, and *check is then zeroed. */
+int allreduce_check(const struct job *job, const struct device *device, const struct comm_options *options,
+                    struct collectives_check *check);
+
 #endif

@@ -129,7 +129,7 @@ static void iterate(struct endpoint *e, const struct collective *c, enum blockin
 }
 
 /* Runs the collective once, on the test inputs number `round`. Returns the number of wrong elements on this rank. */
-static size_t check_once(struct endpoint *e, const struct timing_options *options, const struct collective_timing *t,
+static size_t check_once(struct endpoint *e, enum blocking blocking, const struct collective_timing *t,
                          const struct collective *c, size_t round)
 {
     const struct job *job = e->job;
@@ -147,7 +147,7 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
         e->device->synchronize();
     }
     watchdog_mark(e->job->watchdog, (long)round);
-    iterate(e, c, options->blocking, 1);
+    iterate(e, c, blocking, 1);
     if (copies)
         e->device->download(e->host_buffer, e->buffer, t->bytes);
     unsigned char *result = (unsigned char *)e->host_buffer + ((char *)comm_result(e->comm, c) - (char *)c->buffer);
@@ -209,22 +209,36 @@ static int is_stable(const struct job *job, const double *x, size_t n, size_t pa
     return !(job_max(job, fabs(log(second / first))) > log(1.25));
 }
 
+/* Returns the collective with the endpoint's buffers. */
+static struct collective with_buffers(const struct endpoint *e, const struct collective_timing *t)
+{
+    struct collective c = t->collective;
+    c.in = t->in_place ? NULL : e->in;
+    c.buffer = e->buffer;
+    return c;
+}
+
+void timing_check(struct endpoint *e, enum blocking blocking, struct collective_timing *t, size_t times)
+{
+    const struct collective c = with_buffers(e, t);
+    char words[TIMING_WORDS];
+    timing_words(t, words);
+    watchdog_doing(e->job->watchdog, "check # of %s", words);
+    t->wrong = 0;
+    for (size_t i = 0; i < times; i++)
+        t->wrong += (double)check_once(e, blocking, t, &c, i);
+    watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
+}
+
 void timing_measure(struct endpoint *e, const struct timing_options *options, struct collective_timing *t, size_t cycle)
 {
     const double budget_s = 0.2;
     double fastest = INFINITY; /* seconds of this rank's fastest warm-up call */
-    struct collective c = t->collective;
+    const struct collective c = with_buffers(e, t);
     char words[TIMING_WORDS];
-    c.in = t->in_place ? NULL : e->in;
-    c.buffer = e->buffer;
     timing_words(t, words);
-    if (cycle == 0 && options->check) {
-        watchdog_doing(e->job->watchdog, "check # of %s", words);
-        t->wrong = 0;
-        for (size_t i = 0; i < options->check; i++)
-            t->wrong += (double)check_once(e, options, t, &c, i);
-        watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
-    }
+    if (cycle == 0 && options->check)
+        timing_check(e, options->blocking, t, options->check);
     /* zeros, since repeated sums in place of any other number would overflow */
     e->device->zero(e->in, buffer_floats(t->bytes));
     e->device->zero(e->buffer, buffer_floats(t->bytes));

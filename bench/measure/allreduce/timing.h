@@ -93,6 +93,10 @@ void timing_destroy(struct collective_timing *timing, size_t n);
 /* Returns `asked`; but if `asked` is BLOCKING_AUTO, the choice for this endpoint. */
 enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
 
+/* Runs the collective `times` times, each time on other inputs, and counts in timing->wrong the wrong elements of this
+ * rank's results (payload.h). All ranks call. */
+void timing_check(struct endpoint *endpoint, enum blocking blocking, struct collective_timing *timing, size_t times);
+
 /* Runs one cycle of a collective: checks results (in cycle 0 only), warms up, times iterations. All ranks call. */
 void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,
                     size_t cycle);

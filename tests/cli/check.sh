@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# check.sh - ddpbench check: its lines, and each check that fails on a machine where it must.
+set -euo pipefail
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# results: prints the results and names of the lines, without their words.
+results() { sed -nE 's/^(ok|warning|FAILED) +([a-z]+) .*/\1 \2/p' printed | paste -sd ' '; }
+# checked NAME STATUS PATTERN COMMAND...: runs a check, whose lines must match, without what depends on this machine's CPU.
+checked() {
+    local name=$1 expected=$2 pattern=$3
+    shift 3
+    try env "$@"
+    is "$name" "$status $(results | sed 's/warning products/ok products/; s/warning ranks/ok ranks/')" "$expected $pattern"
+}
+good='ok launcher ok ranks ok products ok collectives ok clocks ok files'
+two=("${mpirun[@]}" -n 2 "$program" check --device cpu)
+
+checked "one rank" 0 "$good" "$program" check --device cpu
+checked "two ranks" 0 "$good" "${two[@]}"
+is "the last line counts the checks" "$(tail -n 1 printed | grep -cE '^0 of 6 checks failed, with [0-9] warnings?[.]$')" 1
+is "the first line has the version" "$(head -n 1 printed)" "ddpbench $("$program" --version | sed 's/^ddpbench //')"
+is "no file is left" "$(find . -name '.ddpbench*')" ''
+checked "a wrong sum" 1 "${good/ok coll/FAILED coll}" DDPBENCH_TEST_FLIP_BIT=3 "${two[@]}"
+is "the first wrong collective is named" "$(grep -c '180 wrong elements, first in all_reduce of 1 KiB (float sum, out of place)' printed)" 1
+mkdir dir && : >dir/file
+checked "a directory that is none" 1 "${good/ok files/FAILED files}" "${two[@]}" --output dir/file
+checked "a directory that is missing" 1 "${good/ok files/FAILED files}" "${two[@]}" --output dir/none
+is "the error names it" "$(grep -c 'dir/none' said)" 1
+if [ "$mpi" = mpich ]; then
+    checked "Open MPI's launcher" 1 "${good/ok/FAILED}" OMPI_COMM_WORLD_RANK=0 "$program" check --device cpu
+fi
+if [ -e "$build/tests/support/preload/wrong_machine.so" ]; then
+    export LD_PRELOAD=wrong_machine.so${LD_PRELOAD:+:$LD_PRELOAD}
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+    checked "a wrong matrix product" 1 "${good/ok prod/FAILED prod}" WRONG_PRODUCT=1 "${two[@]}"
+    checked "a coarse clock" 1 "${good/ok clocks/FAILED clocks}" COARSE_CLOCK=1 "$program" check --device cpu
+else
+    echo "skip - wrong products and clocks: wrong_machine.so is not built"
+fi
+exit "$failed"
