@@ -18,6 +18,7 @@
 #   test-faults     Runs the tests of full disks, signals and other faults.
 #   test-memcheck   Runs two ranks of each kind of run under valgrind.
 #   test-consumers  Compares the traces with what other tools read in them.
+#   test-packages   Builds, checks, installs and removes packages; as root.
 #   sanitize        Runs the tests of the CPU under three sanitizers of gcc.
 #   fuzz            Feeds random files and command lines to the program.
 #

@@ -18,6 +18,9 @@ test-consumers: all
 	@launch/setup.sh --consumers
 	@tests/consumers/run.sh $(OUT)
 
+test-packages: all
+	@tests/run.sh --packages $(OUT)
+
 SOURCES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc')
 SCRIPTS = $(shell git ls-files '*.sh' '*.bash' '*.sbatch' .ci/run)
 format:
@@ -67,4 +70,4 @@ fuzz: setup
 		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined $(FUZZ_LACKS)" $(FUZZ); fi
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh build/fuzz
 
-.PHONY: test-faults test-memcheck test-mpi test-consumers format lint lint-tidy lint-rest lint-scripts sanitize fuzz
+.PHONY: test-faults test-memcheck test-mpi test-consumers test-packages format lint lint-tidy lint-rest lint-scripts sanitize fuzz

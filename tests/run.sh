@@ -12,7 +12,8 @@
 # TEST_ONLY selects tests by their printed names, for example 'unit/ddp/*'.
 # Exits with status 1 if a check failed, or a program crashed, was not built or checked nothing.
 #   --gpu   only tests on a real GPU, which must exist
-#   --mpi   only tests that depend on the MPI: tests/mpi, and comm.sh and run.sh of tests/cli
+#   --mpi   only tests that depend on the MPI: tests/mpi, and comm.sh, run.sh and check.sh of tests/cli
+#   --packages  only tests/packages, which build and install packages: as root, with Debian's packages and PyPI
 #   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and some of tests/cli (`sanitized`, below)
 #   --rest  all tests that are worth repeating in a plain build after --cpu: not its scripts, tests/unit/document, tests/unit/results
 #   --long  runs simulations with all repetitions, not with a tenth, and attention on an emulated GPU with all magnitudes of scores
@@ -23,10 +24,10 @@ set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../launch/common.sh"
 
-gpu='' mpi='' cpu='' rest='' long=''
-option_rows=("--gpu gpu flag" "--mpi mpi flag" "--cpu cpu flag" "--rest rest flag" "--long long flag")
+gpu='' mpi='' packages='' cpu='' rest='' long=''
+option_rows=("--gpu gpu flag" "--mpi mpi flag" "--packages packages flag" "--cpu cpu flag" "--rest rest flag" "--long long flag")
 read_build_dir "$@"
-only=${gpu:+gpu}${mpi:+mpi}${cpu:+cpu}${rest:+rest}
+only=${gpu:+gpu}${mpi:+mpi}${packages:+packages}${cpu:+cpu}${rest:+rest}
 [ -z "$long" ] || export TEST_LONG=1
 cd "$(dirname "$0")/.."
 
@@ -231,7 +232,7 @@ share_machine() {
 
 # Scripts that check no durations, longest first. Three more than there are cores run at a time, because most of them often wait.
 sharing=(peer comm slurm bad_launch bad_calls profile profile_faults faults benchmark sweep paper allreduce isolate netlab tune prometheus compare trend predict report
-    run gate isolate_check predict_check pack install help blas names fences profilers quota)
+    run gate isolate_check predict_check pack install help blas names fences profilers quota check)
 sharing_emulated=(cuda first_contact cuda_profile cuda_parts)
 run_sharing() {
     local source name ranks
@@ -288,11 +289,15 @@ if [ "$only" = gpu ]; then
     [ "$skipped" = 0 ] || say "skipped tests found no GPU or no NCCL"
 elif [ "$only" = mpi ]; then
     share_machine "$(count_cpus)"
-    run_scripts comm run
+    run_scripts comm run check
     run_mpi_tests sharing
     wait_for 0
     share_machine 1
     run_mpi_tests alone
+elif [ "$only" = packages ]; then
+    for script in tests/packages/*.sh; do
+        run_one lines "${script#tests/}" "$script" "$build"
+    done
 else
     run_sharing
     run_alone

@@ -53,6 +53,10 @@ learns() {
 
 train cpu "$on_cpu" 1 --device cpu
 learns cpu
+for dtype in fp32 tf32 bf16; do
+    try "${mpirun[@]}" -n 1 "$program" check --device cuda --dtype $dtype
+    is "check in $dtype covers the GPU and the CPU" "$status $(grep -oE '^(ok|warning) +(products|collectives) +on (cuda|cpu)' printed | sort -u | wc -l)" "0 4"
+done
 train fp32 "$program" 1 --device cuda
 close fp32 cpu 1e-4
 train again "$program" 1 --device cuda --num-epochs 8
