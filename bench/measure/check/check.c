@@ -74,7 +74,9 @@ static void check_launcher(struct check *c)
 {
     const char *variable = launcher_rank_variable(), *library = job_library();
     const int length = (int)strcspn(library, ",");
-    const int foreign = variable && !strncmp(variable, "OMPI_", 5) && !strstr(library, "Open MPI");
+    /* Slurm sets PMI_RANK, too, but only Hydra MPI_LOCALRANKID */
+    const int foreign =
+        strstr(library, "Open MPI") ? getenv("MPI_LOCALRANKID") != NULL : variable && !strncmp(variable, "OMPI_", 5);
     char by[CELL] = "no launcher";
     if (launcher_started_this())
         snprintf(by, sizeof by, "a launcher that sets %s", variable ? variable : "no rank");
@@ -265,10 +267,9 @@ static int run(struct check *c)
     check_devices(c);
     check_clocks(c);
     check_files(c);
-    int failed = c->count[FAILED], n = failed + c->count[OK] + c->count[WARNING];
+    int failed = c->count[FAILED], warnings = c->count[WARNING], n = failed + warnings + c->count[OK];
     if (c->job->rank == 0)
-        printf("%d of %d checks failed, with %d warning%s.\n", failed, n, c->count[WARNING],
-               text_plural((size_t)c->count[WARNING]));
+        printf("%d of %d checks failed, with %d warning%s.\n", failed, n, warnings, text_plural((size_t)warnings));
     return harness_close(&c->harness, failed ? -1 : 0, 0);
 }
 
