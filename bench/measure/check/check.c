@@ -89,10 +89,10 @@ static void check_launcher(struct check *c)
 static void check_ranks(struct check *c)
 {
     const cJSON *difference = json_first(c->harness.ranks, "rank_differences");
-    const int n = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(c->harness.ranks, "rank_differences"));
-    const int differ = job_from_first(c->job, n, 0) > 0, crowded = c->harness.comm.progress.crowded;
+    const int differ = job_from_first(c->job, difference != NULL, 0), crowded = c->harness.comm.progress.crowded;
     if (differ)
-        say(c, WARNING, "ranks", "%s%s", difference ? difference->valuestring : "", n > 1 ? ", and more differs" : "");
+        say(c, WARNING, "ranks", "%s%s", difference ? difference->valuestring : "",
+            difference && difference->next ? ", and more differs" : "");
     else if (job_max(c->job, crowded) > 0)
         say(c, WARNING, "ranks", "more threads than logical CPUs: times will vary");
     else
@@ -220,9 +220,7 @@ static void check_collectives(struct check *c, const struct device *device, enum
     struct comm_options options = c->harness.comm;
     struct collectives_check check;
     options.library = library;
-    int status = allreduce_check(c->job, device, &options, &check);
-    snprintf(name, 16, "%s", check.comm);
-    if (status)
+    if (allreduce_check(c->job, device, &options, &check))
         say(c, FAILED, "collectives", "on %s by %s: see above", device->name, comm_library_name[library]);
     else if (check.wrong > 0)
         say(c, FAILED, "collectives", "on %s by %s: %.0f wrong elements, first in %s", device->name, check.comm,
@@ -230,6 +228,7 @@ static void check_collectives(struct check *c, const struct device *device, enum
     else
         say(c, OK, "collectives", "on %s by %s: every element of %zu collectives is right on %d rank%s", device->name,
             check.comm, check.collectives, c->job->size, text_plural((size_t)c->job->size));
+    snprintf(name, 16, "%s", check.comm);
 }
 
 /* Checks the device that runs compute on by default, with each library that serves it, and the CPU. */
