@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The ddpbench authors
 #
 # SPDX-License-Identifier: MIT
-'''ReFrame tests of ddpbench: strategies of data-parallel training, the interconnect, which host or link is slow.
+'''ReFrame tests of ddpbench: strategies of data-parallel training, the interconnect, slow hosts and links.
 
-A job of the first two tests makes several runs. They are judged by `ddpbench compare` if there are runs to compare with:
+A job of the first two tests makes several runs. `ddpbench compare` judges them if there are runs to compare with:
 
 - `-S baseline=DIR`: the directory that an earlier session had as `--output`, or a directory of runs;
 - `-S control=PROGRAM`: an older ddpbench, which runs in turn with the tested one in the same job. As nights differ by
