@@ -15,7 +15,7 @@ set -euo pipefail
 scripts=(corpus ncu netlab nightly nsys paper run slurm sweep) # installed as commands
 read_by_them=(paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 # What has pages, and the pictures in them; results of the user's own runs lie beside results/reference.
-documents=(README.md LICENSE bench ddp kernels launch results/README.md results/lines.md results/reference tests)
+documents=(README.md CHANGELOG.md LICENSE bench ddp kernels launch packaging results/README.md results/lines.md results/reference tests)
 
 # make_folders PLACE: makes the directories of $root/PLACE, and prints those that are new, each with a slash.
 make_folders() {
@@ -130,6 +130,7 @@ install_all() {
         install_file 644 "$here/../$name" "share/doc/ddpbench/$name"
     done < <(cd "$here/.." && find "${documents[@]}" -type f '(' -path 'packaging/*' -o -name '*.md' -o -name '*.png' -o -name '*.svg' -o -name LICENSE ')' |
         grep -v '^packaging/debian/' | sort)
+    install_link packaging share/doc/ddpbench/examples
 }
 
 uninstalling='' mpi=mpich

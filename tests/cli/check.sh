@@ -29,7 +29,7 @@ checked "a directory that is none" 1 "${good/ok files/FAILED files}" "${two[@]}"
 checked "a directory that is missing" 1 "${good/ok files/FAILED files}" "${two[@]}" --output dir/none
 is "the error names it" "$(grep -c 'dir/none' said)" 1
 [ "$mpi" = mpich ] && foreign=OMPI_COMM_WORLD_RANK=0 || foreign=MPI_LOCALRANKID=0
-checked "the launcher of another MPI" 1 "${good/ok/FAILED}" $foreign "$program" check --device cpu
+checked "the launcher of another MPI" 1 "${good/ok/FAILED}" "$foreign" "$program" check --device cpu
 if [ -e "$build/tests/support/preload/wrong_machine.so" ]; then
     export LD_PRELOAD=wrong_machine.so${LD_PRELOAD:+:$LD_PRELOAD}
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0

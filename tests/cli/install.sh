@@ -15,8 +15,9 @@ mkdir -p staged/usr/bin
 echo mine >staged/usr/bin/ddpbench-mine
 succeeds "install.sh succeeds" "$install" "$program" /usr "$temporary/staged"
 is "all installed files are in the list" "$(files)" "$(grep -v '/$' staged/usr/share/ddpbench/files | sort - <(printf '%s\n' bin/ddpbench-mine share/ddpbench/files))"
-is "licence, pages and their pictures are installed" "$(cd staged/usr/share/doc/ddpbench && ls -d LICENSE README.md \
-    bench/measure/allreduce/README.md results/reference/verdict.png | wc -l)" 4
+pages=(LICENSE CHANGELOG.md README.md bench/measure/allreduce/README.md results/reference/verdict.png examples/ci/github.yml examples/reframe/ddpbench.py)
+is "licence, pages, their pictures and examples are installed" \
+    "$(for name in "${pages[@]}"; do [ -f "staged/usr/share/doc/ddpbench/$name" ] || echo "$name"; done)" ''
 find staged | sort >before
 cp staged/usr/share/ddpbench/files list
 succeeds "install.sh succeeds a second time" "$install" "$program" /usr "$temporary/staged"
