@@ -247,7 +247,7 @@ dist:
 
 # Builds nothing, because root may have another environment, with which everything might be built again.
 install:
-	launch/install.sh --mpi $(MPI) $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
+	launch/install.sh $(addprefix --mpirun ,$(filter /%,$(firstword $(MPIRUN)))) $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 uninstall:
 	launch/install.sh --uninstall $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # install.sh - installs the program, the scripts that work without the source tree, manual pages and shell completion
 #
-# Usage: launch/install.sh [--mpi NAME] PROGRAM PREFIX [DESTDIR], by `make install`
+# Usage: launch/install.sh [--mpirun PATH] PROGRAM PREFIX [DESTDIR], by `make install`
 #        launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
 # Scripts are installed in share/ddpbench/launch, with links to them as bin/ddpbench-NAME; licence, pages and examples in
 # share/doc/ddpbench, in the folders of the sources. share/ddpbench/files lists all installed files and new directories.
 # --uninstall and a repeated installation remove the listed files and no others.
-#   --mpi NAME    the program's MPI: mpich (default) or openmpi; the scripts start ranks with its mpirun
+#   --mpirun PATH  the launcher of the program's MPI, with which the scripts start ranks
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -96,7 +96,7 @@ make_page() {
 
 install_all() {
     local name commands summary version pages renames='s,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g'
-    [ "$mpi" = mpich ] || renames+="; /^find_mpirun/,/^}/s,[.]mpich,.$mpi,g"
+    [ -z "$launcher" ] || renames+="; /^find_mpirun/,/^}/s,(for name in .*); do,\1 $launcher; do," # the last one found is used
     version=$("$program" --version)
     commands=$("$program" --help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) +(.*)/\1\t\2/p')
     pages="ddpbench $(sed 's/\t.*//; s/^/ddpbench-/' <<<"$commands" | paste -sd ' ') ${scripts[*]/#/ddpbench-}"
@@ -126,15 +126,17 @@ install_all() {
     printf '%s\n' "#compdef ddpbench ${scripts[*]/#/ddpbench-}" "autoload -U +X bashcompinit && bashcompinit" \
         ". '$prefix/share/bash-completion/completions/ddpbench'" "_bash_complete -o default -F _ddpbench" >"$work/zsh"
     install_file 644 "$work/zsh" share/zsh/site-functions/_ddpbench
-    while IFS= read -r name; do
+    # Leaves out names that the list of installed files may not have: those of the user's own files.
+    text=$(cd "$here/.." && find "${documents[@]}" -name __pycache__ -prune -o -type f '(' -path 'packaging/*' -o -name LICENSE -o \
+        -name '*.md' -o -name '*.png' -o -name '*.svg' -o -path 'results/reference/*.txt' ')' -print)
+    while read -r name; do
         install_file 644 "$here/../$name" "share/doc/ddpbench/$name"
-    done < <(cd "$here/.." && find "${documents[@]}" -type f '(' -path 'packaging/*' -o -name '*.md' -o -name '*.png' -o -name '*.svg' -o -name LICENSE ')' |
-        grep -v '^packaging/debian/' | sort)
+    done < <(grep -xE '[A-Za-z0-9._/-]+' <<<"$text" | grep -v '^packaging/debian/' | sort)
     install_link packaging share/doc/ddpbench/examples
 }
 
-uninstalling='' mpi=mpich
-option_rows=("--uninstall uninstalling flag" "--mpi mpi check_choice mpich openmpi") most_arguments=3
+uninstalling='' launcher=''
+option_rows=("--uninstall uninstalling flag" "--mpirun launcher check_any") most_arguments=3
 read_options "$@"
 [ -z "$uninstalling" ] || arguments=('' "${arguments[@]}")
 [[ ${#arguments[@]} == [23] ]] ||
@@ -143,6 +145,7 @@ program=${arguments[0]} prefix=${arguments[1]}
 parts=$(dirname "$program")/libddpbench_cuda.so # if the program was built with its CUDA parts
 [[ $prefix == /* && $prefix != *[[:cntrl:]\'\"\\]* ]] ||
     usage_error "PREFIX '$prefix': expected an absolute path, such as /usr/local, without ' \" \\ and control characters"
+[[ $launcher =~ ^[A-Za-z0-9._/+-]*$ ]] || usage_error "--mpirun '$launcher': expected a path of letters, digits and . _ / + -"
 [[ ${arguments[2]:-} != *[[:cntrl:]]* ]] || usage_error "DESTDIR '${arguments[2]}': expected a path without control characters"
 here=$(dirname "$(realpath "$0")")
 root=${arguments[2]:-}$prefix

@@ -60,13 +60,13 @@ class ddpbench_test(rfm.RunOnlyRegressionTest):
     def write_job(self):
         self.job.launcher.options += shlex.split(self.launcher_options)
         options = ' '.join([self.command, self.options, *self.executable_opts]).strip()
-        program, self.executable = self.executable, '$program'
+        program, self.executable = self.located(self.executable), '"$program"'
         self.executable_opts = [options, '--output "$side/$run"']
         self.prerun_cmds += [
             f'for run in $(seq {self.runs}); do',
             f'for side in {"control runs" if self.control else "runs"}; do',
             f'program={program}',
-            f'[ "$side" = runs ] || program={self.control}',
+            f'[ "$side" = runs ] || program={self.located(self.control)}',
         ]
         self.postrun_cmds += ['status=$?', '[ "$status" = 0 ] || break 2', 'done', 'done', 'echo "$status" >status']
         self.keep_files = ['runs']
@@ -75,6 +75,11 @@ class ddpbench_test(rfm.RunOnlyRegressionTest):
             self.postrun_cmds += [f'{program} compare {baseline} --candidate runs/* {self.compare_options}'
                                   ' --html compare.html >compare.txt; echo $? >compare.status']
             self.keep_files += ['compare.txt', 'compare.html']
+
+    @staticmethod
+    def located(program):
+        '''The program as a word of a shell, also in the stage directory.'''
+        return shlex.quote(os.path.abspath(program) if os.sep in program else program)
 
     def find_baseline(self):
         '''The directories of the baseline's runs.'''
@@ -171,7 +176,7 @@ class ddpbench_allreduce(ddpbench_test):
 
     def choose(self, figures):
         sizes = [figure['bytes'] for figure in figures if figure['name'] == 'time']
-        wanted = [('time', min(sizes)), ('busbw', max(sizes))]
+        wanted = [('time', min(sizes, default=None)), ('busbw', max(sizes, default=None))]
         return {f'{figure["subject"]} {figure["name"]} {figure["bytes"]}': figure
                 for figure in figures if (figure['name'], figure.get('bytes')) in wanted}
 

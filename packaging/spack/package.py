@@ -54,8 +54,8 @@ class Ddpbench(MakefilePackage, CudaPackage):
             f"BLAS_LIBS={spec['blas:c,fortran'].libs.ld_flags}",
             f"PREFIX={self.prefix}",
         ]
-        if spec["mpi"].name == "openmpi":
-            variables.append("MPI=openmpi")  # every other MPI is made from MPICH, the default
+        if spec["mpi"].name in ("openmpi", "hpcx-mpi", "spectrum-mpi", "fujitsu-mpi"):
+            variables.append("MPI=openmpi")  # these are made from Open MPI
         if spec.satisfies("+cuda"):
             variables += [
                 "CUDA=1",

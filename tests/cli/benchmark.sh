@@ -139,7 +139,7 @@ result "$good" "the heading is printed before run.json is written"
 launch 2 --help
 is "--help is printed once, with exit status 0" "$status $(grep -c '^Usage:' printed) $(wc -c <said)" "0 1 0"
 launch 2 --version
-[ "$status" = 0 ] && [[ $(cat printed) =~ ^"ddpbench $(cat "$root/bench/VERSION")"(\ \([^[:space:]]+\))?$ ]] && good=0 || good=1
+[ "$status" = 0 ] && [[ $(cat printed) =~ ^"ddpbench $(head -n 1 "$root/bench/VERSION")"(\ \([^[:space:]]+\))?$ ]] && good=0 || good=1
 result "$good" "--version is one line, with exit status 0"
 is "run.json has the version" "$(sed -nE 's/^\t"version":\t"(.*)",$/ddpbench \1/p' out1/run.json)" "$(cat printed)"
 # dry_run OPTIONS WORK: checks that a dry run for 3 ranks prints a line that begins with WORK, on stdout only, and makes no files.

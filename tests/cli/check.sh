@@ -30,6 +30,8 @@ checked "a directory that is missing" 1 "${good/ok files/FAILED files}" "${two[@
 is "the error names it" "$(grep -c 'dir/none' said)" 1
 [ "$mpi" = mpich ] && foreign=OMPI_COMM_WORLD_RANK=0 || foreign=MPI_LOCALRANKID=0
 checked "the launcher of another MPI" 1 "${good/ok/FAILED}" "$foreign" "$program" check --device cpu
+try "${mpirun[@]}" -n 1 nice -n 1 "$program" check --device cpu : -n 1 "$program" check --device cpu
+is "ranks that differ: a warning, which names what" "$status $(grep -cE '^warning +ranks +nice value: ' printed)" "0 1"
 if [ -e "$build/tests/support/preload/wrong_machine.so" ]; then
     export LD_PRELOAD=wrong_machine.so${LD_PRELOAD:+:$LD_PRELOAD}
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0

@@ -90,7 +90,7 @@ if command -v make >/dev/null; then
     done
     is "two folders give equal objects" "$(cmp {one,"two of them"}/build/obj/kernels/utf8.o && echo equal)" equal
     is "CPPFLAGS and CFLAGS of the environment come last, and LDFLAGS go to the linker" "$(grep -cE -- '-O3 .* -DUNUSED -g -O2 ' printed) $(
-        LDFLAGS=-Wl,-O1 env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" CUDA=0 OUT="$temporary/none" V=1 "$temporary/none/ddpbench" 2>said | grep -cE -- "-Wl,-O1 -o $temporary/none/ddpbench ")" "1 1"
+        LDFLAGS=-Wl,-O1 env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" CUDA=0 OUT=build/none V=1 build/none/ddpbench 2>said | grep -c -- "-Wl,-O1 -o build/none/ddpbench ")" "1 1"
 else
     echo "skip - options of the compiler: make is not installed"
 fi
@@ -99,9 +99,18 @@ fi
 try "$install" --uninstall /usr "$temporary/staged"
 is "--uninstall removes all that was installed and nothing else" "$status $(find staged | sort | paste -sd ' ')" \
     "0 staged staged/usr staged/usr/bin staged/usr/bin/ddpbench-mine staged/usr/share staged/usr/share/mine"
-succeeds "a program built with Open MPI is installed" "$install" --mpi openmpi "$program" /usr "$temporary/other"
-is "its scripts look for the launcher of Open MPI" "$(sed -n '/^find_mpirun/,/^}/s/.*for name in //p' other/usr/share/ddpbench/launch/common.sh)" \
-    "mpirun mpiexec mpirun.openmpi mpiexec.openmpi; do"
+mkdir -p sources/results
+cp -r "$root"/{launch,packaging,README.md,CHANGELOG.md,LICENSE} sources
+cp -r "$root"/results/{reference,README.md,lines.md} sources/results
+mkdir -p sources/{bench,ddp,kernels,tests} launchers
+: >"sources/bench/my notes.md"
+printf '#!/bin/sh\necho "the launcher of its MPI: $*"\n' | tee launchers/mpirun >launchers/other
+chmod +x launchers/*
+succeeds "install.sh takes a launcher" sources/launch/install.sh --mpirun "$PWD/launchers/mpirun" "$program" /usr "$PWD/other"
+is "its scripts start ranks with it" "$(PATH=$PWD/launchers:$PATH MPIRUN='' other/usr/bin/ddpbench-run -n 1 --dry-run -- true 2>&1 | grep -c "^$PWD/launchers/mpirun ")" 1
+succeeds "a file with a blank in its name is left out, and a second installation succeeds" sources/launch/install.sh "$program" /usr "$PWD/other"
+succeeds "uninstalling succeeds" sources/launch/install.sh --uninstall /usr "$PWD/other"
+is "it leaves nothing below the prefix" "$(find other/usr -mindepth 1)" ''
 try "$install" --uninstall /usr "$temporary/staged"
 check 1 "--uninstall without an installation is refused" '^install.sh: nothing is installed in .*/staged/usr'
 exit "$failed"

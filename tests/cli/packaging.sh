@@ -17,8 +17,8 @@ mkdir -p mpi/bin cuda/bin nccl/include
 printf '%s\n' '#!/bin/sh' 'echo gcc -I/mpi/include -L/mpi/lib -lmpi_of_the_spec' >mpi/bin/mpicc
 # shellcheck disable=SC2016 # expanded by the stand-in
 printf '%s\n' '#!/bin/sh' 'case $1 in --list-gpu-code) echo sm_80 sm_90 sm_100 ;; *) echo release 12.4, V12.4 ;; esac' >cuda/bin/nvcc
-touch nccl/include/nccl.h
-chmod +x mpi/bin/mpicc cuda/bin/nvcc
+touch mpi/bin/mpirun nccl/include/nccl.h
+chmod +x mpi/bin/mpicc mpi/bin/mpirun cuda/bin/nvcc
 
 cat >spack.py <<'END'
 """Runs the phases of package.py for a spec: spack.py PACKAGE_PY MAKEFILE_DIR MPI BLAS CUDA_ARCH. CUDA_ARCH is such as 80,90, none
@@ -126,7 +126,7 @@ is "what make asks pkg-config for is a dependency" \
 is "GPUs before compute capability 8.0 are refused" "$(sed -n 's/^conflicts cuda_arch=\([^ ]*\) .*/\1/p' printed | xargs)" "35 75"
 recipe openmpi blis ''
 is "^openmpi ^blis: the build has its own folder" "$status $(built | xargs)" "0 build/portable-blis-openmpi/ddpbench build/portable-blis-openmpi/ddpbench"
-is "the installed scripts know their MPI" "$(count '^launch/install.sh --mpi openmpi ')" 1
+is "the installed scripts start ranks with the launcher beside mpicc" "$(count "^launch/install.sh --mpirun $temporary/mpi/bin/mpirun ")" 1
 recipe mvapich openblas ''
 is "^mvapich is built as MPICH is" "$status $(built | sort -u)" "0 build/portable/ddpbench"
 recipe openmpi openblas 80,90
@@ -151,7 +151,7 @@ easyconfig=$root/packaging/easybuild/ddpbench-$(sed -n 1p "$root/bench/VERSION")
 python3 easybuild.py "$easyconfig" >phases
 try bash -c "while read -r words; do eval \"env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -n -C '$root' \$words\" || exit; done <phases"
 is "EasyBuild: build and install take the same program" "$status $(built | xargs)" "0 build/portable-flexiblas-openmpi/ddpbench build/portable-flexiblas-openmpi/ddpbench"
-is "EasyBuild: make install takes the prefix and the MPI" "$(count "^launch/install.sh --mpi openmpi .*'/installed'")" 1
+is "EasyBuild: make install takes the prefix and the launcher" "$(count "^launch/install.sh --mpirun $temporary/mpi/bin/mpirun .*'/installed'")" 1
 
 # ---- ReFrame ----
 

@@ -58,7 +58,7 @@ for mpi in mpich openmpi; do
     check 0 "$mpi: two ranks run, and write below the working directory" 'Results: one'
     "${builder[@]}" rm "$image" >/dev/null
 done
-toolkit=$(realpath "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")
+toolkit=$(realpath -m "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")
 if [ -x "$toolkit" ]; then
     image cuda --build-arg CUDA=1 --volume "${toolkit%/bin/nvcc}:/usr/local/cuda:ro"
     inside sh -c 'ls /usr/local/lib/ddpbench && ldconfig -p | grep -o "libcupti[^ ]*" | head -n 1'
