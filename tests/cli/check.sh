@@ -27,7 +27,8 @@ is "the first wrong collective is named" "$(grep -c '180 wrong elements, first i
 mkdir dir && : >dir/file
 checked "a directory that is none" 1 "${good/ok files/FAILED files}" "${two[@]}" --output dir/file
 checked "a directory that is missing" 1 "${good/ok files/FAILED files}" "${two[@]}" --output dir/none
-is "the error names it" "$(grep -c 'dir/none' said)" 1
+is "the line has the reason" "$(grep -c '^FAILED *files *rank 0: cannot write dir/none/.*No such file' printed)" 1
+checked "NCCL without a GPU" 1 "${good/ok coll/FAILED coll}" "${two[@]}" --comm nccl
 [ "$mpi" = mpich ] && foreign=OMPI_COMM_WORLD_RANK=0 || foreign=MPI_LOCALRANKID=0
 checked "the launcher of another MPI" 1 "${good/ok/FAILED}" "$foreign" "$program" check --device cpu
 try "${mpirun[@]}" -n 1 nice -n 1 "$program" check --device cpu : -n 1 "$program" check --device cpu

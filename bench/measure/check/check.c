@@ -144,14 +144,22 @@ static void check_files(struct check *c)
 {
     const char *directory = c->options->directory;
     struct statvfs system;
-    char space[CELL];
-    int failed = job_agree(c->job, probe(directory, c->job->rank));
+    char space[CELL], mine[200] = "", (*why)[200] = allocate((size_t)c->job->size, sizeof *why);
+    int failed = 0;
+    if (probe(directory, c->job->rank))
+        snprintf(mine, sizeof mine, "%s", error_text());
+    error_clear();
+    job_gather(c->job, mine, sizeof mine, why);
+    while (failed < c->job->size && !*why[failed])
+        failed++; /* the first rank that failed */
     double bytes = statvfs(directory, &system) ? 0 : (double)system.f_bavail * (double)system.f_frsize;
-    if (failed)
-        say(c, FAILED, "files", "%s: see above; choose another directory with --output", directory);
+    bytes = -job_max(c->job, -bytes);
+    if (failed < c->job->size)
+        say(c, FAILED, "files", "rank %d: %s: choose another directory with --output", failed, why[failed]);
     else
         say(c, OK, "files", "every rank can write to %s, where %s are free", directory,
-            text_memory(space, (size_t)-job_max(c->job, -bytes)));
+            text_memory(space, (size_t)bytes));
+    free(why);
 }
 
 /* ---- devices ---- */
@@ -225,7 +233,7 @@ static void check_collectives(struct check *c, const struct device *device, enum
     struct collectives_check check;
     options.library = library;
     if (allreduce_check(c->job, device, &options, &check))
-        say(c, FAILED, "collectives", "on %s by %s: see above", device->name, comm_library_name[library]);
+        say(c, FAILED, "collectives", "on %s by %s: see the error message", device->name, comm_library_name[library]);
     else if (check.wrong > 0)
         say(c, FAILED, "collectives", "on %s by %s: %.0f wrong elements, first in %s", device->name, check.comm,
             check.wrong, check.first);
@@ -249,12 +257,12 @@ static void check_devices(struct check *c)
         if (!strcmp(used, comm_library_name[COMM_NCCL]) && h->comm.library == COMM_AUTO)
             check_collectives(c, h->opened.device, COMM_MPI, used);
         if (open_device(&cpu, c->job, &(struct device_options){.kind = DEVICE_CPU}, h->threads)) {
-            say(c, FAILED, "device", "the CPU: see above");
+            say(c, FAILED, "device", "the CPU: see the error message");
             return;
         }
     }
     check_products(c, cpu.device);
-    check_collectives(c, cpu.device, COMM_MPI, used);
+    check_collectives(c, cpu.device, h->opened.on_gpu ? COMM_MPI : h->comm.library, used);
 }
 
 /* ---- the command ---- */
