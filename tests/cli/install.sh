@@ -104,8 +104,8 @@ cp -r "$root"/{launch,packaging,README.md,CHANGELOG.md,LICENSE} sources
 cp -r "$root"/results/{reference,README.md,lines.md} sources/results
 mkdir -p sources/{bench,ddp,kernels,tests} launchers
 : >"sources/bench/my notes.md"
-printf '#!/bin/sh\necho "the launcher of its MPI: $*"\n' | tee launchers/mpirun >launchers/other
-chmod +x launchers/*
+printf '#!/bin/sh\n' >launchers/mpirun
+chmod +x launchers/mpirun
 succeeds "install.sh takes a launcher" sources/launch/install.sh --mpirun "$PWD/launchers/mpirun" "$program" /usr "$PWD/other"
 is "its scripts start ranks with it" "$(PATH=$PWD/launchers:$PATH MPIRUN='' other/usr/bin/ddpbench-run -n 1 --dry-run -- true 2>&1 | grep -c "^$PWD/launchers/mpirun ")" 1
 succeeds "a file with a blank in its name is left out, and a second installation succeeds" sources/launch/install.sh "$program" /usr "$PWD/other"

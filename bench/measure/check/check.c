@@ -267,8 +267,10 @@ static void check_devices(struct check *c)
 
 /* ---- the command ---- */
 
-static int run(struct check *c)
+static int run(void *line, const struct job *job, const struct command *command)
 {
+    struct check *c = line;
+    (void)job, (void)command;
     if (harness_open(&c->harness, c->job, &c->options->harness))
         return harness_close(&c->harness, -1, 0);
     if (c->job->rank == 0)
@@ -299,15 +301,10 @@ enum exit_status check_main(const struct job *job, int argc, char *const argv[])
     struct check_options options = {0};
     struct check check = {.job = job, .options = &options};
     struct option_table table = {0};
+    const struct harness_command command = {&check, &table, &options.harness, NULL, print_help, "a check failed", NULL,
+                                            run,    ""};
     option_table_add(&table, (struct option_section){.title = "Check", OPTION_ROWS(rows), .base = &options});
     option_table_add(&table, option_section_at(device_section, &options.harness.device));
     option_table_add(&table, option_section_at(comm_section, &options.harness.comm));
-    if (job_agree(job, option_table_parse(&table, argc, argv)))
-        return STATUS_USAGE;
-    if (table.help && job->rank == 0) {
-        print_help(&table);
-        option_help_text(stdout, "\nExit status: 0 fine, 1 a check failed, 2 the command line is wrong.\n");
-    } else if (table.version && job->rank == 0)
-        printf("ddpbench %s\n", version_text());
-    return table.help || table.version || !run(&check) ? STATUS_OK : STATUS_FAILED;
+    return harness_main(&command, job, argc, argv);
 }

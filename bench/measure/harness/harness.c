@@ -55,10 +55,10 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
         return STATUS_OK;
     int given = (int)c->options->results.dry_run_ranks, ranks = given ? given : job->size;
     int on_gpus = open_device_wants_gpus(job, &c->options->device);
-    if (job_agree(job, c->check(c->line, c->table, ranks, on_gpus)))
+    if (c->check && job_agree(job, c->check(c->line, c->table, ranks, on_gpus)))
         return STATUS_USAGE;
-    int status = option_was_given(c->table, "dry-run") ? print_dry_run(c, job, ranks, on_gpus)
-                                                       : c->measure(c->line, job, &command);
+    int dry = c->dry_run && option_was_given(c->table, "dry-run");
+    int status = dry ? print_dry_run(c, job, ranks, on_gpus) : c->measure(c->line, job, &command);
     return status < 0 ? STATUS_FAILED : (enum exit_status)status;
 }
 

@@ -23,12 +23,12 @@ struct harness_command {
     void *line;                 /* the struct of the command's options, passed to the functions below */
     struct option_table *table; /* the options, which fill the struct `line` */
     const struct harness_options *options;
-    /* Checks the options for a number of ranks, on GPUs or not. Returns 0; or -1, reported. */
+    /* Checks the options for a number of ranks, on GPUs or not. Returns 0; or -1, reported. NULL: nothing to check. */
     int (*check)(void *line, const struct option_table *table, int ranks, int on_gpus);
     void (*print_help)(const struct option_table *table);
     const char *failures; /* what exit status 1 means, in words for --help, such as "the run failed" */
     /* For --dry-run, without a device: adds to a summary's heading what the run would need and do. Returns 0; or -1,
-     * reported. */
+     * reported. NULL: the table lacks --dry-run. */
     int (*dry_run)(const void *line, int ranks, int on_gpus, cJSON *summary);
     /* Runs the command. Returns 0, or an exit status above STATUS_USAGE; or -1 on every rank, reported by rank 0. */
     int (*measure)(void *line, const struct job *job, const struct command *command);
