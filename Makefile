@@ -140,7 +140,7 @@ CFLAGS ?= -g
 $(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # the speed of the tests' own code does not matter
 INCLUDES = -I. -Ibench -Ibench/measure -Ibench/read # an include line names folder and header, without bench/, measure/ or read/
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(OPTIMISE) -fopenmp $(SANITIZE) $(INCLUDES) \
-	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) \
+	$(foreach name,CPU_CLONES CPU_VECTOR_BYTES,-D$(name)=$(name)_$(or $(CLONES),none)) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) \
 	$(CPPFLAGS) $(CFLAGS)
 PLACE = $(call quote,-ffile-prefix-map=$(CURDIR)=.) # leaves the folder out of the objects, which are then equal in all folders
 CHECK_LIBS = -Wl,--wrap=_mark_point $(shell pkg-config --libs check 2>/dev/null) # see tests/support/suite.c

@@ -1,23 +1,26 @@
-/* attention.c - causal attention, tile by tile: products of tiles by CBLAS, softmax by plain loops.
+/* attention.c - causal attention, tile by tile: products of tiles (tile_product.h), and softmax between them.
+ *
+ * Scores are kept transposed, a row for each key and a column for each query: maximum, sum and gradient of a query are
+ * then vectors, and nothing is added up across a vector. Tiles before the query's own are whole; of the tile on the
+ * diagonal, only the needed part is computed, to the width of a block.
  *
  * Sources: Dao et al., FlashAttention, 2022, arXiv:2205.14135, algorithms 1 and 4; Milakov and Gimelshein, Online
  * normalizer calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/tile_product.h"
 
-#include <cblas.h>
 #include <math.h>
+#include <omp.h>
+#include <string.h>
 
-/* Rows and columns of a tile of scores: 16 KiB, on the thread's stack. Tiles of 128 took a tenth longer at T 512, D 64,
- * because more of a tile on the diagonal is masked. */
-enum { TILE = 64 };
+/* Queries and keys of a tile; scores are [TILE, TILE], 16 KiB, on the thread's stack. LANES: the widest vector's
+ * numbers, of which the columns of a tile are a multiple. */
+enum { TILE = 64, LANES = 16 };
 
-/* One tile: `rows` queries from q0 on, `columns` keys from k0 on, with `depth` (D) numbers each. Consecutive tokens are
- * `stride` numbers apart in q, k and v, and `out` numbers apart in o. Scores are [rows, TILE]: loops run over all TILE
- * columns, because compilers unroll loops of constant length. */
+/* One tile: `queries` queries from q0 on, `keys` keys from k0 on, in heads of `depth` (D) numbers. */
 struct tile {
-    size_t q0, k0;
-    int rows, columns, depth, stride, out;
-    float scale; /* 1 / sqrt(D) */
+    size_t q0, k0, queries, keys, depth;
+    int diagonal; /* 1: keys after a query are masked */
 };
 
 static size_t tiles_of(size_t T)
@@ -25,58 +28,153 @@ static size_t tiles_of(size_t T)
     return (T + TILE - 1) / TILE;
 }
 
-/* Returns the tile of scores between query tile i and key tile j. */
-static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D, size_t stride)
+/* Returns the tile of query tile i and key tile j. */
+static struct tile tile_at(size_t i, size_t j, size_t T, size_t D)
 {
     size_t q0 = i * TILE, k0 = j * TILE;
     return (struct tile){.q0 = q0,
                          .k0 = k0,
-                         .rows = (int)(T - q0 < TILE ? T - q0 : TILE),
-                         .columns = (int)(T - k0 < TILE ? T - k0 : TILE),
-                         .depth = cpu_blas_int(D),
-                         .stride = cpu_blas_int(stride),
-                         .out = cpu_blas_int(H * D),
-                         .scale = 1.0f / sqrtf((float)D)};
+                         .queries = T - q0 < TILE ? T - q0 : TILE,
+                         .keys = T - k0 < TILE ? T - k0 : TILE,
+                         .depth = D,
+                         .diagonal = i == j};
 }
 
-/* s[rows, TILE] = scale * a b^T. a and b point to the tile's first row of queries and keys, or of d_o and v. */
-static void multiply_transposed(float *s, const struct tile *t, float scale, const float *a, int a_stride,
-                                const float *b)
+/* Returns the number of columns that hold the tile's queries. */
+static size_t columns_of(const struct tile *t)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, t->rows, t->columns, t->depth, scale, a, a_stride, b,
-                t->stride, 0.0f, s, TILE);
+    return (t->queries + LANES - 1) / LANES * LANES;
 }
 
-/* Sets scores of keys after the query, or past the last key, to -inf, whose exponential is 0. */
+/* Returns the first column of a key's row that is computed; those before it belong to earlier queries. */
+static size_t first_column(const struct tile *t, size_t key)
+{
+    return t->diagonal ? key - key % LANES : 0;
+}
+
+/* Stores a transposed square of 4 rows, `stride` numbers apart, of `from`: to[d * TILE + r] = scale * from[r, d]. */
+static void transpose_square(float *to, const float *from, size_t stride, float scale)
+{
+    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+    typedef int32_t places __attribute__((vector_size(16)));
+    const places low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+    four a = *(const four *)from * scale, b = *(const four *)(from + stride) * scale;
+    four c = *(const four *)(from + 2 * stride) * scale, d = *(const four *)(from + 3 * stride) * scale;
+    four ab_low = __builtin_shuffle(a, b, low), ab_high = __builtin_shuffle(a, b, high);
+    four cd_low = __builtin_shuffle(c, d, low), cd_high = __builtin_shuffle(c, d, high);
+    *(four *)to = __builtin_shuffle(ab_low, cd_low, first);
+    *(four *)(to + TILE) = __builtin_shuffle(ab_low, cd_low, second);
+    *(four *)(to + (size_t)2 * TILE) = __builtin_shuffle(ab_high, cd_high, first);
+    *(four *)(to + (size_t)3 * TILE) = __builtin_shuffle(ab_high, cd_high, second);
+}
+
+/* to[depth, TILE] = scale * from[queries, depth]^T, with zeros in the columns after the queries. */
+static void transpose(float *to, const struct tile *t, const float *from, size_t stride, float scale)
+{
+    const size_t squares = t->queries / 4 * 4, D = t->depth, columns = columns_of(t);
+    for (size_t r = 0; r < squares; r += 4) {
+        size_t d = 0;
+        for (; d + 4 <= D; d += 4)
+            transpose_square(to + d * TILE + r, from + r * stride + d, stride, scale);
+        for (; d < D; d++)
+            for (size_t i = r; i < r + 4; i++)
+                to[d * TILE + i] = scale * from[i * stride + d];
+    }
+    for (size_t d = 0; squares < columns && d < D; d++)
+        for (size_t r = squares; r < columns; r++)
+            to[d * TILE + r] = r < t->queries ? scale * from[r * stride + d] : 0.0f;
+}
+
+/* s[keys, TILE] = rows[keys, depth] * transposed[depth, TILE]. */
+static void score(float *s, const struct tile *t, const float *rows, size_t stride, const float *transposed)
+{
+    tile_multiply(&(struct tile_product){.c = s,
+                                         .a = rows,
+                                         .b = transposed,
+                                         .m = t->keys,
+                                         .n = columns_of(t),
+                                         .k = t->depth,
+                                         .c_row = TILE,
+                                         .a_row = stride,
+                                         .a_step = 1,
+                                         .b_row = TILE,
+                                         .part = t->diagonal ? UPPER_RESULT : WHOLE});
+}
+
+/* of_queries[queries, depth] = s[keys, TILE]^T * of_keys[keys, depth], or += if add is not 0. */
+static void gather_keys(float *of_queries, size_t row, const struct tile *t, const float *s, const float *of_keys,
+                        size_t stride, int add)
+{
+    tile_multiply(&(struct tile_product){.c = of_queries,
+                                         .a = s,
+                                         .b = of_keys,
+                                         .m = t->queries,
+                                         .n = t->depth,
+                                         .k = t->keys,
+                                         .c_row = row,
+                                         .a_row = 1,
+                                         .a_step = TILE,
+                                         .b_row = stride,
+                                         .part = t->diagonal ? LOWER_LEFT : WHOLE,
+                                         .add = add});
+}
+
+/* of_keys[keys, depth] = s[keys, TILE] * of_queries[queries, depth], or += if add is not 0. */
+static void gather_queries(float *of_keys, size_t stride, const struct tile *t, const float *s, const float *of_queries,
+                           size_t row, int add)
+{
+    tile_multiply(&(struct tile_product){.c = of_keys,
+                                         .a = s,
+                                         .b = of_queries,
+                                         .m = t->keys,
+                                         .n = t->depth,
+                                         .k = t->queries,
+                                         .c_row = stride,
+                                         .a_row = TILE,
+                                         .a_step = 1,
+                                         .b_row = row,
+                                         .part = t->diagonal ? UPPER_LEFT : WHOLE,
+                                         .add = add});
+}
+
+/* On the diagonal, sets scores of keys after the query to -inf, whose exponential is 0. */
 static void mask_scores(float *s, const struct tile *t)
 {
-    for (size_t r = 0; r < (size_t)t->rows; r++) {
-        size_t visible = t->q0 + r + 1 - t->k0; /* number of keys from k0 on that row r may see; limited below */
-        if (visible > (size_t)t->columns)
-            visible = (size_t)t->columns;
-        for (size_t c = visible; c < TILE; c++)
-            s[r * TILE + c] = -INFINITY;
-    }
+    for (size_t c = 0; t->diagonal && c < t->keys; c++)
+        for (size_t r = first_column(t, c); r < c; r++)
+            s[c * TILE + r] = -INFINITY;
 }
 
-/* Replaces a row of scores s by exp(s - running maximum) and updates the running sum. Returns the factor by which the
- * sums of earlier tiles must be multiplied. */
-static float softmax_row(float *s, float *max, float *sum)
+/* Per query, of the keys so far. */
+struct running {
+    float max[TILE], sum[TILE];
+    float correction[TILE]; /* the factor by which the last tile has changed sums of earlier tiles */
+};
+
+/* Replaces scores by exp(score - running maximum), and updates the running sum. */
+static void softmax(float *s, const struct tile *t, struct running *now)
 {
-    float high = *max, part = 0.0f;
-#pragma omp simd reduction(max : high)
-    for (int c = 0; c < TILE; c++)
-        high = s[c] > high ? s[c] : high;
-#pragma omp simd reduction(+ : part)
-    for (int c = 0; c < TILE; c++) {
-        float e = cpu_exp(s[c] - high);
-        s[c] = e;
-        part += e;
+    const size_t columns = columns_of(t);
+    float high[TILE], part[TILE] = {0};
+    memcpy(high, now->max, sizeof high);
+    for (size_t c = 0; c < t->keys; c++)
+#pragma omp simd
+        for (size_t r = first_column(t, c); r < columns; r++)
+            high[r] = s[c * TILE + r] > high[r] ? s[c * TILE + r] : high[r];
+    for (size_t c = 0; c < t->keys; c++)
+#pragma omp simd
+        for (size_t r = first_column(t, c); r < columns; r++) {
+            float e = cpu_exp(s[c * TILE + r] - high[r]);
+            s[c * TILE + r] = e;
+            part[r] += e;
+        }
+#pragma omp simd
+    for (size_t r = 0; r < columns; r++) {
+        float correction = cpu_exp(now->max[r] - high[r]); /* 0 in the first tile, where max is -inf */
+        now->correction[r] = correction;
+        now->sum[r] = now->sum[r] * correction + part[r];
+        now->max[r] = high[r];
     }
-    float correction = cpu_exp(*max - high); /* the factor is 0 in the first tile, where *max is -inf */
-    *max = high;
-    *sum = *sum * correction + part;
-    return correction;
 }
 
 static void scale_row(float *row, size_t D, float factor)
@@ -99,33 +197,34 @@ static inline void rotate_pairs(float *head, const float *angle, size_t D, float
     }
 }
 
-/* Computes the outputs of query tile i of one head. Pointers point to position 0 of that head. */
-static void forward_tile(float *o, float *lse, const float *q, const float *k, const float *v, size_t i, size_t T,
-                         size_t H, size_t D, size_t stride)
+/* Computes the outputs of query tile i of one head. Pointers point to position 0 of that head; transposed[D, TILE] is
+ * scratch memory. */
+static void forward_tile(float *o, float *lse, const float *q, const float *k, const float *v, float *transposed,
+                         size_t i, size_t T, size_t H, size_t D, size_t stride)
 {
     _Alignas(64) float s[TILE * TILE];
-    float max[TILE], sum[TILE];
+    struct running now;
+    struct tile t = tile_at(i, 0, T, D);
+    const size_t row = H * D;
+    float *out = o + t.q0 * row;
     for (size_t r = 0; r < TILE; r++) {
-        max[r] = -INFINITY;
-        sum[r] = 0.0f;
+        now.max[r] = -INFINITY;
+        now.sum[r] = 0.0f;
     }
-    float *out = o + i * TILE * H * D;
-    struct tile t = {0};
+    transpose(transposed, &t, q + t.q0 * stride, stride, 1.0f / sqrtf((float)D));
     for (size_t j = 0; j <= i; j++) {
-        t = tile_at(i, j, T, H, D, stride);
-        multiply_transposed(s, &t, t.scale, q + t.q0 * stride, t.stride, k + t.k0 * stride);
+        t = tile_at(i, j, T, D);
+        score(s, &t, k + t.k0 * stride, stride, transposed);
         mask_scores(s, &t);
-        for (size_t r = 0; r < (size_t)t.rows; r++) {
-            float correction = softmax_row(s + r * TILE, &max[r], &sum[r]);
-            if (j > 0)
-                scale_row(out + r * H * D, D, correction);
-        }
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t.rows, t.depth, t.columns, 1.0f, s, TILE,
-                    v + t.k0 * stride, t.stride, j > 0 ? 1.0f : 0.0f, out, t.out);
+        softmax(s, &t, &now);
+        for (size_t r = 0; j > 0 && r < t.queries; r++)
+            if (now.correction[r] < 1.0f)
+                scale_row(out + r * row, D, now.correction[r]);
+        gather_keys(out, row, &t, s, v + t.k0 * stride, stride, j > 0);
     }
-    for (size_t r = 0; r < (size_t)t.rows; r++) {
-        scale_row(out + r * H * D, D, 1.0f / sum[r]);
-        lse[t.q0 + r] = max[r] + logf(sum[r]);
+    for (size_t r = 0; r < t.queries; r++) {
+        scale_row(out + r * row, D, 1.0f / now.sum[r]);
+        lse[t.q0 + r] = now.max[r] + logf(now.sum[r]);
     }
 }
 
@@ -149,95 +248,103 @@ CPU_CLONES void cpu_attention_forward(void *o_, float *lse, const void *q_, cons
     const float *q = q_;
     const float *k = k_;
     const float *v = v_;
-    cpu_blas_enter_region();
+    float *scratch = cpu_scratch((size_t)cpu_threads * D * TILE);
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++)
         for (size_t i = 0; i < tiles_of(T); i++) {
             size_t head = bh / H * T * stride + bh % H * D, out = (bh / H * T * H + bh % H) * D;
-            forward_tile(o + out, lse + bh * T, q + head, k + head, v + head, i, T, H, D, stride);
+            forward_tile(o + out, lse + bh * T, q + head, k + head, v + head,
+                         scratch + (size_t)omp_get_thread_num() * D * TILE, i, T, H, D, stride);
         }
-    cpu_blas_leave_region();
 }
 
-/* Turns scores p[rows, TILE] into probabilities, using forward's lse; and turns dp into the gradient of the scores,
- * scale * p * (dp - delta), where delta[r] is the sum of d_o * o over the row. */
-static void backward_softmax(float *p, float *dp, const struct tile *t, const float *lse, const float *delta)
+/* Turns scores p[keys, TILE] into probabilities by forward's lse; and turns dp into the gradient of the scores before
+ * their scaling, scale * p * (dp - delta), where delta is the sum of d_o * o over a query's row. */
+static void backward_softmax(float *p, float *dp, const struct tile *t, const float lse[TILE], const float delta[TILE],
+                             float scale)
 {
-    for (size_t r = 0; r < (size_t)t->rows; r++) {
-        float *prow = p + r * TILE, *dprow = dp + r * TILE;
-        float l = lse[t->q0 + r], d = delta[r], scale = t->scale;
+    const size_t columns = columns_of(t);
+    for (size_t c = 0; c < t->keys; c++)
 #pragma omp simd
-        for (int c = 0; c < TILE; c++) {
-            float e = cpu_exp(prow[c] - l);
-            prow[c] = e;
-            dprow[c] = e * (dprow[c] - d) * scale;
+        for (size_t r = first_column(t, c); r < columns; r++) {
+            float e = cpu_exp(p[c * TILE + r] - lse[r]);
+            p[c * TILE + r] = e;
+            dp[c * TILE + r] = e * (dp[c * TILE + r] - delta[r]) * scale;
         }
-    }
 }
 
-/* c[columns, depth] = (or +=) s[rows, TILE]^T * a[rows, depth]: the tile's part of the gradient of keys or values. */
-static void multiply_by_transpose(float *c, const struct tile *t, const float *s, const float *a, int a_stride,
-                                  int accumulate)
-{
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->columns, t->depth, t->rows, 1.0f, s, TILE, a, a_stride,
-                accumulate ? 1.0f : 0.0f, c, t->stride);
-}
+/* The arrays of one head, from position 0 on: tokens are `stride` numbers apart in those of q, k and v, and `row` in
+ * the others. transposed[2, D, TILE] is scratch memory. */
+struct backward_head {
+    float *dq, *dk, *dv;
+    const float *d_o, *o, *lse, *q, *k, *v;
+    float *transposed;
+    size_t T, D, stride, row;
+};
 
-/* Adds the contribution of query tile i of one head to the gradients. Query tile i = j comes first for key tile j, so
- * it overwrites the gradient of that key tile instead of adding to it. */
-static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
-                          const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D,
-                          size_t stride)
+/* Adds the contribution of query tile i to the gradients. Query tile i = j comes first for key tile j, so it overwrites
+ * the gradient of that key tile instead of adding to it. */
+static void backward_tile(const struct backward_head *h, size_t i)
 {
-    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE] = {0}; /* dp is read past t.columns, so must be finite there */
-    float delta[TILE];
-    size_t q0 = i * TILE * stride, out = H * D, o0 = i * TILE * out;
-    for (size_t r = 0; r < TILE && i * TILE + r < T; r++) {
+    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE];
+    float delta[TILE] = {0}, lse[TILE] = {0}; /* finite after the queries */
+    struct tile t = tile_at(i, 0, h->T, h->D);
+    const size_t D = h->D, stride = h->stride, row = h->row;
+    const float *q = h->q + t.q0 * stride, *d_o = h->d_o + t.q0 * row, *o = h->o + t.q0 * row;
+    const float scale = 1.0f / sqrtf((float)D);
+    float *q_transposed = h->transposed, *d_o_transposed = h->transposed + D * TILE;
+    memcpy(lse, h->lse + t.q0, t.queries * sizeof *lse);
+    for (size_t r = 0; r < t.queries; r++) {
         float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
         for (size_t d = 0; d < D; d++)
-            sum += d_o[o0 + r * out + d] * o[o0 + r * out + d];
+            sum += d_o[r * row + d] * o[r * row + d];
         delta[r] = sum;
     }
+    transpose(q_transposed, &t, q, stride, scale);
+    transpose(d_o_transposed, &t, d_o, row, 1.0f);
     for (size_t j = 0; j <= i; j++) {
-        struct tile t = tile_at(i, j, T, H, D, stride);
-        size_t k0 = t.k0 * stride;
-        multiply_transposed(p, &t, t.scale, q + q0, t.stride, k + k0);
+        t = tile_at(i, j, h->T, D);
+        const size_t keys = t.k0 * stride;
+        score(p, &t, h->k + keys, stride, q_transposed);
         mask_scores(p, &t);
-        multiply_transposed(dp, &t, 1.0f, d_o + o0, t.out, v + k0);
-        backward_softmax(p, dp, &t, lse, delta);
-        multiply_by_transpose(dv + k0, &t, p, d_o + o0, t.out, j < i);
-        multiply_by_transpose(dk + k0, &t, dp, q + q0, t.stride, j < i);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t.rows, t.depth, t.columns, 1.0f, dp, TILE, k + k0,
-                    t.stride, j > 0 ? 1.0f : 0.0f, dq + q0, t.stride);
+        score(dp, &t, h->v + keys, stride, d_o_transposed);
+        backward_softmax(p, dp, &t, lse, delta, scale);
+        gather_queries(h->dv + keys, stride, &t, p, d_o, row, j < i);
+        gather_queries(h->dk + keys, stride, &t, dp, q, stride, j < i);
+        gather_keys(h->dq + t.q0 * stride, stride, &t, dp, h->k + keys, stride, j > 0);
     }
 }
 
 /* One thread computes a whole head, so that gradients of keys and values need neither locks nor copies and are summed
  * in the same order for any number of threads. */
-CPU_CLONES void cpu_attention_backward(void *dq_, void *dk_, void *dv_, const void *d_o_, const void *o_,
-                                       const float *lse, const void *q_, const void *k_, const void *v_,
-                                       const float *rope, size_t B, size_t T, size_t H, size_t D, size_t stride)
+CPU_CLONES void cpu_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
+                                       const void *q, const void *k, const void *v, const float *rope, size_t B,
+                                       size_t T, size_t H, size_t D, size_t stride)
 {
-    float *dq = dq_;
-    float *dk = dk_;
-    float *dv = dv_;
-    const float *d_o = d_o_;
-    const float *o = o_;
-    const float *q = q_;
-    const float *k = k_;
-    const float *v = v_;
-    cpu_blas_enter_region();
+    float *scratch = cpu_scratch((size_t)cpu_threads * 2 * D * TILE);
 #pragma omp parallel for schedule(dynamic) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++) {
-        size_t head = bh / H * T * stride + bh % H * D, out = (bh / H * T * H + bh % H) * D;
+        const size_t at = bh / H * T * stride + bh % H * D, out = (bh / H * T * H + bh % H) * D;
+        const struct backward_head h = {.dq = (float *)dq + at,
+                                        .dk = (float *)dk + at,
+                                        .dv = (float *)dv + at,
+                                        .d_o = (const float *)d_o + out,
+                                        .o = (const float *)o + out,
+                                        .lse = lse + bh * T,
+                                        .q = (const float *)q + at,
+                                        .k = (const float *)k + at,
+                                        .v = (const float *)v + at,
+                                        .transposed = scratch + (size_t)omp_get_thread_num() * 2 * D * TILE,
+                                        .T = T,
+                                        .D = D,
+                                        .stride = stride,
+                                        .row = H * D};
         for (size_t i = 0; i < tiles_of(T); i++)
-            backward_tile(dq + head, dk + head, dv + head, d_o + out, o + out, lse + bh * T, q + head, k + head,
-                          v + head, i, T, H, D, stride);
+            backward_tile(&h, i);
         for (size_t t = 0; t < T; t++) {
-            rotate_pairs(dq + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
-            rotate_pairs(dk + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
+            rotate_pairs(h.dq + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
+            rotate_pairs(h.dk + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
         }
     }
-    cpu_blas_leave_region();
 }

@@ -31,25 +31,6 @@ void cpu_blas_set_threads(int threads)
         set_int64(threads);
 }
 
-/* Tests whether the library is an OpenBLAS with POSIX threads (openblas_get_parallel: 1; 0: no threads; 2: OpenMP). */
-static int has_own_threads(void)
-{
-    int (*get_parallel)(void);
-    return cpu_blas_look_up("openblas_get_parallel", &get_parallel, sizeof get_parallel) && get_parallel() == 1;
-}
-
-void cpu_blas_enter_region(void)
-{
-    if (cpu_threads > 1 && has_own_threads())
-        cpu_blas_set_threads(1);
-}
-
-void cpu_blas_leave_region(void)
-{
-    if (cpu_threads > 1 && has_own_threads())
-        cpu_blas_set_threads(cpu_threads);
-}
-
 int cpu_blas_int(size_t n)
 {
     if (n > INT_MAX)

@@ -14,6 +14,10 @@
 #define CPU_CLONES_none
 #define CPU_CLONES_x86_64 __attribute__((flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 
+/* The bytes of a vector register of this CPU, 64 or less: the Makefile defines CPU_VECTOR_BYTES likewise. */
+#define CPU_VECTOR_BYTES_none   __BIGGEST_ALIGNMENT__ /* of the CPU that the program is compiled for */
+#define CPU_VECTOR_BYTES_x86_64 (__builtin_cpu_supports("x86-64-v4") ? 64 : 32)
+
 /* The number of threads of each operation. Every parallel region passes it to OpenMP, so that it applies to calls from
  * any thread. */
 extern int cpu_threads;
@@ -28,11 +32,6 @@ int cpu_blas_look_up(const char *name, void *function, size_t size);
 
 /* Sets the number of threads of every CBLAS that is loaded. */
 void cpu_blas_set_threads(int threads);
-
-/* Call these around a parallel region whose threads call BLAS. A BLAS built on OpenMP detects the region; a BLAS with
- * its own threads would make the callers queue for them, so it gets only one thread in the region. */
-void cpu_blas_enter_region(void);
-void cpu_blas_leave_region(void);
 
 /* Converts n to BLAS's int; fatal if it does not fit. */
 int cpu_blas_int(size_t n);
