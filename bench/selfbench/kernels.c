@@ -1,5 +1,5 @@
-/* kernels.c - times every operation of a device on its own, next to a copy. The program judges nothing: its exit
- * status is 0 if it ran.
+/* kernels.c - times every operation of a device on its own, next to the limit of its rate. The program judges nothing:
+ * its exit status is 0 if it ran.
  *
  * Operations are timed by time stamps on the device, without waiting between them: the host issues a whole round before
  * the GPU has finished it. operations.h declares how many bytes and FLOP an operation needs at least, as
@@ -8,6 +8,7 @@
 #include "ddp/transformer.h"
 #include "kernels/device.h"
 #include "kernels/error.h"
+#include "kernels/gpu_peak.h"
 #include "kernels/operations.h"
 #include "selfbench/program.h"
 
@@ -15,19 +16,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes of a common small language model; memory-bound operations work on rows of C or V elements. */
+/* Sizes of a common small language model; memory-bound operations work on rows of C or V elements. SMALL: sizes of the
+ * preset laptop, whose steps have T tokens with a batch of 4. */
 enum { C = 768, H = 12, D = 64, T = 512, V = 10000, RANK = 4, GPT2_V = 50257, PADDED_GPT2_V = 50304 };
+enum { SMALL_C = 256, SMALL_F = 1024, SMALL_V = 256, SMALL_PARAMETERS = 4327680 };
 _Static_assert(PADDED_GPT2_V % VOCABULARY_ALIGNMENT == 0 && PADDED_GPT2_V - GPT2_V < VOCABULARY_ALIGNMENT, "as padded");
-enum { MOST_CASES = 64, MOST_ANGLES = 8192 * 64 };
+enum { MOST_CASES = 80, MOST_ANGLES = 8192 * 64 };
+
+/* What a rate is compared with: the bandwidth of a copy, the highest rate of the linear_* cases, or the peak of the
+ * device: a GPU's published one, or that of the CPU's vector units. */
+enum limit { COPY, LINEAR, PEAK };
 
 struct kernel_case {
-    const char *name;         /* name of the operation, or "copy loop" */
+    const char *name;         /* name of the operation, or "copy_loop" */
     enum operation operation; /* OPERATIONS: the copy loop */
     size_t size[4];           /* in the order of operation_facts[].sizes */
     double bytes, flops;
-    int memory_bound; /* 1: its bandwidth is compared with that of a copy */
-    int calls;        /* calls between two time stamps */
-    double *seconds;  /* [rounds] seconds of a call */
+    enum limit limit;
+    size_t copy;     /* index of the copy, if the limit is COPY */
+    int calls;       /* calls between two time stamps */
+    double *seconds; /* [rounds] seconds of a call */
 };
 
 /* The arrays of the operations. Operations write y and z, and only read a and b, whose values are in [-0.5, 0.5), so
@@ -39,7 +47,7 @@ struct kernel_arrays {
     void *table, *w;              /* table: [V, C]; w: [C] */
     float *dtable, *dw, *rope;    /* dtable: [V, C]; dw: [C]; rope: [MOST_ANGLES, 2] */
     float *rstd, *lse, *scalars;
-    int32_t *token;
+    int32_t *token; /* the first T are of a vocabulary of SMALL_V, the others of V */
 };
 
 struct bench {
@@ -49,7 +57,7 @@ struct bench {
     size_t numbers;           /* numbers in an array, enough for every case */
     struct kernel_arrays arrays;
     struct kernel_case item[MOST_CASES];
-    size_t n, copy; /* copy: memory-bound cases are compared with item[copy] */
+    size_t n, copy; /* copy: the next memory-bound case is compared with item[copy] */
 };
 
 /* clang-format off */
@@ -64,6 +72,7 @@ static const struct option rows[] = {
 /* clang-format on */
 
 static void declare_memory_bound(struct bench *b);
+static void declare_small(struct bench *b);
 static void declare_products(struct bench *b);
 static void create_arrays(struct bench *b);
 static void measure_cases(struct bench *b);
@@ -75,8 +84,8 @@ int main(int argc, char *argv[])
     const struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b};
     int status = program_open(&b.program, &own, 1,
                               "Usage: bench_kernels [OPTION VALUE]...\n\n"
-                              "Times each operation of the device next to a copy. On a GPU products and attention have "
-                              "the sizes of bench/peers/torch_kernels.py.\n",
+                              "Times each operation of the device, next to the limit that it is judged by. On a GPU "
+                              "products and attention have the sizes of bench/peers/torch_kernels.py.\n",
                               argc, argv);
     if (status >= 0)
         return status;
@@ -85,6 +94,7 @@ int main(int argc, char *argv[])
     b.array_bytes = ((mib << 20) + row - 1) / row * row;
     b.numbers = b.array_bytes / b.program.opened.device->compute_bytes;
     declare_memory_bound(&b);
+    declare_small(&b);
     declare_products(&b);
     create_arrays(&b);
     measure_cases(&b);
@@ -94,24 +104,42 @@ int main(int argc, char *argv[])
 
 /* ---- the cases ---- */
 
-static int is_product(const struct operation_facts *facts)
+/* clang-format off */
+/* Memory-bound cases of the preset laptop; caches may hold their arrays. */
+static const struct { enum operation operation; size_t size[4]; } small[] = {
+    {OPERATION_RMSNORM_FORWARD, {T, SMALL_C}}, {OPERATION_RMSNORM_BACKWARD, {T, SMALL_C}},
+    {OPERATION_SWIGLU_FORWARD, {T, SMALL_F}}, {OPERATION_SWIGLU_BACKWARD, {T, SMALL_F}},
+    {OPERATION_CROSS_ENTROPY, {T, SMALL_V}}, {OPERATION_ADAMW, {SMALL_PARAMETERS}}};
+/* Rows: 0 and 1 with --quick; 0 to 5 on the CPU, products of the presets laptop and default; from 2 on a GPU. */
+static const size_t weight[][2] = { /* I, O */
+    {SMALL_C, SMALL_C}, {SMALL_C, SMALL_F}, {C, C}, {C, 3072}, {3072, C}, {C, V},
+    {C, GPT2_V}, {C, PADDED_GPT2_V}, {1600, 1600}, {1600, 6400}, {6400, 1600}};
+/* Rows: 0 and 1 with --quick; 0 to 5 on the CPU, of which 0 is laptop's and 3 default's; from 6 on a GPU. */
+static const size_t attention[][3] = { /* T, H, D */
+    {128, 4, 64}, {128, 8, 32}, {32, 12, 64}, {T, H, D}, {T, 6, 128}, {2048, 4, 64},
+    {512, 32, 64}, {512, 16, 128}, {2048, 32, 64}, {2048, 16, 128}, {8192, 32, 64}, {8192, 16, 128}};
+/* clang-format on */
+
+static enum limit limit_of(const struct operation_facts *facts)
 {
-    return !strncmp(facts->name, "linear", 6) || !strncmp(facts->name, "attention", 9);
+    return !strncmp(facts->name, "linear", 6) ? PEAK : !strncmp(facts->name, "attention", 9) ? LINEAR : COPY;
 }
 
-/* Adds a case; operation OPERATIONS is the copy loop. */
+/* Adds a case; operation OPERATIONS is the copy loop, with which the cases after it are compared. */
 static void declare_case(struct bench *b, int operation, const size_t size[4])
 {
     const struct operation_facts *facts = &operation_facts[operation < OPERATIONS ? operation : OPERATION_COPY];
     size_t e = b->program.opened.device->compute_bytes;
     if (b->n == MOST_CASES)
         FATAL("more than %d cases", MOST_CASES);
+    b->copy = operation == OPERATIONS ? b->n : b->copy;
     struct kernel_case *k = &b->item[b->n++];
-    *k = (struct kernel_case){.name = operation < OPERATIONS ? facts->name : "copy loop",
+    *k = (struct kernel_case){.name = operation < OPERATIONS ? facts->name : "copy_loop",
                               .operation = (enum operation)operation,
                               .bytes = operation_amount(facts->bytes, facts->sizes, size, e),
                               .flops = operation_amount(facts->flops, facts->sizes, size, e),
-                              .memory_bound = !is_product(facts),
+                              .limit = limit_of(facts),
+                              .copy = b->copy,
                               .calls = 1,
                               .seconds = allocate(b->rounds, sizeof *k->seconds)};
     memcpy(k->size, size, sizeof k->size);
@@ -139,7 +167,7 @@ static void declare_memory_bound(struct bench *b)
         declare_case(b, OPERATIONS, wide);
     for (int o = 0; o < OPERATIONS; o++) {
         const char *letters = operation_facts[o].sizes;
-        if (!is_product(&operation_facts[o]))
+        if (limit_of(&operation_facts[o]) == COPY)
             declare_case(b, o,
                          !strcmp(letters, "NC") || !strcmp(letters, "NF") ? rows_of_c
                          : !strcmp(letters, "NCV")                        ? table
@@ -151,38 +179,41 @@ static void declare_memory_bound(struct bench *b)
     declare_case(b, OPERATION_CROSS_ENTROPY, many_logits);
 }
 
+/* Adds, on the CPU, the small memory-bound cases, each after a copy of as many bytes. */
+static void declare_small(struct bench *b)
+{
+    for (size_t i = 0; i < sizeof small / sizeof *small && !b->program.opened.on_gpu; i++) {
+        const struct operation_facts *facts = &operation_facts[small[i].operation];
+        size_t copied = (size_t)operation_amount(facts->bytes, facts->sizes, small[i].size, sizeof(float)) / 8;
+        declare_case(b, OPERATIONS, (const size_t[4]){copied});
+        declare_case(b, (int)small[i].operation, small[i].size);
+        b->numbers = copied > b->numbers ? copied : b->numbers;
+    }
+}
+
 /* Adds the products that have these size letters (NIO or BTHD), with these sizes, and enlarges the arrays for them. */
 static void declare_products_of(struct bench *b, const char *letters, const size_t size[4])
 {
     const size_t needed[] = {2 * size[0] * size[1] * size[2] * size[3], size[0] * size[1], size[1] * size[2],
                              size[0] * size[2]};
     for (int o = 0; o < OPERATIONS; o++)
-        if (is_product(&operation_facts[o]) && !strcmp(operation_facts[o].sizes, letters))
+        if (limit_of(&operation_facts[o]) != COPY && !strcmp(operation_facts[o].sizes, letters))
             declare_case(b, o, size);
     for (int i = 0; i < 4; i++)
         b->numbers = needed[i] > b->numbers ? needed[i] : b->numbers;
 }
 
-/* Adds all products. On a GPU they have the sizes of bench/peers/torch_kernels.py, for comparison with PyTorch. */
+/* Adds the products. On a GPU they have the sizes of bench/peers/torch_kernels.py, for comparison with PyTorch. */
 static void declare_products(struct bench *b)
 {
-    static const size_t weight[9][2] = {{C, C},       {C, 3072},    {3072, C},
-                                        {C, V},       {C, GPT2_V},  {C, PADDED_GPT2_V},
-                                        {1600, 1600}, {1600, 6400}, {6400, 1600}},
-                        quick_weight[2][2] = {{256, 256}, {256, 1024}}, context[2][3] = {{512, 2048, 8192}, {128, 256}};
-    const int quick = b->program.quick, shapes = quick ? 2 : 9;
-    const size_t tokens = quick ? 512 : 16384, width = quick ? 256 : 2048;
-    const size_t(*shape)[2] = quick ? quick_weight : weight;
-    if (!b->program.opened.on_gpu) {
-        declare_products_of(b, "NIO", (const size_t[4]){T, C, 3072});
-        declare_products_of(b, "BTHD", (const size_t[4]){1, T, H, D});
-        return;
+    const int large = b->program.opened.on_gpu && !b->program.quick, end = b->program.quick ? 2 : 6;
+    const size_t tokens = large ? 16384 : T;
+    for (int i = large ? 2 : 0; i < (large ? 11 : end); i++)
+        declare_products_of(b, "NIO", (const size_t[4]){tokens, weight[i][0], weight[i][1]});
+    for (int i = large ? 6 : 0; i < (large ? 12 : end); i++) {
+        const size_t *of = attention[i], sequences = tokens > of[0] ? tokens / of[0] : 1;
+        declare_products_of(b, "BTHD", (const size_t[4]){sequences, of[0], of[1], of[2]});
     }
-    for (int i = 0; i < shapes; i++)
-        declare_products_of(b, "NIO", (const size_t[4]){tokens, shape[i][0], shape[i][1]});
-    for (int i = 0; i < 3 && context[quick][i]; i++)
-        for (size_t d = D, t = context[quick][i]; d <= 128; d *= 2)
-            declare_products_of(b, "BTHD", (const size_t[4]){tokens / t, t, width / d, d});
 }
 
 /* ---- the arrays, which live until the program ends ---- */
@@ -225,7 +256,7 @@ static void create_arrays(struct bench *b)
     free(turn);
     int32_t *token = allocate(N, sizeof *token);
     for (size_t i = 0; i < N; i++)
-        token[i] = (int32_t)(i * 7919 % V); /* a prime step visits all tokens, none twice in a row */
+        token[i] = (int32_t)(i * 7919 % (i < T ? SMALL_V : V)); /* a prime step visits all, none twice in a row */
     x->token = copy_to_device(d, token, N * sizeof *token);
     free(token);
     float scalars[SCALARS] = {[SCALAR_LEARNING_RATE] = 1e-3f, [SCALAR_STEP] = 10.0f, [SCALAR_CLIP] = 1.0f};
@@ -327,7 +358,7 @@ static void time_round(const struct bench *b, size_t round)
     const struct kernel_case *k = b->item;
     int64_t stamp[2 * MOST_CASES];
     device->stamps_begin();
-    run_case(b, &k[b->copy]);
+    run_case(b, &k[k->copy]);
     for (size_t i = 0; i < b->n; i++) {
         stamp[2 * i] = device->stamp();
         for (int call = 0; call < k[i].calls; call++)
@@ -353,42 +384,68 @@ static void measure_cases(struct bench *b)
 
 /* ---- figures ---- */
 
-/* Prints a case. The last column, ratio, is bandwidth / the copy's bandwidth in the same round, median over rounds. */
+/* Returns the median rate of a case, in bytes/s if its limit is that of a copy, else in FLOP/s. */
+static double rate_of(const struct bench *b, const struct kernel_case *k)
+{
+    return (k->limit == COPY ? k->bytes : k->flops) / stats_median(k->seconds, b->rounds);
+}
+
+/* Returns the device's peak rate of products in FLOP/s; 0: unknown. */
+static double peak_of(const struct program *p)
+{
+    return p->opened.on_gpu ? gpu_peak(p->opened.gpu.name, p->opened.device->precision)
+                            : 1e9 * p->blas.vector_gflops * p->threads;
+}
+
+/* Returns the limit of a case's rate, in the unit of rate_of; 0: unknown. */
+static double limiting_rate(const struct bench *b, const struct kernel_case *k)
+{
+    double highest = 0;
+    if (k->limit != LINEAR)
+        return k->limit == COPY ? rate_of(b, &b->item[k->copy]) : peak_of(&b->program);
+    for (size_t i = 0; i < b->n; i++)
+        if (b->item[i].limit == PEAK)
+            highest = fmax(highest, rate_of(b, &b->item[i]));
+    return highest;
+}
+
 static void print_case(const struct bench *b, const struct kernel_case *k)
 {
-    const struct kernel_case *copy = &b->item[b->copy];
     const char *letters = operation_facts[k->operation < OPERATIONS ? k->operation : OPERATION_COPY].sizes;
-    double *ratio = allocate(b->rounds, sizeof *ratio);
-    char range[32], sizes[64];
+    const char *limit[] = {[COPY] = b->item[k->copy].name, [LINEAR] = "linear_*", [PEAK] = "peak"};
+    const double median = stats_median(k->seconds, b->rounds), most = limiting_rate(b, k);
+    char range[32], sizes[64], share[32] = "N/A";
     size_t at = 0;
-    for (size_t r = 0; r < b->rounds; r++)
-        ratio[r] = k->bytes / k->seconds[r] / (copy->bytes / copy->seconds[r]);
-    double median = stats_median(k->seconds, b->rounds), to_copy = stats_median(ratio, b->rounds);
-    free(ratio);
     for (size_t i = 0; letters[i] && at < sizeof sizes; i++)
         at += (size_t)snprintf(sizes + at, sizeof sizes - at, "%s%c=%zu", i ? " " : "", letters[i], k->size[i]);
     snprintf(range, sizeof range, "%.3f..%.3f", 1e3 * stats_quantile(k->seconds, b->rounds, 0),
              1e3 * stats_quantile(k->seconds, b->rounds, 1));
-    printf("%-23s %-26s %9.1f ", k->name, sizes, 1e-6 * k->bytes);
-    if (k->memory_bound)
-        printf("%9s %9.3f %19s %8.1f %8s %6.2f\n", "-", 1e3 * median, range, 1e-9 * k->bytes / median, "-", to_copy);
-    else
-        printf("%9.2f %9.3f %19s %8.1f %8.3f %6s\n", 1e-9 * k->flops, 1e3 * median, range, 1e-9 * k->bytes / median,
-               1e-12 * k->flops / median, "-");
+    if (most > 0)
+        snprintf(share, sizeof share, "%.2f", rate_of(b, k) / most);
+    printf("%-22s %-23s %7.1f %8.2f %8.3f %18s %7.1f %8.4f %9s %5s\n", k->name, sizes, 1e-6 * k->bytes, 1e-9 * k->flops,
+           1e3 * median, range, 1e-9 * k->bytes / median, 1e-12 * k->flops / median, limit[k->limit], share);
 }
 
 static void print_figures(const struct bench *b)
 {
-    printf("Operations on %s. Arrays of %.1f MiB; median of n = %zu rounds.\n"
-           "A round runs every line (short ones several times in a row), in this order, so drift of the machine "
-           "affects all\n"
-           "equally. MB (10^6) and Gflop are what a call must move and compute: each array read or written once (+= "
-           "twice),\n"
-           "whatever caches do; attention counts its causal half. The ratio is GB/s / GB/s of the %s in the\n"
-           "same round, median over rounds.\n\n",
-           b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, b->item[b->copy].name);
-    printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
-           "GB/s", "TFLOP/s", "ratio");
+    const int on_gpu = b->program.opened.on_gpu;
+    char peak[128] = "N/A, none is published for this GPU";
+    if (peak_of(&b->program) > 0)
+        snprintf(peak, sizeof peak, "%.4f TFLOP/s, %s", 1e-12 * peak_of(&b->program),
+                 on_gpu ? "published for this GPU"
+                        : "one thread's multiply-adds between registers at the start, x threads");
+    printf(
+        "Operations on %s. Arrays of %.1f MiB; median of n = %zu rounds.\n"
+        "A round runs every line (short ones several times in a row), in this order, so drift of the machine\n"
+        "affects all equally. MB (10^6) and Gflop are what a call must move and compute: each array read or written\n"
+        "once (+= twice), whatever caches do; attention counts its causal half. share is the line's rate / its limit:\n"
+        "  %-9s  the GB/s of %s\n"
+        "  linear_*   the highest TFLOP/s of these lines\n"
+        "  peak       %s\n\n",
+        b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, b->item[b->copy].name,
+        on_gpu ? "this line" : "the nearest such line above", peak);
+    printf("%-22s %-23s %7s %8s %8s %18s %7s %8s %9s %5s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
+           "GB/s", "TFLOP/s", "limit", "share");
     for (size_t i = 0; i < b->n; i++)
         print_case(b, &b->item[i]);
 }

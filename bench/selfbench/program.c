@@ -34,6 +34,7 @@ static void describe_cpu(struct program *program)
         fprintf(stderr, "%s: %s\n", program->name, text);
     if (products_warning(&blas, text))
         fprintf(stderr, "%s: warning: %s\n", program->name, text);
+    program->blas = blas;
 }
 
 int program_open(struct program *program, const struct option_section *own, size_t sections, const char *usage,

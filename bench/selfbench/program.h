@@ -11,7 +11,8 @@ struct program {
     int threads; /* CPU threads per operation */
     int quick;
     struct open_device opened;
-    char on[300]; /* the device in words, such as "NVIDIA H200, bf16" or "cpu, 1 thread" */
+    struct blas_facts blas; /* if the device is the CPU */
+    char on[300];           /* the device in words, such as "NVIDIA H200, bf16" or "cpu, 1 thread" */
 };
 
 /* Reads the command line (own[sections]: the program's own options), and opens the device. Returns -1 to

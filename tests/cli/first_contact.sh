@@ -41,6 +41,27 @@ is "each part has results" "$(cd second && find . -name status -printf '%h\n' | 
 is "the last line counts the measurements, and names skipped ones" "$(tail -n 1 said)" \
     "bench_gpu.sh: 17 measurements ended; SKIPPED: torch peer (no Python, no PyTorch that sees a GPU, or no such tool)"
 succeeds "ncu leaves the clock as it is" grep -q 'clock-control none' second/tools/ncu/output.txt
+# shares FILE: recomputes each share in a table of bench_kernels from the other columns. Prints lines whose share differs by more
+# than the rounding of all three numbers, then the number of operations with a share.
+shares() {
+    awk '$1 == "peak" { peak = $2 + 0 }
+        NF < 10 { next }
+        $(NF - 1) == "peak" && $(NF - 2) > linear { linear = $(NF - 2) }
+        $1 == $(NF - 1) { copy = $(NF - 3) }
+        NR > FNR && $(NF - 1) ~ /^(copy(_loop)?|linear_[*]|peak)$/ {
+            limit = $(NF - 1) ~ /^c/ ? copy : $(NF - 1) ~ /^l/ ? linear : peak
+            rate = $(NF - 1) ~ /^c/ ? $(NF - 3) : $(NF - 2)
+            half = $(NF - 1) ~ /^c/ ? 0.05 : 0.00005
+            if ($NF != "N/A" && limit > half && ($NF < (rate - half) / (limit + half) - 0.0051 || $NF > (rate + half) / (limit - half) + 0.0051)) print
+            if (($NF == "N/A") != ($(NF - 1) == "peak" && !peak)) print
+            if ($1 != "copy_loop" && !seen[$1]++) n++
+        }
+        END { print n }' "$1" "$1"
+}
+operations=$(grep -c '^    \[OPERATION_' "$root/kernels/operations.c")
+is "on the GPU each operation has a share of a limit, which the other columns give" "$(shares second/kernels-bf16/output.txt)" "$operations"
+"$build/emulated/bench_kernels" --device cpu --quick --array-mib 1 --rounds 2 >printed 2>said
+is "on the CPU, too" "$(shares printed)" "$operations"
 for found in tests/racecheck tools/memcheck; do
     succeeds "$found fails if it finds an error" grep -q 'error-exitcode 1' "second/$found/output.txt"
 done
