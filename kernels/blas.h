@@ -1,10 +1,25 @@
-/* blas.h - the BLAS that computes the CPU's matrix products: its name, kernels and speed. */
+/* blas.h - the libraries that compute the CPU's matrix products: which is in use, its name, kernels and speed. */
 #ifndef KERNELS_BLAS_H
 #define KERNELS_BLAS_H
 
+enum blas_library {
+    BLAS_AUTO,   /* for options: the program decides */
+    BLAS_CBLAS,  /* the library that the program was built with, such as OpenBLAS */
+    BLAS_ONEDNN, /* oneDNN's dnnl_sgemm, for the products of linear layers only */
+    BLAS_LIBRARIES
+};
+extern const char *const blas_library_name[]; /* "auto", "cblas", "onednn", NULL */
+
+/* Returns NULL if the library is here; or, static, why not. oneDNN has to share the program's OpenMP threads. */
+const char *blas_find(enum blas_library library);
+
+/* Computes all later products by a library that blas_find has found; without a call it is BLAS_CBLAS. */
+void blas_use(enum blas_library library);
+
+/* Facts of the library in use. */
 struct blas_facts {
     char library[64];  /* for example "OpenBLAS 0.3.21"; the file's name if the library has no version */
-    char kernels[32];  /* CPU family of the library's kernels, as the library names it; "" if unknown */
+    char kernels[32];  /* CPU family or instructions of the library's kernels, as it names them; "" if unknown */
     char replaced[32]; /* the family that blas_choose_kernels replaced by another; "": it replaced none */
     double product_gflops, vector_gflops; /* rates of one thread, measured by blas_measure */
 };

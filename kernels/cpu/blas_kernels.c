@@ -129,6 +129,8 @@ static void name_file(char *name, size_t capacity)
 
 void blas_describe(struct blas_facts *facts)
 {
+    if (cpu_onednn_describe(facts))
+        return;
     char mkl[200] = "";
     void (*mkl_words)(char *, int);
     const char *replaced = getenv(replaced_variable), *blis = text_by("bli_info_get_version_str");

@@ -30,8 +30,19 @@ float *cpu_scratch(size_t n);
  * `size` bytes. Returns 1 if it exists; otherwise 0, and the pointer is null. */
 int cpu_blas_look_up(const char *name, void *function, size_t size);
 
-/* Sets the number of threads of every CBLAS that is loaded. */
+/* Sets the number of threads of every BLAS that is loaded, and of this thread's OpenMP regions, which oneDNN follows.
+ */
 void cpu_blas_set_threads(int threads);
+
+/* c[M, N] = op(a) * op(b), or c += op(a) * op(b) if accumulate is not 0, by the library in use (blas_use). op(a) is
+ * a[M, K], or the transpose of a[K, M] if ta is not 0; op(b) is b[K, N], or the transpose of b[N, K] if tb is not 0. An
+ * error of the library is fatal. */
+void cpu_product(int ta, int tb, size_t M, size_t N, size_t K, const float *a, const float *b, int accumulate,
+                 float *c);
+
+/* If oneDNN is in use, fills *facts as blas_describe does and returns 1; otherwise returns 0. */
+struct blas_facts;
+int cpu_onednn_describe(struct blas_facts *facts);
 
 /* Converts n to BLAS's int; fatal if it does not fit. */
 int cpu_blas_int(size_t n);

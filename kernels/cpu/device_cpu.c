@@ -3,7 +3,6 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/error.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,7 +63,6 @@ static const struct device table = {
 const struct device *device_cpu(int threads)
 {
     cpu_threads = threads;
-    omp_set_num_threads(threads); /* for a BLAS that asks OpenMP for the number of threads */
     cpu_blas_set_threads(threads);
     return &table;
 }

@@ -1,25 +1,17 @@
-/* linear.c - the three matrix products of a linear layer, by CBLAS. */
+/* linear.c - the three matrix products of a linear layer. */
 #include "kernels/cpu/cpu.h"
-
-#include <cblas.h>
-#undef I /* some versions of cblas.h define I as the imaginary unit; here I is the width of the input */
 
 void cpu_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
 {
-    int n = cpu_blas_int(N), in = cpu_blas_int(I), out = cpu_blas_int(O);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, out, in, 1.0f, x, in, w, in, 0.0f, y, out);
+    cpu_product(0, 1, N, O, I, x, w, 0, y);
 }
 
 void cpu_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate)
 {
-    int n = cpu_blas_int(N), in = cpu_blas_int(I), out = cpu_blas_int(O);
-    float beta = accumulate ? 1.0f : 0.0f;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, in, out, 1.0f, dy, out, w, in, beta, dx, in);
+    cpu_product(0, 0, N, I, O, dy, w, accumulate, dx);
 }
 
 void cpu_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O, int accumulate)
 {
-    int n = cpu_blas_int(N), in = cpu_blas_int(I), out = cpu_blas_int(O);
-    float beta = accumulate ? 1.0f : 0.0f;
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, n, 1.0f, dy, out, x, in, beta, dw, in);
+    cpu_product(1, 0, O, I, N, dy, x, accumulate, dw);
 }
