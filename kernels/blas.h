@@ -2,6 +2,8 @@
 #ifndef KERNELS_BLAS_H
 #define KERNELS_BLAS_H
 
+#include <stddef.h>
+
 enum blas_library {
     BLAS_AUTO,   /* for options: the program decides */
     BLAS_CBLAS,  /* the library that the program was built with, such as OpenBLAS */
@@ -13,7 +15,8 @@ extern const char *const blas_library_name[]; /* "auto", "cblas", "onednn", NULL
 /* Returns NULL if the library is here; or, static, why not. oneDNN has to share the program's OpenMP threads. */
 const char *blas_find(enum blas_library library);
 
-/* Computes all later products by a library that blas_find has found; without a call it is BLAS_CBLAS. */
+/* Computes all later products by a library that blas_find has found; without a call, and for BLAS_AUTO, it is
+ * BLAS_CBLAS. */
 void blas_use(enum blas_library library);
 
 /* Facts of the library in use. */
@@ -48,5 +51,21 @@ void blas_describe(struct blas_facts *facts);
  * registers, with two operations per element. Each rate is the best of 21 repetitions, or of fewer if not all begin
  * within 2 s. Measuring usually takes about 20 ms. */
 void blas_measure(struct blas_facts *facts);
+
+/* The matrix products of the linear layers of a model, with N rows of activations. */
+struct blas_products {
+    size_t N, n;
+    int forward_only; /* 0: also the gradients of inputs and of weights */
+    struct blas_weight {
+        size_t I, O;
+    } * weight; /* [n] the sizes of the weight matrices [O, I] */
+};
+
+/* Adds to seconds[library] the estimated time of the products by the CBLAS and by oneDNN, which blas_find has found,
+ * with the threads of the device; both numbers stay as they are if the CPU is too slow. It takes 0.2 s at most: no side
+ * of a matrix is longer than 1024, or less where the CPU is slower, and the time of a product that was cut is
+ * multiplied by the operations that were cut. The libraries run each product in turn, up to 100 times; the least time
+ * counts. A product that was not timed with both counts for neither. Afterwards either library may be in use. */
+void blas_compare(const struct blas_products *products, double seconds[BLAS_LIBRARIES]);
 
 #endif

@@ -48,7 +48,7 @@ const char *blas_find(enum blas_library library)
 
 void blas_use(enum blas_library library)
 {
-    used = library;
+    used = library == BLAS_ONEDNN ? BLAS_ONEDNN : BLAS_CBLAS;
 }
 
 /* Returns oneDNN's name for sets of instructions, dnnl_cpu_isa_t; "": an unknown one. Version 2 used two of the numbers

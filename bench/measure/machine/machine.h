@@ -69,8 +69,9 @@ enum { DEVICE_AUTO, DEVICE_CPU, DEVICE_FIRST_ACCELERATOR };
 struct device_options {
     int kind; /* index into device_names; DEVICE_FIRST_ACCELERATOR + i is accelerators[i] */
     enum precision precision;
-    int share_gpu;  /* 1: several ranks may compute on one GPU */
-    size_t threads; /* threads of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */
+    int share_gpu;          /* 1: several ranks may compute on one GPU */
+    size_t threads;         /* threads of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */
+    enum blas_library blas; /* on the CPU; open_device takes BLAS_AUTO as BLAS_CBLAS */
 };
 
 extern const struct option_section device_section; /* Device, of a struct device_options */
@@ -128,6 +129,16 @@ const char *products_words(const struct blas_facts *blas, char text[128]);
  * replaced the BLAS's kernels; products_warning, that products are slow for the CPU's vector units, with advice. */
 const char *products_replaced(const struct blas_facts *blas, char text[256]);
 const char *products_warning(const struct blas_facts *blas, char text[400]);
+
+struct products_choice {
+    double ratio; /* time of the model's products by oneDNN, over all ranks / their time by the CBLAS; NAN: unknown */
+    char words[400]; /* the choice in words, without a full stop; "": there was none */
+};
+
+/* Times a model's products by both libraries on all ranks at the same time (blas_compare), and uses oneDNN on all ranks
+ * if its times have less than 0.97 of the sum of the CBLAS's; the CBLAS otherwise, or if a rank lacks oneDNN. All ranks
+ * call, after the device, a CPU, is open. */
+void products_choose(const struct job *job, const struct blas_products *products, struct products_choice *choice);
 
 /* ---- the communication backend ---- */
 

@@ -23,6 +23,9 @@ static const struct option device_rows[] = {
      .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
     {.name = "threads", .kind = &option_count, .offset = DEVICE(threads), .initial = "0", .high = OMP_MOST_THREADS,
      .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
+    {.name = "blas", .kind = &option_choice, .offset = DEVICE(blas), .initial = "auto", .without = "device=cuda",
+     .choices = blas_library_name,
+     .help = "library of a CPU's matrix products: cblas (as built), onednn, or auto (the faster for a model that is trained, else cblas)"},
 };
 /* clang-format on */
 

@@ -3,6 +3,7 @@
 
 #include "kernels/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +11,9 @@
  * the CPU: work on the core's other hardware thread may halve the rate of products, which load from the caches, but
  * slows the vector units' multiplications between registers less. */
 enum { LEAST_PERCENT = 50, LEAST_PERCENT_OF_OWN_KERNELS = 30 };
+
+/* oneDNN is chosen below this share of the CBLAS's time: nearer to 1 the choice would change from run to run. */
+#define ONEDNN_BELOW 0.97
 
 static double share_of(const struct blas_facts *blas)
 {
@@ -57,11 +61,46 @@ const char *products_warning(const struct blas_facts *blas, char text[400])
     if (better)
         snprintf(advice, sizeof advice, "set OPENBLAS_CORETYPE to %s", better);
     else
-        snprintf(advice, sizeof advice, "%stry a newer version or another library (make BLAS=name)",
+        snprintf(advice, sizeof advice, "%stry a newer version or another library (--blas, or make BLAS=name)",
                  own ? "other work may be using this rank's cores; if not, " : "");
     snprintf(text, 400,
              "matrix products by %s run at %.0f GFLOP/s on one thread, %.0f %% of the %.0f that the CPU's vector units "
              "can do: %s",
              products_words(blas, words), blas->product_gflops, 100 * share_of(blas), blas->vector_gflops, advice);
     return text;
+}
+
+static void describe(enum blas_library library, char text[128])
+{
+    struct blas_facts facts;
+    blas_use(library);
+    blas_describe(&facts);
+    products_words(&facts, text);
+}
+
+void products_choose(const struct job *job, const struct blas_products *products, struct products_choice *choice)
+{
+    double seconds[BLAS_LIBRARIES] = {0}, lacking = blas_find(BLAS_ONEDNN) != NULL;
+    char cblas[128], onednn[128];
+    const int first = (int)-job_max(job, lacking > 0 ? -job->rank : -job->size);
+    *choice = (struct products_choice){.ratio = NAN};
+    job_sum(job, &lacking, 1);
+    describe(BLAS_CBLAS, cblas);
+    if (lacking > 0 && lacking < job->size)
+        snprintf(choice->words, sizeof choice->words, "%s, as rank %d has no oneDNN", cblas, first);
+    if (lacking > 0)
+        return;
+    job_barrier(job); /* the ranks measure at the same time, as they compute */
+    blas_compare(products, seconds);
+    job_sum(job, seconds, BLAS_LIBRARIES);
+    choice->ratio = seconds[BLAS_ONEDNN] / seconds[BLAS_CBLAS];
+    describe(BLAS_ONEDNN, onednn);
+    const int faster = choice->ratio < ONEDNN_BELOW;
+    if (faster)
+        snprintf(choice->words, sizeof choice->words, "%s: %.2f of the time of %s in this model's products", onednn,
+                 choice->ratio, cblas);
+    else if (isfinite(choice->ratio))
+        snprintf(choice->words, sizeof choice->words, "%s: %s takes %.2f of its time in this model's products", cblas,
+                 onednn, choice->ratio);
+    blas_use(faster ? BLAS_ONEDNN : BLAS_CBLAS);
 }

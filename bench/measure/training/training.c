@@ -45,6 +45,28 @@ static int plan_model(struct training *t, int stages)
     return memory_check(h->job, &h->opened, run->memory);
 }
 
+/* Chooses the library for the products of the model that is trained, and measures it. All ranks call, on the CPU. */
+static void choose_products(const struct harness *h, struct run *run)
+{
+    const struct workload *w = &run->options->workload;
+    run->choice.ratio = NAN;
+    if (h->options->device.blas == BLAS_AUTO && !workload_is_replayed(w)) {
+        struct model model;
+        const size_t batch = run->options->batch_size / (size_t)h->job->size / run->options->grad_accumulation;
+        workload_plan(&model, w, batch, 1, sizeof(float), 0);
+        struct blas_products products = {.N = batch * w->context_length, .forward_only = run->options->forward_only};
+        products.weight = allocate((size_t)model.tensors, sizeof *products.weight);
+        for (int i = 1; i < model.tensors; i++) /* all but the embedding */
+            if (model.tensor[i].joined && model.tensor[i].rows > 1)
+                products.weight[products.n++] =
+                    (struct blas_weight){model.tensor[i].columns, tensor_matrix_rows(&model.tensor[i])};
+        products_choose(h->job, &products, &run->choice);
+        free(products.weight);
+        model_destroy(&model);
+    }
+    run->slowest_products = products_measure(h->job, &run->blas);
+}
+
 int training_plan(struct training *t, const struct job *job, const struct run_options *options, const char *option,
                   const char *given, const char *below)
 {
@@ -58,7 +80,7 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     if (harness_open(h, job, &options->harness))
         return -1;
     if (!h->opened.on_gpu)
-        run->slowest_products = products_measure(job, &run->blas);
+        choose_products(h, run);
     const struct data_options data = {o->data,
                                       o->workload.vocab_size,
                                       o->workload.context_length,
