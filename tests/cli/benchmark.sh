@@ -303,19 +303,19 @@ alone=$us
 loading 1
 [ "$us" -gt 0 ] && { [ "$alone" -gt $((2 * us)) ] || [ "$cpus" = 1 ]; } && good=0 || good=1 # on one core a worker does not help
 result "$good" "data_loading takes $alone us with --data-workers 0, and $us us with 1"
-launch 1 --implementations ddp --rounds 1 --data-workers 0
+launch 1 --implementations ddp --blas cblas --rounds 1 --data-workers 0
 losses_of() { sed 's/.*\("loss": [^,]*\),.*/\1/' "$1/rank_0_metrics.jsonl"; }
 mine=$(losses_of "$out")
-launch 1 --implementations ddp --rounds 1 --data-workers 3
+launch 1 --implementations ddp --blas cblas --rounds 1 --data-workers 3
 [ -n "$mine" ] && [ "$(losses_of "$out")" = "$mine" ] && good=$status || good=1
 result "$good" "the losses do not depend on --data-workers"
 
 # ---- --forward-only ----
 
 first_losses() { sed -n 's/.*"round": 0,.*"step": 0,.*\("loss": [^,]*\),.*/\1/p' "$1/rank_0_metrics.jsonl"; }
-launch 2 --implementations none --rounds 1
+launch 2 --implementations none --blas cblas --rounds 1
 whole=$(first_losses "$out")
-launch 2 --implementations none --rounds 1 --forward-only --checkpoint-every 2
+launch 2 --implementations none --blas cblas --rounds 1 --forward-only --checkpoint-every 2
 [ -n "$whole" ] && [ "$(first_losses "$out")" = "$whole" ] && good=$status || good=1
 result "$good" "--forward-only: the first step has the loss of one that trains (status $status)"
 [ "$(grep -c '"forward_pass_ms": 0.000000' "$out/rank_0_metrics.jsonl")" = 0 ] && [ -s "$out/checkpoint.bin" ] &&

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# blas.sh - the BLAS library: OpenBLAS's kernels are replaced if OpenBLAS took the CPU for an older one, kernels that the
-# user chose are kept, and slow matrix products cause a warning; and how OpenMP threads wait. Most checks need a
-# BUILD_DIR/ddpbench with OpenBLAS on x86-64 with AVX2.
+# blas.sh - the BLAS library: the choice between the CBLAS and a made-up oneDNN; OpenBLAS's kernels are replaced if
+# OpenBLAS took the CPU for an older one, kernels that the user chose are kept, and slow matrix products cause a warning;
+# and how OpenMP threads wait. Most checks need a BUILD_DIR/ddpbench with OpenBLAS on x86-64 with AVX2.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -9,16 +9,19 @@ set -euo pipefail
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 # because libraries are preloaded
 
+tiny=("$program" --device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256
+    --implementations ddp --rounds 1 --steps-per-block 1)
+
 # train NAME VARIABLE=VALUE...: runs one step on two ranks with these environment variables, with results in NAME.
 train() {
     local name=$1
     shift
-    try env "$@" "${mpirun[@]}" -n 2 "$program" --device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 \
-        --batch-size 2 --vocab-size 256 --implementations ddp --rounds 1 --steps-per-block 1 --output "$name"
+    try env "$@" "${mpirun[@]}" -n 2 "${tiny[@]}" --blas cblas --output "$name"
     is "$name: exit status" "$status" 0
 }
 
-# fact NAME KEY: prints the value of KEY in run.json of the run NAME.
+# fact NAME KEY: prints the values of KEY in run.json of the run NAME; blas NAME: the library in use.
+blas() { fact "$1" blas | tail -n 1; }
 fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$1/run.json"; }
 
 # sentences NAME PATTERN: prints how many of the sentences and paragraphs printed by the run NAME match.
@@ -26,10 +29,39 @@ sentences() { texts "$1/summary.json" | grep -cE -- "$2" || true; }
 
 train plain -u OPENBLAS_CORETYPE
 kernels=$(fact plain blas_kernels)
-is "the first sentence names the library and its kernels" "$(sentences plain "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
+is "the first sentence names the library and its kernels" "$(sentences plain "^ddpbench .*, $(blas plain)( \($kernels\))?\),")" 1
 # OpenBLAS takes some CPUs for older ones even without mistaken_openblas.so; the program then replaces OpenBLAS's kernels.
 is "the output reports replaced kernels exactly if they were replaced" "$(sentences plain 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
 succeeds "run.json contains the rate of matrix products" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
+
+if [ -e "$build/tests/support/preload/made_up_onednn.so" ]; then
+    made_up=LD_PRELOAD=made_up_onednn.so${LD_PRELOAD:+:$LD_PRELOAD}
+    # choose NAME WORD WORD OPTION...: trains with a oneDNN that does what the WORD is on rank 0 and on rank 1.
+    choose() {
+        local run=("${tiny[@]}" --output "$1" "${@:4}") with=(-n 1 env -u OPENBLAS_CORETYPE "$made_up")
+        try "${mpirun[@]}" "${with[@]}" "MADE_UP_ONEDNN=$2" "${run[@]}" : "${with[@]}" "MADE_UP_ONEDNN=$3" "${run[@]}"
+    }
+    choose quick idle idle
+    is "a oneDNN that is faster is used" "$status $(blas quick) ($(fact quick blas_kernels))" "0 oneDNN 9.8.7 (avx2)"
+    is "two sentences name it, one with the ratio" "$(sentences quick "^ddpbench .*, oneDNN 9.8.7 \\(avx2\\)\\),") $(sentences quick \
+        "^Products: oneDNN 9.8.7 \\(avx2\\): 0.[0-9]+ of the time of $(blas plain)( \\($kernels\\))? in this model's products$")" "1 1"
+    succeeds "run.json has the ratio" awk -v ratio="$(fact quick onednn_time_ratio)" 'BEGIN { exit !(ratio != "" && ratio < 0.97) }'
+    choose slow slow idle
+    is "the times of all ranks count: slow on one, oneDNN is not used" "$status $(blas slow) $(sentences slow \
+        "^Products: .*: oneDNN 9.8.7 \\(avx2\\) takes [1-9][0-9.]+ of its time in this model's products$")" "0 $(blas plain) 1"
+    choose lacking idle tbb
+    is "nor if a rank has none with OpenMP, which a sentence tells" \
+        "$status $(blas lacking) $(sentences lacking "^Products: .*, as rank 1 has no oneDNN$")" "0 $(blas plain) 1"
+    choose forced slow slow --blas onednn
+    is "--blas onednn uses it, without a comparison" "$status $(blas forced) $(sentences forced '^Products')" "0 oneDNN 9.8.7 0"
+    choose refused right tbb --blas onednn
+    check 1 "--blas onednn where a rank has none is an error" "^ddpbench: rank 1: --blas onednn: it was built without OpenMP"
+    is "one error line, no files" "$(grep -c '^ddpbench:' said) $(ls refused 2>/dev/null)" '1 '
+    choose failing failing failing --blas onednn
+    is "an error of oneDNN ends the run, and names the sizes" "$((status > 0)) $(grep -om1 "oneDNN's product of 256 x 256 and 256 x 256 failed" said)" "1 oneDNN's product of 256 x 256 and 256 x 256 failed"
+else
+    echo "skip - the choice of oneDNN: made_up_onednn.so is not built"
+fi
 
 # OpenMP threads spin while they wait, unless environment variables forbid it when the library is loaded.
 too_many=$((cpus + 1))
@@ -76,8 +108,8 @@ done
 try env OMP_NUM_THREADS=four "${mpirun[@]}" -n 2 "$program" --implementations none --output refused
 check 1 "OMP_NUM_THREADS=four is refused also without --device" "^ddpbench: OMP_NUM_THREADS is 'four' in the environment"
 
-if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! grep -qm1 '^flags.*avx2' /proc/cpuinfo; then
-    echo "skip - OpenBLAS's choice of kernels: this is $(fact plain blas) on $(uname -m)"
+if [[ $(blas plain) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! grep -qm1 '^flags.*avx2' /proc/cpuinfo; then
+    echo "skip - OpenBLAS's choice of kernels: this is $(blas plain) on $(uname -m)"
     exit "$failed"
 fi
 

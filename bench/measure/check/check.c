@@ -227,6 +227,18 @@ static void check_products(struct check *c, const struct device *device)
             on_cpu ? products_words(&blas, words) : precision_name[device->precision], error, at);
 }
 
+/* Checks the CPU's products by the library in use and, if runs may choose oneDNN, by oneDNN. */
+static void check_cpu_products(struct check *c, const struct device *cpu)
+{
+    const int is_free = c->options->harness.device.blas == BLAS_AUTO;
+    check_products(c, cpu);
+    if (!is_free || job_max(c->job, blas_find(BLAS_ONEDNN) != NULL) > 0)
+        return;
+    blas_use(BLAS_ONEDNN);
+    check_products(c, cpu);
+    blas_use(BLAS_CBLAS);
+}
+
 static void check_collectives(struct check *c, const struct device *device, enum comm_library library, char name[16])
 {
     struct comm_options options = c->harness.comm;
@@ -261,7 +273,7 @@ static void check_devices(struct check *c)
             return;
         }
     }
-    check_products(c, cpu.device);
+    check_cpu_products(c, cpu.device);
     check_collectives(c, cpu.device, h->opened.on_gpu ? COMM_MPI : h->comm.library, used);
 }
 
