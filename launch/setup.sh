@@ -3,7 +3,7 @@
 #
 # Usage: launch/setup.sh [OPTION...]
 # Looks for pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, and installs what is missing with apt. Prints
-# nothing if all are there.
+# nothing if all are there. oneDNN (libdnnl), which is optional, is installed together with OpenBLAS where apt has it.
 #   --mpi NAME    mpich (default) or openmpi; commands mpicc and mpirun that exist already stay those of the same MPI
 #   --mpicc PATH  the compiler wrapper of an MPI that is installed elsewhere; no MPI is installed then
 #   --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only CBLAS that this script installs)
@@ -134,7 +134,7 @@ install_packages() {
     local command="sudo apt-get install --no-install-recommends ${packages[*]}"
     command -v apt-get >/dev/null ||
         die "there is no apt-get here. Install what is missing; its packages on Debian and Ubuntu: $command"
-    local as_root=() meanings name meaning apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+    local as_root=() meanings name meaning optional apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
     if [ "$(id -u)" != 0 ]; then
         local sudo=(sudo)
         [ -t 0 ] || sudo=(sudo -n)
@@ -154,6 +154,10 @@ install_packages() {
             die "the installation failed. Run: $command"
         fi
     fi
+    # The newest library of oneDNN; its absence alone installs nothing, so that later calls do not ask for it again.
+    optional=$(apt-cache pkgnames libdnnl 2>/dev/null | grep -xE 'libdnnl[0-9.]+' | sort -V | tail -n 1 || true)
+    [[ -z $optional || " ${packages[*]} " != *" libopenblas-openmp-dev "* ]] || "${apt[@]}" install -y --no-install-recommends "$optional" >"$log" 2>&1 </dev/null ||
+        say "$optional, which is optional, cannot be installed"
     while read -r name meaning; do
         keep_meaning "$name" "$meaning"
     done <<<"$meanings"

@@ -38,8 +38,8 @@ if [ -e "$build/tests/support/preload/made_up_onednn.so" ]; then
     made_up=LD_PRELOAD=made_up_onednn.so${LD_PRELOAD:+:$LD_PRELOAD}
     # choose NAME WORD WORD OPTION...: trains with a oneDNN that does what the WORD is on rank 0 and on rank 1.
     choose() {
-        local run=("${tiny[@]}" --output "$1" "${@:4}") with=(-n 1 env -u OPENBLAS_CORETYPE "$made_up")
-        try "${mpirun[@]}" "${with[@]}" "MADE_UP_ONEDNN=$2" "${run[@]}" : "${with[@]}" "MADE_UP_ONEDNN=$3" "${run[@]}"
+        local words=("${tiny[@]}" --output "$1" "${@:4}") with=(-n 1 env -u OPENBLAS_CORETYPE "$made_up")
+        try "${mpirun[@]}" "${with[@]}" "MADE_UP_ONEDNN=$2" "${words[@]}" : "${with[@]}" "MADE_UP_ONEDNN=$3" "${words[@]}"
     }
     choose quick idle idle
     is "a oneDNN that is faster is used" "$status $(blas quick) ($(fact quick blas_kernels))" "0 oneDNN 9.8.7 (avx2)"
@@ -62,6 +62,23 @@ if [ -e "$build/tests/support/preload/made_up_onednn.so" ]; then
 else
     echo "skip - the choice of oneDNN: made_up_onednn.so is not built"
 fi
+
+# set-up, with stand-ins for the commands of the system; OpenBLAS is missing until something is installed.
+stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"stand_in/$1" && chmod +x "stand_in/$1"; }
+set_up() { PATH=$PWD/stand_in:$PATH "$root/launch/setup.sh" --mpicc "$PWD/stand_in/mpi_compiler"; }
+mkdir stand_in
+stand_in id 'echo 0'
+stand_in mpi_compiler 'echo cc'
+stand_in update-alternatives :
+# shellcheck disable=SC2016 # expanded by sh
+{
+    stand_in apt-get 'echo "${0##*/} $*" | grep -oE "(libopenblas-openmp-dev|libdnnl[0-9.]*)$" >>installed'
+    stand_in apt-cache '[ "$1" != pkgnames ] || printf "%s\n" libdnnl-dev libdnnl10 libdnnl9'
+    stand_in pkg-config 'case $* in *openblas*) [ -e installed ] ;; esac'
+}
+succeeds "set-up succeeds" set_up
+succeeds "set-up succeeds again" set_up
+is "it has installed the newest oneDNN with OpenBLAS, once" "$(xargs <installed)" "libopenblas-openmp-dev libdnnl10"
 
 # OpenMP threads spin while they wait, unless environment variables forbid it when the library is loaded.
 too_many=$((cpus + 1))
