@@ -71,6 +71,7 @@ bad_options() {
         fi
         if [[ $seen == *"$name:$letter:$kind:$choices"* ]]; then
             some 1 "--$name" "--${name//-/_}="
+            [ "$name" != dry-run ] || picked=(--dry_run=) # without a value, --dry-run is right
             bad "--$name" "$@" "${picked[0]}"
             continue
         fi

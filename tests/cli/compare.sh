@@ -278,11 +278,11 @@ which_differ() {
     done | tr '\n' ' '
 }
 is "options in which benchmarks may differ" "$(which_differ base1)" \
-    "attainable max-minutes monitor-cpu monitor-gpu profile-buffer-mb profile-ranks resolve rounds seed "
+    "attainable blas max-minutes monitor-cpu monitor-gpu profile-buffer-mb profile-ranks resolve rounds seed "
 is "options in which profiles may differ" "$(which_differ profile/ddp_bucketed)" \
-    "attainable max-minutes monitor-cpu monitor-gpu profile-buffer-mb profile-ranks resolve rounds seed "
+    "attainable blas max-minutes monitor-cpu monitor-gpu profile-buffer-mb profile-ranks resolve rounds seed "
 is "options in which runs of allreduce may differ" "$(which_differ real_sweep)" \
-    "check iters max-bytes min-bytes monitor-cpu monitor-gpu nominal run-cycles sizes sizes-from-model step-bytes step-factor "
+    "blas check iters max-bytes min-bytes monitor-cpu monitor-gpu nominal run-cycles sizes sizes-from-model step-bytes step-factor "
 cp -r base1 longer && sed -i 's/"rounds":\t2,/"rounds":\t3,/' longer/run.json
 expect 4 '^  rounds: baseline 2, candidate 3$' "more rounds are listed, not refused" base1 longer
 ln -s same1 link

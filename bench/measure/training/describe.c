@@ -70,7 +70,7 @@ int training_write_run_json(const struct training *t, const struct results *resu
     if (!t->harness.opened.on_gpu) {
         json_add_text(derived, "blas", run->blas.library);
         json_add_text(derived, "blas_kernels", run->blas.kernels);
-        json_add_number(derived, "onednn_time_ratio", run->choice.ratio);
+        json_add_number(derived, "onednn_time_ratio", run->products.ratio);
         json_add_number(derived, "product_gflops_per_thread", run->blas.product_gflops);
         json_add_number(derived, "vector_gflops_per_thread", run->blas.vector_gflops);
     }
@@ -172,8 +172,8 @@ cJSON *training_create_summary(const struct training *t, const char *epochs)
                              : "Regime: active: constant learning rate, no clipping");
     add_default_bucket(o, summary);
     add_memory(run->memory, summary);
-    if (*run->choice.words)
-        results_add_sentence(summary, "heading", "Products: %s", run->choice.words);
+    if (*run->products.words)
+        results_add_sentence(summary, "heading", "Products: %s", run->products.words);
     if (!on_gpu && products_replaced(&run->blas, blas))
         results_add_sentence(summary, "heading", "Products: %s", blas);
     if (!on_gpu && products_warning(&run->blas, blas))

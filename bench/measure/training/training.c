@@ -45,24 +45,29 @@ static int plan_model(struct training *t, int stages)
     return memory_check(h->job, &h->opened, run->memory);
 }
 
-/* Chooses the library for the products of the model that is trained, and measures it. All ranks call, on the CPU. */
+/* Returns the matrix products of a micro-batch. The caller frees `weight`. */
+static struct blas_products list_products(const struct training_options *o, size_t ranks)
+{
+    struct model model;
+    const size_t batch = o->batch_size / ranks / o->grad_accumulation;
+    workload_plan(&model, &o->workload, batch, 1, sizeof(float), 0);
+    struct blas_products list = {.N = batch * o->workload.context_length, .forward_only = o->forward_only};
+    list.weight = allocate((size_t)model.tensors, sizeof *list.weight);
+    for (struct tensor *t = model.tensor + 1; t < model.tensor + model.tensors; t++) /* all but the embedding */
+        if (t->joined && t->rows > 1)
+            list.weight[list.n++] = (struct blas_weight){t->columns, tensor_matrix_rows(t)};
+    model_destroy(&model);
+    return list;
+}
+
+/* On the CPU, chooses the library for the products of a model that is trained, and measures it. All ranks call. */
 static void choose_products(const struct harness *h, struct run *run)
 {
-    const struct workload *w = &run->options->workload;
-    run->choice.ratio = NAN;
-    if (h->options->device.blas == BLAS_AUTO && !workload_is_replayed(w)) {
-        struct model model;
-        const size_t batch = run->options->batch_size / (size_t)h->job->size / run->options->grad_accumulation;
-        workload_plan(&model, w, batch, 1, sizeof(float), 0);
-        struct blas_products products = {.N = batch * w->context_length, .forward_only = run->options->forward_only};
-        products.weight = allocate((size_t)model.tensors, sizeof *products.weight);
-        for (int i = 1; i < model.tensors; i++) /* all but the embedding */
-            if (model.tensor[i].joined && model.tensor[i].rows > 1)
-                products.weight[products.n++] =
-                    (struct blas_weight){model.tensor[i].columns, tensor_matrix_rows(&model.tensor[i])};
-        products_choose(h->job, &products, &run->choice);
-        free(products.weight);
-        model_destroy(&model);
+    run->products.ratio = NAN;
+    if (h->options->device.blas == BLAS_AUTO && !workload_is_replayed(&run->options->workload)) {
+        struct blas_products list = list_products(run->options, (size_t)h->job->size);
+        products_choose(h->job, &list, &run->products);
+        free(list.weight);
     }
     run->slowest_products = products_measure(h->job, &run->blas);
 }

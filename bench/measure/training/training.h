@@ -23,12 +23,12 @@ struct run {
     const struct command *command;
     struct recording recording;
     const struct training_options *options;
-    size_t memory[MEMORY_PARTS];   /* estimated bytes of each part of a rank's memory */
-    struct blas_facts blas;        /* on the CPU: facts of the BLAS on rank `slowest_products` (products_measure) */
-    struct products_choice choice; /* between the libraries of matrix products */
-    int slowest_products;          /* rank whose matrix products are slowest relative to its CPU */
-    size_t block_steps;            /* timed steps of a block: as the options say, or fewer if time is short */
-    long steps_run;                /* number of steps run by this process, of all implementations */
+    struct products_choice products;
+    size_t memory[MEMORY_PARTS]; /* estimated bytes of each part of a rank's memory */
+    struct blas_facts blas;      /* on the CPU: facts of the BLAS on rank `slowest_products` (products_measure) */
+    int slowest_products;        /* rank whose matrix products are slowest relative to its CPU */
+    size_t block_steps;          /* timed steps of a block: as the options say, or fewer if time is short */
+    long steps_run;              /* number of steps run by this process, of all implementations */
 
     struct measurements measurements;
     size_t planned;                    /* planned rounds; measuring ends when measurements.rounds equals `planned` */
