@@ -3,10 +3,8 @@
  * Each library has a different function for this. These functions are looked up by name at run time, so that the
  * program works with any library. A library with none of them obeys OMP_NUM_THREADS or has one thread. */
 #include "kernels/cpu/cpu.h"
-#include "kernels/error.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <omp.h>
 #include <string.h>
 
@@ -31,11 +29,4 @@ void cpu_blas_set_threads(int threads)
     void (*set_int64)(int64_t); /* BLIS's dim_t */
     if (cpu_blas_look_up("bli_thread_set_num_threads", &set_int64, sizeof set_int64))
         set_int64(threads);
-}
-
-int cpu_blas_int(size_t n)
-{
-    if (n > INT_MAX)
-        FATAL("a matrix dimension of %zu does not fit BLAS, which takes at most %d", n, INT_MAX);
-    return (int)n;
 }

@@ -44,9 +44,6 @@ void cpu_product(int ta, int tb, size_t M, size_t N, size_t K, const float *a, c
 struct blas_facts;
 int cpu_onednn_describe(struct blas_facts *facts);
 
-/* Converts n to BLAS's int; fatal if it does not fit. */
-int cpu_blas_int(size_t n);
-
 /* Long arrays are cut into this many parts for any number of threads, and the sums of parts are added in order, so that
  * a sum does not depend on the number of threads. Part b is [cpu_block_start(n, b), cpu_block_start(n, b + 1)). */
 enum { CPU_BLOCKS = 256 };

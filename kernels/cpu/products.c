@@ -8,6 +8,7 @@
 #include "kernels/library.h"
 
 #include <cblas.h>
+#include <limits.h>
 #include <stdio.h>
 
 const char *const blas_library_name[] = {"auto", "cblas", "onednn", NULL};
@@ -101,9 +102,17 @@ static void by_onednn(int ta, int tb, size_t M, size_t N, size_t K, const float 
               N, status);
 }
 
+/* Converts n to the CBLAS's int; fatal if it does not fit. */
+static int cblas_int(size_t n)
+{
+    if (n > INT_MAX)
+        FATAL("a matrix dimension of %zu does not fit BLAS, which takes at most %d", n, INT_MAX);
+    return (int)n;
+}
+
 static void by_cblas(int ta, int tb, size_t M, size_t N, size_t K, const float *a, const float *b, float beta, float *c)
 {
-    int m = cpu_blas_int(M), n = cpu_blas_int(N), k = cpu_blas_int(K);
+    int m = cblas_int(M), n = cblas_int(N), k = cblas_int(K);
     cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a,
                 ta ? m : k, b, tb ? k : n, beta, c, n);
 }
