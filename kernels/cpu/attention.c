@@ -2,7 +2,8 @@
  *
  * Scores are kept transposed, a row for each key and a column for each query: maximum, sum and gradient of a query are
  * then vectors, and nothing is added up across a vector. Tiles before the query's own are whole; of the tile on the
- * diagonal, only the needed part is computed, to the width of a block.
+ * diagonal, only the needed part is computed, to the width of a block. The rows of a head are far apart in memory, so
+ * that the processor does not foresee them; each tile loads those of the next one between its products.
  *
  * Sources: Dao et al., FlashAttention, 2022, arXiv:2205.14135, algorithms 1 and 4; Milakov and Gimelshein, Online
  * normalizer calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
@@ -50,6 +51,52 @@ static size_t columns_of(const struct tile *t)
 static size_t first_column(const struct tile *t, size_t key)
 {
     return t->diagonal ? key - key % LANES : 0;
+}
+
+/* The sizes of attention. Consecutive tokens are `stride` numbers apart in q, k, v and their gradients, and `row` (H *
+ * D) in o and its gradient. */
+struct sizes {
+    size_t T, H, D, stride, row;
+};
+
+/* Returns the place of the first token of tile i of head bh, of all heads of all sequences, in an array with such a
+ * distance between tokens. */
+static size_t place_of(const struct sizes *z, size_t bh, size_t i, size_t distance)
+{
+    return (bh / z->H * z->T + i * TILE) * distance + bh % z->H * z->D;
+}
+
+/* What the next tile needs: its rows in some arrays, which are loaded one array at a time. */
+struct ahead {
+    size_t rows, depth, arrays;
+    struct {
+        const float *tile;
+        size_t distance;
+    } array[8];
+};
+
+/* Adds the tile of an array that comes after tile i of head bh. It may lie after the end, which does no harm. */
+static void ahead_add(struct ahead *ahead, const struct sizes *z, const float *array, size_t distance, size_t bh,
+                      size_t i)
+{
+    const size_t next = i + 1 < tiles_of(z->T) ? i + 1 : 0, left = z->T - next * TILE;
+    ahead->rows = left < TILE ? left : TILE;
+    ahead->depth = z->D;
+    ahead->array[ahead->arrays].tile = array + place_of(z, next ? bh : bh + 1, next, distance);
+    ahead->array[ahead->arrays++].distance = distance;
+}
+
+/* Starts to load the rows of one of the arrays that are left. */
+static void ahead_load(struct ahead *ahead)
+{
+    if (!ahead->arrays)
+        return;
+    ahead->arrays--;
+    const float *tile = ahead->array[ahead->arrays].tile;
+    const size_t distance = ahead->array[ahead->arrays].distance;
+    for (size_t r = 0; r < ahead->rows; r++)
+        for (size_t d = 0; d < ahead->depth; d += LANES)
+            __builtin_prefetch(tile + r * distance + d, 0, 2);
 }
 
 /* Stores a transposed square of 4 rows, `stride` numbers apart, of `from`: to[d * TILE + r] = scale * from[r, d]. */
@@ -197,34 +244,41 @@ static inline void rotate_pairs(float *head, const float *angle, size_t D, float
     }
 }
 
-/* Computes the outputs of query tile i of one head. Pointers point to position 0 of that head; transposed[D, TILE] is
- * scratch memory. */
-static void forward_tile(float *o, float *lse, const float *q, const float *k, const float *v, float *transposed,
-                         size_t i, size_t T, size_t H, size_t D, size_t stride)
+/* Computes the outputs of query tile i of head bh; transposed[D, TILE] is scratch memory. */
+static void forward_tile(const struct sizes *z, float *o, float *lse, const float *q, const float *k, const float *v,
+                         float *transposed, size_t bh, size_t i)
 {
     _Alignas(64) float s[TILE * TILE];
+    const size_t D = z->D, stride = z->stride;
     struct running now;
-    struct tile t = tile_at(i, 0, T, D);
-    const size_t row = H * D;
-    float *out = o + t.q0 * row;
+    struct tile t = tile_at(i, 0, z->T, D);
+    float *out = o + place_of(z, bh, i, z->row);
     for (size_t r = 0; r < TILE; r++) {
         now.max[r] = -INFINITY;
         now.sum[r] = 0.0f;
     }
-    transpose(transposed, &t, q + t.q0 * stride, stride, 1.0f / sqrtf((float)D));
+    transpose(transposed, &t, q + place_of(z, bh, i, stride), stride, 1.0f / sqrtf((float)D));
+    struct ahead ahead = {0};
+    ahead_add(&ahead, z, v, stride, bh, i);
+    ahead_add(&ahead, z, k, stride, bh, i);
+    ahead_add(&ahead, z, q, stride, bh, i);
+    ahead_load(&ahead);
     for (size_t j = 0; j <= i; j++) {
-        t = tile_at(i, j, T, D);
-        score(s, &t, k + t.k0 * stride, stride, transposed);
+        t = tile_at(i, j, z->T, D);
+        const size_t keys = place_of(z, bh, j, stride);
+        score(s, &t, k + keys, stride, transposed);
+        ahead_load(&ahead);
         mask_scores(s, &t);
         softmax(s, &t, &now);
+        ahead_load(&ahead);
         for (size_t r = 0; j > 0 && r < t.queries; r++)
             if (now.correction[r] < 1.0f)
-                scale_row(out + r * row, D, now.correction[r]);
-        gather_keys(out, row, &t, s, v + t.k0 * stride, stride, j > 0);
+                scale_row(out + r * z->row, D, now.correction[r]);
+        gather_keys(out, z->row, &t, s, v + keys, stride, j > 0);
     }
     for (size_t r = 0; r < t.queries; r++) {
-        scale_row(out + r * row, D, 1.0f / now.sum[r]);
-        lse[t.q0 + r] = now.max[r] + logf(now.sum[r]);
+        scale_row(out + r * z->row, D, 1.0f / now.sum[r]);
+        lse[bh * z->T + t.q0 + r] = now.max[r] + logf(now.sum[r]);
     }
 }
 
@@ -241,21 +295,16 @@ CPU_CLONES void cpu_rope_forward(void *q_, void *k_, const float *rope, size_t B
         }
 }
 
-CPU_CLONES void cpu_attention_forward(void *o_, float *lse, const void *q_, const void *k_, const void *v_, size_t B,
+CPU_CLONES void cpu_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
                                       size_t T, size_t H, size_t D, size_t stride)
 {
-    float *o = o_;
-    const float *q = q_;
-    const float *k = k_;
-    const float *v = v_;
+    const struct sizes z = {T, H, D, stride, H * D};
+    const int chunk = B * H >= 8 * (size_t)cpu_threads ? (int)tiles_of(T) : 1; /* whole heads, if there are enough */
     float *scratch = cpu_scratch((size_t)cpu_threads * D * TILE);
-#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(cpu_threads)
+#pragma omp parallel for collapse(2) schedule(dynamic, chunk) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++)
-        for (size_t i = 0; i < tiles_of(T); i++) {
-            size_t head = bh / H * T * stride + bh % H * D, out = (bh / H * T * H + bh % H) * D;
-            forward_tile(o + out, lse + bh * T, q + head, k + head, v + head,
-                         scratch + (size_t)omp_get_thread_num() * D * TILE, i, T, H, D, stride);
-        }
+        for (size_t i = 0; i < tiles_of(T); i++)
+            forward_tile(&z, o, lse, q, k, v, scratch + (size_t)omp_get_thread_num() * D * TILE, bh, i);
 }
 
 /* Turns scores p[keys, TILE] into probabilities by forward's lse; and turns dp into the gradient of the scores before
@@ -273,47 +322,69 @@ static void backward_softmax(float *p, float *dp, const struct tile *t, const fl
         }
 }
 
-/* The arrays of one head, from position 0 on: tokens are `stride` numbers apart in those of q, k and v, and `row` in
- * the others. transposed[2, D, TILE] is scratch memory. */
-struct backward_head {
+/* The arrays of attention_backward. */
+struct backward_arrays {
     float *dq, *dk, *dv;
     const float *d_o, *o, *lse, *q, *k, *v;
-    float *transposed;
-    size_t T, D, stride, row;
 };
 
-/* Adds the contribution of query tile i to the gradients. Query tile i = j comes first for key tile j, so it overwrites
- * the gradient of that key tile instead of adding to it. */
-static void backward_tile(const struct backward_head *h, size_t i)
+/* delta[r] = the sum of d_o * o over the row of query r. */
+static void sum_rows(float delta[TILE], const struct tile *t, const float *d_o, const float *o, size_t row)
 {
-    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE];
-    float delta[TILE] = {0}, lse[TILE] = {0}; /* finite after the queries */
-    struct tile t = tile_at(i, 0, h->T, h->D);
-    const size_t D = h->D, stride = h->stride, row = h->row;
-    const float *q = h->q + t.q0 * stride, *d_o = h->d_o + t.q0 * row, *o = h->o + t.q0 * row;
-    const float scale = 1.0f / sqrtf((float)D);
-    float *q_transposed = h->transposed, *d_o_transposed = h->transposed + D * TILE;
-    memcpy(lse, h->lse + t.q0, t.queries * sizeof *lse);
-    for (size_t r = 0; r < t.queries; r++) {
+    for (size_t r = 0; r < t->queries; r++) {
         float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
-        for (size_t d = 0; d < D; d++)
+        for (size_t d = 0; d < t->depth; d++)
             sum += d_o[r * row + d] * o[r * row + d];
         delta[r] = sum;
     }
-    transpose(q_transposed, &t, q, stride, scale);
-    transpose(d_o_transposed, &t, d_o, row, 1.0f);
+}
+
+/* Adds the contribution of query tile i of head bh to the gradients. Query tile i = j comes first for key tile j, so it
+ * overwrites the gradient of that key tile instead of adding to it. transposed[2, D, TILE] is scratch memory. */
+static void backward_tile(const struct sizes *z, const struct backward_arrays *a, float *transposed, size_t bh,
+                          size_t i)
+{
+    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE];
+    float delta[TILE] = {0}, lse[TILE] = {0}; /* finite after the queries */
+    struct tile t = tile_at(i, 0, z->T, z->D);
+    const size_t stride = z->stride, row = z->row;
+    const size_t queries = place_of(z, bh, i, stride), out = place_of(z, bh, i, row);
+    const float scale = 1.0f / sqrtf((float)z->D);
+    float *q_transposed = transposed, *d_o_transposed = transposed + z->D * TILE;
+    memcpy(lse, a->lse + bh * z->T + t.q0, t.queries * sizeof *lse);
+    sum_rows(delta, &t, a->d_o + out, a->o + out, row);
+    transpose(q_transposed, &t, a->q + queries, stride, scale);
+    transpose(d_o_transposed, &t, a->d_o + out, row, 1.0f);
+    struct ahead ahead = {0};
+    const float *const of_stride[] = {a->dq, a->dk, a->dv, a->v, a->k, a->q}, *const of_row[] = {a->d_o, a->o};
+    for (size_t n = 0; n < sizeof of_row / sizeof *of_row; n++)
+        ahead_add(&ahead, z, of_row[n], row, bh, i);
+    for (size_t n = 0; n < sizeof of_stride / sizeof *of_stride; n++)
+        ahead_add(&ahead, z, of_stride[n], stride, bh, i);
     for (size_t j = 0; j <= i; j++) {
-        t = tile_at(i, j, h->T, D);
-        const size_t keys = t.k0 * stride;
-        score(p, &t, h->k + keys, stride, q_transposed);
+        t = tile_at(i, j, z->T, z->D);
+        const size_t keys = place_of(z, bh, j, stride);
+        ahead_load(&ahead), ahead_load(&ahead);
+        score(p, &t, a->k + keys, stride, q_transposed);
         mask_scores(p, &t);
-        score(dp, &t, h->v + keys, stride, d_o_transposed);
+        ahead_load(&ahead), ahead_load(&ahead);
+        score(dp, &t, a->v + keys, stride, d_o_transposed);
         backward_softmax(p, dp, &t, lse, delta, scale);
-        gather_queries(h->dv + keys, stride, &t, p, d_o, row, j < i);
-        gather_queries(h->dk + keys, stride, &t, dp, q, stride, j < i);
-        gather_keys(h->dq + t.q0 * stride, stride, &t, dp, h->k + keys, stride, j > 0);
+        ahead_load(&ahead), ahead_load(&ahead);
+        gather_queries(a->dv + keys, stride, &t, p, a->d_o + out, row, j < i);
+        ahead_load(&ahead), ahead_load(&ahead);
+        gather_queries(a->dk + keys, stride, &t, dp, a->q + queries, stride, j < i);
+        gather_keys(a->dq + queries, stride, &t, dp, a->k + keys, stride, j > 0);
     }
+}
+
+/* Rotates the gradients of one head back, from those of rotated queries and keys. */
+static void rotate_back(const struct sizes *z, float *gradient, const float *rope, size_t bh)
+{
+    float *head = gradient + place_of(z, bh, 0, z->stride);
+    for (size_t t = 0; t < z->T; t++)
+        rotate_pairs(head + t * z->stride, rope + t * (z->D / 2 * 2), z->D, -1.0f);
 }
 
 /* One thread computes a whole head, so that gradients of keys and values need neither locks nor copies and are summed
@@ -322,29 +393,14 @@ CPU_CLONES void cpu_attention_backward(void *dq, void *dk, void *dv, const void 
                                        const void *q, const void *k, const void *v, const float *rope, size_t B,
                                        size_t T, size_t H, size_t D, size_t stride)
 {
+    const struct sizes z = {T, H, D, stride, H * D};
+    const struct backward_arrays arrays = {dq, dk, dv, d_o, o, lse, q, k, v};
     float *scratch = cpu_scratch((size_t)cpu_threads * 2 * D * TILE);
 #pragma omp parallel for schedule(dynamic) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++) {
-        const size_t at = bh / H * T * stride + bh % H * D, out = (bh / H * T * H + bh % H) * D;
-        const struct backward_head h = {.dq = (float *)dq + at,
-                                        .dk = (float *)dk + at,
-                                        .dv = (float *)dv + at,
-                                        .d_o = (const float *)d_o + out,
-                                        .o = (const float *)o + out,
-                                        .lse = lse + bh * T,
-                                        .q = (const float *)q + at,
-                                        .k = (const float *)k + at,
-                                        .v = (const float *)v + at,
-                                        .transposed = scratch + (size_t)omp_get_thread_num() * 2 * D * TILE,
-                                        .T = T,
-                                        .D = D,
-                                        .stride = stride,
-                                        .row = H * D};
         for (size_t i = 0; i < tiles_of(T); i++)
-            backward_tile(&h, i);
-        for (size_t t = 0; t < T; t++) {
-            rotate_pairs(h.dq + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
-            rotate_pairs(h.dk + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
-        }
+            backward_tile(&z, &arrays, scratch + (size_t)omp_get_thread_num() * 2 * D * TILE, bh, i);
+        rotate_back(&z, dq, rope, bh);
+        rotate_back(&z, dk, rope, bh);
     }
 }
