@@ -63,7 +63,7 @@ struct blas_products {
 
 /* Adds to seconds[library] the estimated time of the products by the CBLAS and by oneDNN, which blas_find has found,
  * with the threads of the device; both numbers stay as they are if the CPU is too slow. It takes 0.2 s at most: no side
- * of a matrix is longer than 1024, or less where the CPU is slower, and the time of a product that was cut is
+ * of a matrix is longer than 960, or less where the CPU is slower, and the time of a product that was cut is
  * multiplied by the operations that were cut. The libraries run each product in turn, up to 100 times; the least time
  * counts. A product that was not timed with both counts for neither. Afterwards either library may be in use. */
 void blas_compare(const struct blas_products *products, double seconds[BLAS_LIBRARIES]);

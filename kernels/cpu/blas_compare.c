@@ -7,8 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A longer side is tried only if it leaves time for LEAST_PASSES passes. */
-enum { SHORTEST_SIDE = 64, LONGEST_SIDE = 1024, LEAST_PASSES = 5, MOST_PASSES = 100, OPERATIONS = 3 };
+/* Sides are odd multiples of 64: kernels compute whole blocks, and rows a power of two apart, which share few lines of
+ * the caches, may take twice as long. A longer side is tried only if it leaves time for LEAST_PASSES passes. */
+enum { FIRST_SIDE = 64, STEP_SIDE = 128, LONGEST_SIDE = 960, LEAST_PASSES = 5, MOST_PASSES = 100, OPERATIONS = 3 };
 static const int64_t longest_ns = 200000000;
 
 /* A product of each operation with one weight matrix [O, I]. */
@@ -72,14 +73,15 @@ static size_t time_products(const struct blas_products *p, int operations, struc
     int64_t end_ns = clock_now_ns() + longest_ns, pass_ns = 0;
     size_t n = 0;
     int is_last = 0;
-    for (size_t side = SHORTEST_SIDE; !is_last; side *= 2) {
+    for (size_t side = FIRST_SIDE; !is_last; side += STEP_SIDE) {
+        const double growth = pow(1 + (double)STEP_SIDE / (double)side, 3); /* of the operations, with the next side */
         float *memory = cpu_allocate(3 * side * side * sizeof *memory);
         float *const m[3] = {memory, memory + side * side, memory + 2 * side * side};
         n = cut(p, side, timed);
         for (int i = 0; i < (is_last ? MOST_PASSES : 2) && clock_now_ns() < end_ns; i++) {
             pass_ns = pass(timed, n, operations, m, end_ns);
-            /* sides that are twice as long take 8 times as long */
-            is_last |= i == 1 && (side == LONGEST_SIDE || 8 * LEAST_PASSES * pass_ns > end_ns - clock_now_ns());
+            is_last |= i == 1 && (side == LONGEST_SIDE ||
+                                  growth * LEAST_PASSES * (double)pass_ns > (double)(end_ns - clock_now_ns()));
         }
         is_last |= clock_now_ns() >= end_ns;
         cpu_release(memory);
