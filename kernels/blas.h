@@ -7,7 +7,7 @@
 enum blas_library {
     BLAS_AUTO,   /* for options: the program decides */
     BLAS_CBLAS,  /* the library that the program was built with, such as OpenBLAS */
-    BLAS_ONEDNN, /* oneDNN's dnnl_sgemm, for the products of linear layers only */
+    BLAS_ONEDNN, /* oneDNN's dnnl_sgemm */
     BLAS_LIBRARIES
 };
 extern const char *const blas_library_name[]; /* "auto", "cblas", "onednn", NULL */
@@ -62,10 +62,11 @@ struct blas_products {
 };
 
 /* Adds to seconds[library] the estimated time of the products by the CBLAS and by oneDNN, which blas_find has found,
- * with the threads of the device; both numbers stay as they are if the CPU is too slow. It takes 0.2 s at most: no side
- * of a matrix is longer than 960, or less where the CPU is slower, and the time of a product that was cut is
- * multiplied by the operations that were cut. The libraries run each product in turn, up to 100 times; the least time
- * counts. A product that was not timed with both counts for neither. Afterwards either library may be in use. */
+ * with the threads of the device; both numbers stay as they are if the CPU is too slow. No product starts
+ * after 0.2 s: no side of a weight is longer than 1600, and there are 256 rows at most, or less where the CPU is
+ * slower; the time of a product that was cut is multiplied by the operations that were cut. The libraries run all
+ * products in turn, several times; the least time counts. A product that was not timed with both counts for neither.
+ * Afterwards either library may be in use. */
 void blas_compare(const struct blas_products *products, double seconds[BLAS_LIBRARIES]);
 
 #endif

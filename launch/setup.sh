@@ -156,8 +156,9 @@ install_packages() {
     fi
     # The newest library of oneDNN; its absence alone installs nothing, so that later calls do not ask for it again.
     optional=$(apt-cache pkgnames libdnnl 2>/dev/null | grep -xE 'libdnnl[0-9.]+' | sort -V | tail -n 1 || true)
-    [[ -z $optional || " ${packages[*]} " != *" libopenblas-openmp-dev "* ]] || "${apt[@]}" install -y --no-install-recommends "$optional" >"$log" 2>&1 </dev/null ||
-        say "$optional, which is optional, cannot be installed"
+    if [[ -n $optional && " ${packages[*]} " == *" libopenblas-openmp-dev "* ]]; then
+        "${apt[@]}" install -y --no-install-recommends "$optional" >"$log" 2>&1 </dev/null || say "$optional, which is optional, cannot be installed"
+    fi
     while read -r name meaning; do
         keep_meaning "$name" "$meaning"
     done <<<"$meanings"

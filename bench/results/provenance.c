@@ -27,16 +27,18 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 static enum variables variable_kind(const char *entry)
 {
     /* prefixes of names; the first match counts; SLURM_J would also match SLURM_JWT, a secret token */
-    enum { MOST = 19 };
+    enum { MOST = 20 };
     static const char *const prefix[VARIABLES_KINDS][MOST] = {
         [VARIABLES_OF_RANK] = {"CUDA_VISIBLE_DEVICES", "MPICH_INTERFACE_HOSTNAME", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME",
                                "MPIR_CVAR_NEMESIS_TCP_", "MPIR_CVAR_CH4_OFI_PREF_NIC", "SLURM_JOB_ID", "SLURM_JOB_N",
                                "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP"},
         [VARIABLES_EQUAL] = {"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_", "OMPI_MCA_coll_", "I_MPI_ADJUST_", "MKL_CBWR",
                              "MKL_ENABLE_INSTRUCTIONS", "NCCL_ALGO", "NCCL_PROTO", "NVIDIA_TF32_OVERRIDE", "CUBLAS"},
-        [VARIABLES_LIKELY_EQUAL] = {"OMP_", "GOMP_", "OPENBLAS_", "BLIS_", "ONEDNN_", "MKL_", "KMP_", "UCX_", "FI_",
-                                    "HYDRA_", "GLIBC_TUNABLES", "LD_", "CUDA_", "NCCL_", "DDPBENCH_LINK",
-                                    "DDPBENCH_IGNORED", "GOTO_NUM_THREADS", "MALLOC_", "HWLOC_"}};
+        [VARIABLES_LIKELY_EQUAL] = {
+            "OMP_",    "GOMP_", "OPENBLAS_", "BLIS_",         "ONEDNN_",          "DNNL_",
+            "MKL_",    "KMP_",  "UCX_",      "FI_",           "HYDRA_",           "GLIBC_TUNABLES",
+            "LD_",     "CUDA_", "NCCL_",     "DDPBENCH_LINK", "DDPBENCH_IGNORED", "GOTO_NUM_THREADS",
+            "MALLOC_", "HWLOC_"}};
     for (int kind = 0; kind < VARIABLES_KINDS; kind++)
         for (int i = 0; i < MOST && prefix[kind][i]; i++)
             if (!strncmp(entry, prefix[kind][i], strlen(prefix[kind][i])) && strchr(entry, '='))

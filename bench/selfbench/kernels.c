@@ -358,7 +358,7 @@ static void time_round(const struct bench *b, size_t round)
     const struct kernel_case *k = b->item;
     int64_t stamp[2 * MOST_CASES];
     device->stamps_begin();
-    run_case(b, &k[k->copy]);
+    run_case(b, &k[b->item[0].copy]);
     for (size_t i = 0; i < b->n; i++) {
         stamp[2 * i] = device->stamp();
         for (int call = 0; call < k[i].calls; call++)
@@ -433,7 +433,7 @@ static void print_figures(const struct bench *b)
     if (peak_of(&b->program) > 0)
         snprintf(peak, sizeof peak, "%.4f TFLOP/s, %s", 1e-12 * peak_of(&b->program),
                  on_gpu ? "published for this GPU"
-                        : "one thread's multiply-adds between registers at the start, x threads");
+                        : "the multiply-adds of one thread between registers, measured at the start, x threads");
     printf(
         "Operations on %s. Arrays of %.1f MiB; median of n = %zu rounds.\n"
         "A round runs every line (short ones several times in a row), in this order, so drift of the machine\n"

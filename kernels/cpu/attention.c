@@ -3,7 +3,7 @@
  * Scores are kept transposed, a row for each key and a column for each query: maximum, sum and gradient of a query are
  * then vectors, and nothing is added up across a vector. Tiles before the query's own are whole; of the tile on the
  * diagonal, only the needed part is computed, to the width of a block. The rows of a head are far apart in memory, so
- * that the processor does not foresee them; each tile loads those of the next one between its products.
+ * the processor does not prefetch them; each tile loads those of the next one between its products.
  *
  * Sources: Dao et al., FlashAttention, 2022, arXiv:2205.14135, algorithms 1 and 4; Milakov and Gimelshein, Online
  * normalizer calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
@@ -70,49 +70,47 @@ static size_t place_of(const struct sizes *z, size_t bh, size_t i, size_t distan
 struct ahead {
     size_t rows, depth, arrays;
     struct {
-        const float *tile;
+        uintptr_t tile; /* an address that may be none */
         size_t distance;
     } array[8];
 };
 
-/* Adds the tile of an array that comes after tile i of head bh. It may lie after the end, which does no harm. */
+/* Adds the tile of an array that comes after tile i of head bh. After the last head it lies after the array, where
+ * loading ahead does no harm. */
 static void ahead_add(struct ahead *ahead, const struct sizes *z, const float *array, size_t distance, size_t bh,
                       size_t i)
 {
     const size_t next = i + 1 < tiles_of(z->T) ? i + 1 : 0, left = z->T - next * TILE;
     ahead->rows = left < TILE ? left : TILE;
     ahead->depth = z->D;
-    ahead->array[ahead->arrays].tile = array + place_of(z, next ? bh : bh + 1, next, distance);
+    ahead->array[ahead->arrays].tile =
+        (uintptr_t)array + sizeof *array * place_of(z, next ? bh : bh + 1, next, distance);
     ahead->array[ahead->arrays++].distance = distance;
 }
 
-/* Starts to load the rows of one of the arrays that are left. */
-static void ahead_load(struct ahead *ahead)
+/* Starts to load the rows of `arrays` of the arrays that are left. */
+static void ahead_load(struct ahead *ahead, int arrays)
 {
-    if (!ahead->arrays)
-        return;
-    ahead->arrays--;
-    const float *tile = ahead->array[ahead->arrays].tile;
-    const size_t distance = ahead->array[ahead->arrays].distance;
-    for (size_t r = 0; r < ahead->rows; r++)
-        for (size_t d = 0; d < ahead->depth; d += LANES)
-            __builtin_prefetch(tile + r * distance + d, 0, 2);
+    for (; arrays > 0 && ahead->arrays > 0; arrays--) {
+        ahead->arrays--;
+        const uintptr_t tile = ahead->array[ahead->arrays].tile;
+        const size_t distance = ahead->array[ahead->arrays].distance;
+        for (size_t r = 0; r < ahead->rows; r++)
+            for (size_t d = 0; d < ahead->depth; d += LANES)
+                __builtin_prefetch((const void *)(tile + (r * distance + d) * sizeof(float)), 0, 2);
+    }
 }
 
 /* Stores a transposed square of 4 rows, `stride` numbers apart, of `from`: to[d * TILE + r] = scale * from[r, d]. */
 static void transpose_square(float *to, const float *from, size_t stride, float scale)
 {
     typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-    typedef int32_t places __attribute__((vector_size(16)));
-    const places low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
-    four a = *(const four *)from * scale, b = *(const four *)(from + stride) * scale;
-    four c = *(const four *)(from + 2 * stride) * scale, d = *(const four *)(from + 3 * stride) * scale;
-    four ab_low = __builtin_shuffle(a, b, low), ab_high = __builtin_shuffle(a, b, high);
-    four cd_low = __builtin_shuffle(c, d, low), cd_high = __builtin_shuffle(c, d, high);
-    *(four *)to = __builtin_shuffle(ab_low, cd_low, first);
-    *(four *)(to + TILE) = __builtin_shuffle(ab_low, cd_low, second);
-    *(four *)(to + (size_t)2 * TILE) = __builtin_shuffle(ab_high, cd_high, first);
-    *(four *)(to + (size_t)3 * TILE) = __builtin_shuffle(ab_high, cd_high, second);
+    const four a = *(const four *)from * scale, b = *(const four *)(from + stride) * scale;
+    const four c = *(const four *)(from + 2 * stride) * scale, d = *(const four *)(from + 3 * stride) * scale;
+    *(four *)to = (four){a[0], b[0], c[0], d[0]};
+    *(four *)(to + TILE) = (four){a[1], b[1], c[1], d[1]};
+    *(four *)(to + (size_t)2 * TILE) = (four){a[2], b[2], c[2], d[2]};
+    *(four *)(to + (size_t)3 * TILE) = (four){a[3], b[3], c[3], d[3]};
 }
 
 /* to[depth, TILE] = scale * from[queries, depth]^T, with zeros in the columns after the queries. */
@@ -262,15 +260,15 @@ static void forward_tile(const struct sizes *z, float *o, float *lse, const floa
     ahead_add(&ahead, z, v, stride, bh, i);
     ahead_add(&ahead, z, k, stride, bh, i);
     ahead_add(&ahead, z, q, stride, bh, i);
-    ahead_load(&ahead);
+    ahead_load(&ahead, 1);
     for (size_t j = 0; j <= i; j++) {
         t = tile_at(i, j, z->T, D);
         const size_t keys = place_of(z, bh, j, stride);
         score(s, &t, k + keys, stride, transposed);
-        ahead_load(&ahead);
+        ahead_load(&ahead, 1);
         mask_scores(s, &t);
         softmax(s, &t, &now);
-        ahead_load(&ahead);
+        ahead_load(&ahead, 1);
         for (size_t r = 0; j > 0 && r < t.queries; r++)
             if (now.correction[r] < 1.0f)
                 scale_row(out + r * z->row, D, now.correction[r]);
@@ -365,15 +363,15 @@ static void backward_tile(const struct sizes *z, const struct backward_arrays *a
     for (size_t j = 0; j <= i; j++) {
         t = tile_at(i, j, z->T, z->D);
         const size_t keys = place_of(z, bh, j, stride);
-        ahead_load(&ahead), ahead_load(&ahead);
+        ahead_load(&ahead, 2);
         score(p, &t, a->k + keys, stride, q_transposed);
         mask_scores(p, &t);
-        ahead_load(&ahead), ahead_load(&ahead);
+        ahead_load(&ahead, 2);
         score(dp, &t, a->v + keys, stride, d_o_transposed);
         backward_softmax(p, dp, &t, lse, delta, scale);
-        ahead_load(&ahead), ahead_load(&ahead);
+        ahead_load(&ahead, 2);
         gather_queries(a->dv + keys, stride, &t, p, a->d_o + out, row, j < i);
-        ahead_load(&ahead), ahead_load(&ahead);
+        ahead_load(&ahead, 2);
         gather_queries(a->dk + keys, stride, &t, dp, a->q + queries, stride, j < i);
         gather_keys(a->dq + queries, stride, &t, dp, a->k + keys, stride, j > 0);
     }

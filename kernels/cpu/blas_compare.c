@@ -7,9 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sides are odd multiples of 64: kernels compute whole blocks, and rows a power of two apart, which share few lines of
- * the caches, may take twice as long. A longer side is tried only if it leaves time for LEAST_PASSES passes. */
-enum { FIRST_SIDE = 64, STEP_SIDE = 128, LONGEST_SIDE = 960, LEAST_PASSES = 5, MOST_PASSES = 100, OPERATIONS = 3 };
+/* Rows of activations, and sides of weights, are cut to the longest of these that leave time for LEAST_PASSES passes.
+ * Sides are odd multiples of 64: kernels compute whole blocks, and rows a power of two apart, which share few lines of
+ * the caches, may take twice as long. */
+enum { MOST_ROWS = 256, LEAST_PASSES = 3, MOST_PASSES = 100, OPERATIONS = 3, SIDES = 5 };
+static const size_t sides[SIDES] = {64, 192, 448, 960, 1600};
 static const int64_t longest_ns = 200000000;
 
 /* A product of each operation with one weight matrix [O, I]. */
@@ -24,10 +26,11 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Cuts all sides to `side`; products that are then equal become one. Fills timed[p->n]. Returns how many there are. */
+/* Cuts all sides to `side`, and rows further; products that are then equal become one. Fills timed[p->n]. Returns how
+ * many there are. */
 static size_t cut(const struct blas_products *p, size_t side, struct timed *timed)
 {
-    size_t n = 0, N = least(p->N, side), at;
+    size_t n = 0, N = least(p->N, least(side, MOST_ROWS)), at;
     for (const struct blas_weight *w = p->weight; w < p->weight + p->n; w++) {
         size_t I = least(w->I, side), O = least(w->O, side);
         for (at = 0; at < n && (timed[at].I != I || timed[at].O != O); at++)
@@ -52,38 +55,54 @@ static void run(const struct timed *t, int operation, float *const m[3])
         cpu_linear_backward_weight(m[2], m[0], m[1], t->N, t->I, t->O, 0);
 }
 
-/* Times n products once by each library, until end_ns. Returns the nanoseconds of this pass. */
-static int64_t pass(struct timed *timed, size_t n, int operations, float *const m[3], int64_t end_ns)
+/* Times n products once by each library, until end_ns. One library runs after the other: threads of its own may still
+ * wait on the cores for a while, through the product that is not timed. */
+static void pass(struct timed *timed, size_t n, int operations, float *const m[3], int64_t end_ns)
 {
-    int64_t first = clock_now_ns(), begin = first;
-    for (struct timed *t = timed; t < timed + n; t++)
-        for (int i = 0; i < 2 * operations && begin < end_ns; i++) {
-            double *least_ns = &t->least_ns[i / 2][i % 2 ? BLAS_ONEDNN : BLAS_CBLAS];
-            blas_use(i % 2 ? BLAS_ONEDNN : BLAS_CBLAS);
-            begin = clock_now_ns();
-            run(t, i / 2, m);
+    for (enum blas_library library = BLAS_CBLAS; library < BLAS_LIBRARIES; library++) {
+        blas_use(library);
+        run(timed, 0, m);
+        for (size_t i = 0; i < n * (size_t)operations && clock_now_ns() < end_ns; i++) {
+            struct timed *t = &timed[i / (size_t)operations];
+            const int operation = (int)(i % (size_t)operations);
+            double *least_ns = &t->least_ns[operation][library];
+            int64_t begin = clock_now_ns();
+            run(t, operation, m);
             *least_ns = fmin(*least_ns, (double)(clock_now_ns() - begin));
         }
-    return clock_now_ns() - first;
+    }
 }
 
-/* Times products of longer and longer sides, and repeats the last ones. The shorter ones warm up the libraries. */
+/* Returns the multiplications of n products of one operation. */
+static double work_of(const struct timed *timed, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)timed[i].N * (double)timed[i].I * (double)timed[i].O;
+    return sum;
+}
+
+/* Times the products, cut to longer and longer sides, and repeats the longest; the shorter ones warm up the libraries.
+ * timed[2, p->n]. Returns the number of products. */
 static size_t time_products(const struct blas_products *p, int operations, struct timed *timed)
 {
-    int64_t end_ns = clock_now_ns() + longest_ns, pass_ns = 0;
+    const int64_t end_ns = clock_now_ns() + longest_ns;
     size_t n = 0;
-    int is_last = 0;
-    for (size_t side = FIRST_SIDE; !is_last; side += STEP_SIDE) {
-        const double growth = pow(1 + (double)STEP_SIDE / (double)side, 3); /* of the operations, with the next side */
-        float *memory = cpu_allocate(3 * side * side * sizeof *memory);
-        float *const m[3] = {memory, memory + side * side, memory + 2 * side * side};
+    for (int at = 0, is_last = 0; !is_last; at++) {
+        const size_t side = sides[at], rows = least(side, MOST_ROWS);
+        float *memory = cpu_allocate((2 * rows + side) * side * sizeof *memory);
+        float *const m[3] = {memory, memory + rows * side, memory + 2 * rows * side};
         n = cut(p, side, timed);
-        for (int i = 0; i < (is_last ? MOST_PASSES : 2) && clock_now_ns() < end_ns; i++) {
-            pass_ns = pass(timed, n, operations, m, end_ns);
-            is_last |= i == 1 && (side == LONGEST_SIDE ||
-                                  growth * LEAST_PASSES * (double)pass_ns > (double)(end_ns - clock_now_ns()));
-        }
-        is_last |= clock_now_ns() >= end_ns;
+        pass(timed, n, operations, m, end_ns);
+        int64_t begin = clock_now_ns();
+        pass(timed, n, operations, m, end_ns);
+        int64_t end = clock_now_ns();
+        double pass_ns = (double)(end - begin) / work_of(timed, n);
+        if (at + 1 < SIDES)
+            pass_ns *= work_of(timed + p->n, cut(p, sides[at + 1], timed + p->n));
+        is_last = at + 1 == SIDES || LEAST_PASSES * pass_ns > (double)(end_ns - end);
+        for (int i = 0; is_last && i < MOST_PASSES && clock_now_ns() < end_ns; i++)
+            pass(timed, n, operations, m, end_ns);
         cpu_release(memory);
     }
     return n;
@@ -92,7 +111,7 @@ static size_t time_products(const struct blas_products *p, int operations, struc
 void blas_compare(const struct blas_products *p, double seconds[BLAS_LIBRARIES])
 {
     const int operations = p->forward_only ? 1 : OPERATIONS;
-    struct timed *timed = allocate(p->n, sizeof *timed);
+    struct timed *timed = allocate(2 * p->n, sizeof *timed);
     size_t n = time_products(p, operations, timed);
     for (struct timed *t = timed; t < timed + n; t++)
         for (int i = 0; i < operations; i++) {

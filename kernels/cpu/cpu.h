@@ -59,12 +59,12 @@ union cpu_bits {
     uint32_t bits;
 };
 
-/* Returns e^x within 1.25 ulp for every float: a unit in the last place of the exact result, also of a subnormal one; 0
- * below -104, inf above 88.73, NaN for NaN. It has no branches, calls or fused operations, so that compilers vectorise
- * loops around it for any instruction set. x = n ln 2 + r with |r| <= ln 2 / 2, e^x = e^r 2^(n / 2) 2^(n - n / 2), as
- * 2^n may be no normal float; the minimax polynomial (Remez) has a relative error of 3e-9. Results for x out of range
- * are replaced at the end: if x were clamped first, compilers would follow both sides of the comparison and compute
- * everything twice. */
+/* Returns e^x within 1.25 ulp for every float, where an ulp is the spacing of floats at the exact result; 0 below -104,
+ * inf above 88.73, NaN for NaN. It has no branches, calls or fused operations, so that compilers vectorise loops around
+ * it for any instruction set. x = n ln 2 + r with |r| <= ln 2 / 2, e^x = e^r 2^(n / 2) 2^(n - n / 2), as 2^n may be no
+ * normal float; the minimax polynomial (Remez) has a relative error of 3e-9. Results for x out of range are replaced at
+ * the end: if x were clamped first, compilers would follow both sides of the comparison and compute everything twice.
+ */
 static inline float cpu_exp(float x)
 {
     /* 1.5 * 2^23: adding it to a number rounds the number to an integer, in the low bits */

@@ -1,8 +1,6 @@
-/* low_rank.c - the steps of a low-rank approximation: products by CBLAS, and Gram-Schmidt. */
+/* low_rank.c - the steps of a low-rank approximation: products of linear layers, and Gram-Schmidt. */
 #include "kernels/cpu/cpu.h"
 
-#include <cblas.h>
-#undef I /* some versions of cblas.h define I as the imaginary unit; here I is a number of columns */
 #include <math.h>
 
 void cpu_low_rank_left(float *p, float *e, const float *g, const float *q, size_t R, size_t I, size_t O)

@@ -40,11 +40,9 @@ const char *blas_find(enum blas_library library)
     const unsigned openmp = 2; /* DNNL_RUNTIME_OMP: the threads that device_cpu counts */
     if (library != BLAS_ONEDNN)
         return NULL;
-    const char *why = library_open(&onednn, functions, n, "libdnnl.so.3");
-    why = why ? library_open(&onednn, functions, n, "libdnnl.so.2") : NULL;
-    if (!why && onednn.version()->cpu_runtime != openmp)
-        why = "it was built without OpenMP";
-    return why;
+    if (library_open(&onednn, functions, n, "libdnnl.so.3") && library_open(&onednn, functions, n, "libdnnl.so.2"))
+        return "neither libdnnl.so.3 nor libdnnl.so.2 can be used";
+    return onednn.version()->cpu_runtime == openmp ? NULL : "the oneDNN here was built without OpenMP";
 }
 
 void blas_use(enum blas_library library)

@@ -16,7 +16,7 @@ enum { TILE_ROWS = 8 }; /* the most rows of a block */
 enum tile_part {
     WHOLE,
     UPPER_RESULT, /* c[i, j] is used only for j >= i, and computed at least there */
-    LOWER_LEFT,   /* a[i, l] is 0 for l > i; it is not read for l >= i + TILE_ROWS */
+    LOWER_LEFT,   /* a[i, l] is 0 for l > i; it is not read for l >= i - i % TILE_ROWS + TILE_ROWS */
     UPPER_LEFT    /* a[i, l] is 0 for l < i; it is not read for l < i - i % TILE_ROWS */
 };
 
@@ -39,7 +39,8 @@ struct tile_product {
         enum { LENGTH = (BYTES) / sizeof(float) };                                                                     \
         const size_t c_row = p->c_row, a_row = p->a_row, a_step = p->a_step, b_row = p->b_row;                         \
         const size_t first = p->part == UPPER_LEFT ? i - i % TILE_ROWS : 0;                                            \
-        const size_t end = p->part == LOWER_LEFT && i + TILE_ROWS < p->k ? i + TILE_ROWS : p->k;                       \
+        const size_t last = i - i % TILE_ROWS + TILE_ROWS;                                                             \
+        const size_t end = p->part == LOWER_LEFT && last < p->k ? last : p->k;                                         \
         const float *a = p->a + i * a_row, *b = p->b + j;                                                              \
         float *c = p->c + i * c_row + j;                                                                               \
         vector sum[(ROWS) * (VECTORS)] = {0}; /* in registers: the loops over it are unrolled */                       \

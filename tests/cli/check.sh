@@ -34,11 +34,12 @@ checked "the launcher of another MPI" 1 "${good/ok/FAILED}" "$foreign" "$program
 try "${mpirun[@]}" -n 1 nice -n 1 "$program" check --device cpu : -n 1 "$program" check --device cpu
 is "ranks that differ: a warning, which names what" "$status $(grep -cE '^warning +ranks +nice value: ' printed)" "0 1"
 if [ -e "$build/tests/support/preload/wrong_machine.so" ]; then
-    export LD_PRELOAD=wrong_machine.so${LD_PRELOAD:+:$LD_PRELOAD}
+    before=${LD_PRELOAD:+:$LD_PRELOAD}
+    export LD_PRELOAD=wrong_machine.so$before
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
     checked "a wrong matrix product" 1 "${good/ok prod/FAILED prod}" WRONG_PRODUCT=1 "${two[@]}"
     checked "a coarse clock" 1 "${good/ok clocks/FAILED clocks}" COARSE_CLOCK=1 "$program" check --device cpu --blas cblas
-    export LD_PRELOAD=made_up_onednn.so:${LD_PRELOAD#*:}
+    export LD_PRELOAD=made_up_onednn.so$before
     checked "a wrong product by oneDNN, which runs could choose" 1 "${good/ok coll/FAILED products ok coll}" MADE_UP_ONEDNN=wrong "$program" check --device cpu
 else
     echo "skip - wrong products and clocks: wrong_machine.so is not built"

@@ -136,7 +136,7 @@ struct products_choice {
 };
 
 /* Times a model's products by both libraries on all ranks at the same time (blas_compare), and uses oneDNN on all ranks
- * if its times have less than 0.97 of the sum of the CBLAS's; the CBLAS otherwise, or if a rank lacks oneDNN. All ranks
+ * if its times have less than 0.98 of the sum of the CBLAS's; the CBLAS otherwise, or if a rank lacks oneDNN. All ranks
  * call, after the device, a CPU, is open. */
 void products_choose(const struct job *job, const struct blas_products *products, struct products_choice *choice);
 

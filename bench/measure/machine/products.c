@@ -13,7 +13,7 @@
 enum { LEAST_PERCENT = 50, LEAST_PERCENT_OF_OWN_KERNELS = 30 };
 
 /* oneDNN is chosen below this share of the CBLAS's time: nearer to 1 the choice would change from run to run. */
-#define ONEDNN_BELOW 0.97
+#define ONEDNN_BELOW 0.98
 
 static double share_of(const struct blas_facts *blas)
 {
@@ -70,6 +70,7 @@ const char *products_warning(const struct blas_facts *blas, char text[400])
     return text;
 }
 
+/* Uses the library, and describes it. */
 static void describe(enum blas_library library, char text[128])
 {
     struct blas_facts facts;
@@ -80,9 +81,10 @@ static void describe(enum blas_library library, char text[128])
 
 void products_choose(const struct job *job, const struct blas_products *products, struct products_choice *choice)
 {
-    double seconds[BLAS_LIBRARIES] = {0}, lacking = blas_find(BLAS_ONEDNN) != NULL;
+    const int lacks = blas_find(BLAS_ONEDNN) != NULL;
+    double seconds[BLAS_LIBRARIES] = {0}, lacking = lacks;
     char cblas[128], onednn[128];
-    const int first = (int)-job_max(job, lacking > 0 ? -job->rank : -job->size);
+    const int first = (int)-job_max(job, lacks ? -job->rank : -job->size);
     *choice = (struct products_choice){.ratio = NAN};
     job_sum(job, &lacking, 1);
     describe(BLAS_CBLAS, cblas);

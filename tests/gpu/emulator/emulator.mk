@@ -10,7 +10,7 @@ EMULATED_TESTS := $(addprefix $(EMULATED)/,$(basename $(wildcard tests/unit/kern
 EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 EMULATED_FLAGS = -g -O1 -fPIC $(EMULATED_SANITIZE) -Itests/gpu/emulator $(INCLUDES) \
 	$(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE -DCPU_CLONES=CPU_CLONES_none $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
+EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE -DCPU_CLONES=CPU_CLONES_none -DCPU_VECTOR_BYTES=CPU_VECTOR_BYTES_none $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
 # The emulation itself is optimised, and only its files that access memory for kernels use AddressSanitizer.
 EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion

@@ -89,9 +89,9 @@ TEST(gradients_are_announced_in_order)
     ck_assert_str_eq(order, "f0 f1 f2 p2 r2 | p1 r1 | p0 r0 | ");
 }
 
-/* A sleep is never shorter than it was asked for, and what one was longer the next is shorter: only times since the
- * start are known. Tensors are small, since the time to copy a gradient and to update a weight is measured at set-up,
- * on a machine that may be busy then, and deducted; SLACK is for that. */
+/* A sleep is never shorter than it was asked for, and one that lasted too long shortens the next, so the test checks
+ * times since the start. Tensors are small, since the time to copy a gradient and to update a weight is measured at
+ * set-up, on a machine that may be busy then, and deducted; SLACK is for that. */
 TEST(it_computes_at_least_as_long_as_it_should)
 {
     enum { SLACK = 4 };

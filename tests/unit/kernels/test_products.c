@@ -34,7 +34,7 @@ static const float *product(enum blas_library library, const size_t s[3], const 
     return c;
 }
 
-/* ta, tb and accumulate of _i: each combination that linear layers use, and one more. The sums of at most 129 products
+/* ta, tb and accumulate of _i: all combinations. The sums of at most 129 products
  * of numbers up to 1 are rounded K times. */
 TEST_EACH(both_libraries_compute_the_same, 8)
 {
@@ -47,12 +47,12 @@ TEST_EACH(both_libraries_compute_the_same, 8)
     }
 }
 
-/* Times are sums over all products, also of those whose sides are cut: a model with 8 times the operations takes about
- * 8 times as long. */
+/* Times are sums over all products, also of those whose sides are cut. Four times the rows and the sides of a weight
+ * take about 64 times as long; a factor that was forgotten would leave 16. */
 TEST(times_grow_with_the_operations)
 {
-    struct blas_weight weight[] = {{1024, 512}, {1024, 512}, {1024, 512}, {1024, 512}};
-    const struct blas_products small = {1024, 1, 0, weight}, large = {2048, 4, 0, weight};
+    struct blas_weight weight = {512, 512}, long_weight = {2048, 2048};
+    const struct blas_products small = {512, 1, 0, &weight}, large = {2048, 1, 0, &long_weight};
     int right = !has_onednn();
     double one[BLAS_LIBRARIES], more[BLAS_LIBRARIES];
     for (int attempt = 0; attempt < 5 && !right; attempt++) { /* other programs may use the CPU meanwhile */
@@ -62,7 +62,7 @@ TEST(times_grow_with_the_operations)
         blas_compare(&large, more);
         right = 1;
         for (int i = BLAS_CBLAS; i < BLAS_LIBRARIES; i++)
-            right &= more[i] > 8 / 1.8 * one[i] && more[i] < 8 * 1.8 * one[i];
+            right &= one[i] == 0 || (more[i] > 64 / 3.5 * one[i] && more[i] < 64 * 3.5 * one[i]); /* 0: too slow */
     }
     ck_assert_msg(right, "%g s and %g s by the CBLAS, %g s and %g s by oneDNN", one[BLAS_CBLAS], more[BLAS_CBLAS],
                   one[BLAS_ONEDNN], more[BLAS_ONEDNN]);

@@ -31,7 +31,7 @@ static void prepare_left(const struct tile_product *p)
         for (size_t l = 0; l < p->k; l++) {
             float *a = &left[i * p->a_row + l * p->a_step];
             if (p->part == LOWER_LEFT && l > i)
-                *a = l >= i + TILE_ROWS ? NAN : 0.0f;
+                *a = l >= i - i % TILE_ROWS + TILE_ROWS ? NAN : 0.0f;
             if (p->part == UPPER_LEFT && l < i)
                 *a = l < i - i % TILE_ROWS ? NAN : 0.0f;
         }
