@@ -10,7 +10,7 @@
 /* Rows of activations, and sides of weights, are cut to the longest of these that leave time for LEAST_PASSES passes.
  * Sides are odd multiples of 64: kernels compute whole blocks, and rows a power of two apart, which share few lines of
  * the caches, may take twice as long. */
-enum { MOST_ROWS = 256, LEAST_PASSES = 3, MOST_PASSES = 100, OPERATIONS = 3, SIDES = 5 };
+enum { ROWS_OF_THREAD = 256, LEAST_PASSES = 3, MOST_PASSES = 100, OPERATIONS = 3, SIDES = 5 };
 static const size_t sides[SIDES] = {64, 192, 448, 960, 1600};
 static const int64_t longest_ns = 200000000;
 
@@ -30,7 +30,7 @@ static size_t least(size_t a, size_t b)
  * many there are. */
 static size_t cut(const struct blas_products *p, size_t side, struct timed *timed)
 {
-    size_t n = 0, N = least(p->N, least(side, MOST_ROWS)), at;
+    size_t n = 0, N = least(p->N, least(side, ROWS_OF_THREAD * (size_t)cpu_threads)), at;
     for (const struct blas_weight *w = p->weight; w < p->weight + p->n; w++) {
         size_t I = least(w->I, side), O = least(w->O, side);
         for (at = 0; at < n && (timed[at].I != I || timed[at].O != O); at++)
@@ -89,7 +89,7 @@ static size_t time_products(const struct blas_products *p, int operations, struc
     const int64_t end_ns = clock_now_ns() + longest_ns;
     size_t n = 0;
     for (int at = 0, is_last = 0; !is_last; at++) {
-        const size_t side = sides[at], rows = least(side, MOST_ROWS);
+        const size_t side = sides[at], rows = least(side, ROWS_OF_THREAD * (size_t)cpu_threads);
         float *memory = cpu_allocate((2 * rows + side) * side * sizeof *memory);
         float *const m[3] = {memory, memory + rows * side, memory + 2 * rows * side};
         n = cut(p, side, timed);
