@@ -63,8 +63,8 @@ struct blas_products {
 
 /* Adds to seconds[library] the estimated time of the products by the CBLAS and by oneDNN, which blas_find has found,
  * with the threads of the device; both numbers stay as they are if the CPU is too slow. No product starts
- * after 0.2 s: no side of a weight is longer than 1600, and there are 256 rows a thread at most, or less where the CPU is
- * slower; the time of a product that was cut is multiplied by the operations that were cut. The libraries run all
+ * after 0.2 s: no side of a weight is longer than 1600, and there are 256 rows a thread at most, or less where the CPU
+ * is slower; the time of a product that was cut is multiplied by the operations that were cut. The libraries run all
  * products in turn, several times; the least time counts. A product that was not timed with both counts for neither.
  * Afterwards either library may be in use. */
 void blas_compare(const struct blas_products *products, double seconds[BLAS_LIBRARIES]);
