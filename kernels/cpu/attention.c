@@ -293,13 +293,18 @@ CPU_CLONES void cpu_rope_forward(void *q_, void *k_, const float *rope, size_t B
         }
 }
 
+/* Returns how many tiles a thread takes at once: a whole head, if there are enough heads for all threads. */
+static int tiles_at_once(size_t heads, size_t T)
+{
+    return heads >= 8 * (size_t)cpu_threads ? (int)tiles_of(T) : 1;
+}
+
 CPU_CLONES void cpu_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
                                       size_t T, size_t H, size_t D, size_t stride)
 {
     const struct sizes z = {T, H, D, stride, H * D};
-    const int chunk = B * H >= 8 * (size_t)cpu_threads ? (int)tiles_of(T) : 1; /* whole heads, if there are enough */
     float *scratch = cpu_scratch((size_t)cpu_threads * D * TILE);
-#pragma omp parallel for collapse(2) schedule(dynamic, chunk) num_threads(cpu_threads)
+#pragma omp parallel for collapse(2) schedule(dynamic, tiles_at_once(B *H, T)) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++)
         for (size_t i = 0; i < tiles_of(T); i++)
             forward_tile(&z, o, lse, q, k, v, scratch + (size_t)omp_get_thread_num() * D * TILE, bh, i);

@@ -107,7 +107,8 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
         return error_report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
     const char *why = blas_find(o->blas);
     if (why)
-        return error_report("--blas %s: %s; install a libdnnl with OpenMP, or use --blas cblas", blas_library_name[o->blas], why);
+        return error_report("--blas %s: %s; install a libdnnl with OpenMP, or use --blas cblas",
+                            blas_library_name[o->blas], why);
     if (threads_prepare(threads))
         return -1;
     blas_use(o->blas);
