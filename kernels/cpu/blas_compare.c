@@ -88,7 +88,7 @@ static size_t time_products(const struct blas_products *p, int operations, struc
 {
     const int64_t end_ns = clock_now_ns() + longest_ns;
     size_t n = 0;
-    for (int at = 0, is_last = 0; !is_last; at++) {
+    for (int at = 0, is_last = 0; at < SIDES && !is_last; at++) {
         const size_t side = sides[at], rows = least(side, ROWS_OF_THREAD * (size_t)cpu_threads);
         float *memory = cpu_allocate((2 * rows + side) * side * sizeof *memory);
         float *const m[3] = {memory, memory + rows * side, memory + 2 * rows * side};
