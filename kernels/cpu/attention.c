@@ -125,7 +125,9 @@ static void transpose(float *to, const struct tile *t, const float *from, size_t
             for (size_t i = r; i < r + 4; i++)
                 to[d * TILE + i] = scale * from[i * stride + d];
     }
-    for (size_t d = 0; squares < columns && d < D; d++)
+    if (squares == columns)
+        return;
+    for (size_t d = 0; d < D; d++)
         for (size_t r = squares; r < columns; r++)
             to[d * TILE + r] = r < t->queries ? scale * from[r * stride + d] : 0.0f;
 }

@@ -104,7 +104,7 @@ int memory_plan(struct model *model, const struct memory_conditions *c, const st
                 size_t compute_bytes, size_t bytes[MEMORY_PARTS])
 {
     const struct workload *w = &o->workload;
-    size_t batch = o->batch_size / (size_t)c->ranks / o->grad_accumulation, shards = 1;
+    size_t batch = training_options_micro_batch(o, c->ranks), shards = 1;
     int sharding = implementations_sharding(o->implementation, o->n);
     for (int i = 0; i < o->n; i++)
         if (strategy_parts(implementation_traits(&o->implementation[i]), c->ranks, c->local_size))

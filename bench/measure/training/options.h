@@ -191,6 +191,12 @@ int training_options_check(struct training_options *options, const struct option
  * micro-batches, or a delay names a rank that does not exist. */
 int training_options_fit(struct training_options *options, int ranks);
 
+/* Returns the sequences of one rank in a micro-batch, once training_options_fit has succeeded. */
+static inline size_t training_options_micro_batch(const struct training_options *options, int ranks)
+{
+    return options->batch_size / (size_t)ranks / options->grad_accumulation;
+}
+
 /* ---- the rows of the comparison ---- */
 
 /* Makes the rows: for each strategy, and each bucket size if it has buckets, a row of every variant that it has and

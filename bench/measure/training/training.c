@@ -46,10 +46,10 @@ static int plan_model(struct training *t, int stages)
 }
 
 /* Returns the matrix products of a micro-batch. The caller frees `weight`. */
-static struct blas_products list_products(const struct training_options *o, size_t ranks)
+static struct blas_products list_products(const struct training_options *o, int ranks)
 {
     struct model model;
-    const size_t batch = o->batch_size / ranks / o->grad_accumulation;
+    const size_t batch = training_options_micro_batch(o, ranks);
     workload_plan(&model, &o->workload, batch, 1, sizeof(float), 0);
     struct blas_products list = {.N = batch * o->workload.context_length, .forward_only = o->forward_only};
     list.weight = allocate((size_t)model.tensors, sizeof *list.weight);
@@ -65,7 +65,7 @@ static void choose_products(const struct harness *h, struct run *run)
 {
     run->products.ratio = NAN;
     if (h->options->device.blas == BLAS_AUTO && !workload_is_replayed(&run->options->workload)) {
-        struct blas_products list = list_products(run->options, (size_t)h->job->size);
+        struct blas_products list = list_products(run->options, h->job->size);
         products_choose(h->job, &list, &run->products);
         free(list.weight);
     }
