@@ -15,7 +15,7 @@ struct gpu_facts {
     size_t total_memory, free_memory; /* in bytes */
     int compute_major, compute_minor;
     int max_threads_per_block, max_threads_per_multiprocessor, registers_per_block, warp_size, multiprocessors;
-    size_t shared_memory_per_block;
+    size_t shared_memory_per_block, cache_bytes; /* of the L2 cache */
 };
 
 struct accelerator {

@@ -85,6 +85,7 @@ static cudaError_t read_facts(int index, struct gpu_facts *gpu)
     gpu->warp_size = p.warpSize;
     gpu->multiprocessors = p.multiProcessorCount;
     gpu->shared_memory_per_block = p.sharedMemPerBlock;
+    gpu->cache_bytes = static_cast<size_t>(p.l2CacheSize);
     return cudaSuccess;
 }
 

@@ -41,8 +41,8 @@ static const struct option rows[] = {
      .low = 0.001, .high = 1e6, .help = "the longest time for that; what is open then is undecided"},
     {.name = "per", .common = 1, .kind = &option_choice, .offset = FIELD(per), .initial = "host", .choices = per_name,
      .help = "the members: host, the first rank of each host, while its other ranks wait; rank, every rank"},
-    {.name = "bytes", .common = 1, .kind = &option_bytes, .offset = FIELD(bytes), .initial = "1M", .low = LINKS_LEAST,
-     .high = 1 << 30, .help = "size of the messages"},
+    {.name = "bytes", .common = 1, .kind = &option_bytes, .offset = FIELD(bytes), .initial = "0", .high = 1 << 30,
+     .help = "size of the messages; 0: 64M by NCCL, otherwise 1M"},
     {.name = "nominal", .common = 1, .kind = &option_nominal, .offset = FIELD(nominal),
      .help = "rate of the link each way, such as 100gbit, nvlink4, pcie4x16 or bytes/s (12.5G/s): prints what share of "
              "it the median message reaches, and whether that is normal"},
@@ -55,11 +55,15 @@ static const struct option rows[] = {
  * known: each rank may be on its own host. */
 static int check(void *line, const struct option_table *table, int ranks, int on_gpus)
 {
-    const struct isolate_options *o = line;
+    struct isolate_options *o = line;
     int hosts = o->harness.results.dry_run_ranks ? ranks : o->job->hosts;
     int on_device = on_gpus && o->harness.comm.library != COMM_MPI;
     const char *unused = o->nominal.rate > 0 ? nominal_unused(&o->nominal, hosts, on_device) : NULL;
     (void)table;
+    if (!o->bytes)
+        o->bytes = on_device ? 64 << 20 : 1 << 20;
+    if (o->bytes < LINKS_LEAST)
+        return error_report("--bytes %zu: expected 0, or %d and more", o->bytes, LINKS_LEAST);
     if (o->per == PER_RANK && ranks < DIAGNOSIS_LEAST)
         return error_report("isolate compares %d members or more with each other, and --per rank has %d: start %d "
                             "ranks or more",
@@ -72,19 +76,19 @@ static int check(void *line, const struct option_table *table, int ranks, int on
     return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
 }
 
-/* Returns the bytes that a rank needs: a message, the buffer of an all-reduce, two of a copy, and matrices. */
-static size_t memory_of_rank(const struct isolate_options *o)
+/* Returns the bytes that a rank needs: a message, the buffer of an all-reduce, two of a copy, and three matrices. */
+static size_t memory_of_rank(const struct isolate_options *o, struct measure_work work)
 {
-    return 2 * o->bytes + 3 * (size_t)MEASURE_COPY_BYTES;
+    return 2 * (o->bytes + work.copy_bytes) + 3 * work.edge * work.edge * sizeof(float);
 }
 
 static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 {
     const struct isolate_options *o = line;
     char size[CELL], of_rank[CELL], limit[CELL];
-    (void)ranks, (void)on_gpus;
+    (void)ranks;
     results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated)",
-                         text_memory(of_rank, memory_of_rank(o)));
+                         text_memory(of_rank, memory_of_rank(o, measure_work_for(on_gpus, 0))));
     results_add_sentence(summary, "heading",
                          "Work: messages of %s between pairs of members, repeated until each is decided within %g %%, "
                          "for at most %s (--max-minutes)",
@@ -137,13 +141,14 @@ static int set_up_measure(struct isolate *a, const struct job *job)
     a->measure = (struct measure){.job = job,
                                   .device = h->opened.device,
                                   .bytes = a->options->bytes,
+                                  .work = measure_work_for(h->opened.on_gpu, h->opened.gpu.cache_bytes),
                                   .part = "search",
                                   .results = &h->results,
                                   .members = per_rank ? job->size : job->hosts,
                                   .member = per_rank               ? job->rank
                                             : job->local_rank == 0 ? job->host
                                                                    : -1};
-    size_t bytes = memory_of_rank(a->options);
+    size_t bytes = memory_of_rank(a->options, a->measure.work);
     if (harness_check_memory(h, (double)bytes, (double)bytes, "bytes"))
         return -1;
     a->measure.comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
@@ -173,11 +178,13 @@ static int set_up(struct isolate *a, const struct job *job, const struct command
 
 static void add_heading(const struct isolate *a, cJSON *summary)
 {
-    char size[CELL];
-    harness_add_heading(&a->harness, " isolate", NULL, a->measure.comm, "messages between pairs", summary);
-    results_add_sentence(summary, "heading", "%d members, one a %s; messages of %s; resolution %g %%",
-                         a->measure.members, per_name[a->options->per], text_bytes(size, (double)a->options->bytes),
-                         a->options->resolve);
+    char size[CELL], copy[CELL];
+    const struct measure *m = &a->measure;
+    harness_add_heading(&a->harness, " isolate", NULL, m->comm, "messages between pairs", summary);
+    results_add_sentence(summary, "heading",
+                         "%d members, one a %s; messages of %s, products of %zu x %zu, copies of %s; resolution %g %%",
+                         m->members, per_name[a->options->per], text_bytes(size, (double)m->bytes), m->work.edge,
+                         m->work.edge, text_bytes(copy, (double)m->work.copy_bytes), a->options->resolve);
 }
 
 /* Rank 0: writes what was found so far (and --junit), and prints it once complete. Returns 0; or -1, reported. */
@@ -192,6 +199,7 @@ static int write_outcome(struct isolate *a)
                               .members = a->measure.members,
                               .resolve = o->resolve / 100,
                               .bytes = o->bytes,
+                              .copy_bytes = a->measure.work.copy_bytes,
                               .load = &a->load,
                               .seconds = a->spent_s,
                               .complete = a->complete,

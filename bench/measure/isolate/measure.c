@@ -10,21 +10,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Returns the rows and columns of the matrices: on a GPU enough for a product to take longer than its launch. */
-static size_t edge_of(const struct device *device)
+enum { LEAST_EDGE = 256 };
+
+struct measure_work measure_work_for(int on_gpu, size_t cache_bytes)
 {
-    return device->asynchronous ? 1024 : 256;
+    const size_t h100 = 50 << 20, least = 1 << 24, copy = 5 * (cache_bytes ? cache_bytes : h100);
+    return on_gpu ? (struct measure_work){copy > least ? copy : least, 8192} : (struct measure_work){least, LEAST_EDGE};
 }
 
 static void multiply(const struct measure *m)
 {
-    size_t edge = edge_of(m->device);
+    size_t edge = m->work.edge;
     m->device->linear_forward(m->matrix[0], m->matrix[1], m->matrix[2], edge, edge, edge);
 }
 
 static void copy(const struct measure *m)
 {
-    m->device->copy(m->to, m->from, MEASURE_COPY_BYTES / sizeof(float));
+    m->device->copy(m->to, m->from, m->work.copy_bytes / sizeof(float));
 }
 
 /* Returns the seconds of one product or copy, of n that are timed together. */
@@ -46,12 +48,32 @@ static size_t choose_number(const struct measure *m, void (*work)(const struct m
     return (size_t)job_from_first(m->job, (int)fmax(1, fmin(1000, about_s / time_of(m, work, 1))), 0);
 }
 
+/* Lowers the matrices' edge to the least with which a product takes rank 0 a millisecond, the same on every rank. */
+static void choose_edge(struct measure *m)
+{
+    const double about_s = 1e-3;
+    const size_t most = m->work.edge;
+    for (m->work.edge = LEAST_EDGE; m->work.edge < most; m->work.edge *= 2) {
+        time_of(m, multiply, 1); /* the first product of a size is slow */
+        if (job_from_first(m->job, time_of(m, multiply, 1) >= about_s, 0))
+            return;
+    }
+}
+
+/* Computes products for a second, so that a GPU that its power or temperature holds back is measured in that state. */
+static void warm_up(const struct measure *m)
+{
+    int64_t begin = clock_now_ns();
+    while (clock_seconds_since(begin) < 1)
+        time_of(m, multiply, 1);
+}
+
 void measure_create(struct measure *m)
 {
-    size_t edge = edge_of(m->device);
+    size_t edge = m->work.edge;
     m->message = m->comm->allocate(m->comm, m->bytes);
-    m->from = m->device->allocate(MEASURE_COPY_BYTES);
-    m->to = m->device->allocate(MEASURE_COPY_BYTES);
+    m->from = m->device->allocate(m->work.copy_bytes);
+    m->to = m->device->allocate(m->work.copy_bytes);
     for (int i = 0; i < 3; i++)
         m->matrix[i] = m->device->allocate(edge * edge * m->device->compute_bytes);
     if (m->job->rank == 0) {
@@ -62,6 +84,9 @@ void measure_create(struct measure *m)
     device_limits_fill(m->device, m->matrix[1], edge * edge);
     device_limits_fill(m->device, m->matrix[2], edge * edge);
     m->turns = (int)job_max(m->job, ceil(1 / fmin(1, m->job->cores)));
+    choose_edge(m);
+    if (m->device->asynchronous)
+        warm_up(m);
     m->products = choose_number(m, multiply);
     m->copies = choose_number(m, copy);
 }

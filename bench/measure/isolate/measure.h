@@ -9,22 +9,31 @@
 #include "kernels/device.h"
 #include "results/results.h"
 
-enum { MEASURE_COPY_BYTES = 1 << 24 };
+/* How large a member's copy and matrix product are at most. */
+struct measure_work {
+    size_t copy_bytes; /* of each of the two arrays */
+    size_t edge;       /* rows and columns of the matrices */
+};
+
+/* Returns the work for the CPU, or for a GPU with an L2 cache of that size (0: as an H100's): a copy of several times
+ * the cache, which it cannot hold, and products so long that power and temperature limit the clock as in training. */
+struct measure_work measure_work_for(int on_gpu, size_t cache_bytes);
 
 struct measure {
     /* set by the caller */
     const struct job *job;
     const struct device *device;
-    struct comm *comm; /* for messages; owned */
-    size_t bytes;      /* of a message */
-    int members;       /* of the job */
-    int member;        /* this rank's number as a member; -1: it is not a member */
-    char part[80];     /* the current part of the run, for the lines of the metrics */
+    struct comm *comm;        /* for messages; owned */
+    size_t bytes;             /* of a message */
+    struct measure_work work; /* measure_create lowers the edge until a product takes about a millisecond */
+    int members;              /* of the job */
+    int member;               /* this rank's number as a member; -1: it is not a member */
+    char part[80];            /* the current part of the run, for the lines of the metrics */
     struct results *results;
     /* set by measure_create */
     void *message;           /* [bytes], memory of the comm */
     void *matrix[3];         /* y, x and w of the product y = x w^T, in the device's compute type */
-    float *from, *to;        /* [MEASURE_COPY_BYTES] each */
+    float *from, *to;        /* [work.copy_bytes] each */
     size_t products, copies; /* numbers that are timed together */
     int turns;               /* number of turns in which members time these, if some have less than a core */
     size_t rounds;           /* measured so far */

@@ -210,7 +210,7 @@ static void add_kind(const struct outcome *o, int kind, struct member_row *row, 
 {
     const struct fault *typical = &row->typical[kind];
     const size_t message = kind <= FAULT_RECEIVES ? o->bytes : 0;
-    const size_t amount = kind == FAULT_COPIES ? MEASURE_COPY_BYTES : message;
+    const size_t amount = kind == FAULT_COPIES ? o->copy_bytes : message;
     matrix_add_figure(figures, row->name, figure_name[kind], typical, message, kind != FAULT_ROUND_TRIP);
     row->value[kind] = amount ? (double)amount / typical->seconds : typical->seconds;
     row->worst = fmax(row->worst, typical->ratio);

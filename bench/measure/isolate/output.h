@@ -30,6 +30,7 @@ struct outcome {
     int members;
     double resolve;          /* 0.05 is 5 % */
     size_t bytes;            /* of a message */
+    size_t copy_bytes;       /* of a copy */
     double seconds;          /* of the search */
     int complete;            /* 1: no further round follows */
     int crowded;             /* 1: ranks share cores */

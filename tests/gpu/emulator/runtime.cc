@@ -216,7 +216,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     properties->multiProcessorCount = MULTIPROCESSORS;
     properties->asyncEngineCount = 3;
     properties->concurrentKernels = properties->unifiedAddressing = properties->streamPrioritiesSupported = 1;
-    properties->l2CacheSize = 1 << 20;
+    properties->l2CacheSize = 4 << 20;
     properties->memoryBusWidth = 5120;
     properties->pciBusID = 1 + visible()[static_cast<size_t>(device)];
     return cudaSuccess;
