@@ -2,28 +2,29 @@
 # bench_gpu.sh - measures the GPUs of this machine, one command after another, and compares with earlier results
 #
 # Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in the unpacked archive of `make pack`
-# Parts (default: step bench peer), each planned for less than ten minutes on one GPU:
-#   smoke  all measurements at small sizes, as a quick test
-#   step   a step against its matrix products, also of GPT-2 with a vocabulary of 50257 and of 50304; each operation
-#   tests  tests/run.sh --gpu, group by group, and racecheck of attention
-#   torch  PyTorch's kernels
-#   peer   the strategies in PyTorch, alternating with ours; with a residual stream in fp32, and in bf16, as ours
-#   tools  compute-sanitizer and Nsight Compute, where they are installed
-#   bench  the strategies, a profile, and NCCL where there are several GPUs; each operation in fp32, and a step of a larger model
+# Parts, in the order in which they are measured (default: all):
+#   tests       tests of the kernels, the model, the collectives, and the strategies' results by MPI and by NCCL
+#   step        a step against its matrix products: the default model, and GPT-2 small (vocabulary 50257)
+#   strategies  the strategies, two of them twice: rows of the same work show the smallest difference that means something
+#   peers       ours, PyTorch compiled and PyTorch eager in turn, twice; all with a residual stream in bf16
+#   profile     where a step's time goes, of the default model and of GPT-2 small
+#   kernels     each operation in bf16, and PyTorch's
+#   nccl        two ranks by NCCL on one GPU with a trace, isolate of three ranks; all-reduces where there are several GPUs
+#   more        racecheck, memcheck, three more rounds of peers, a larger model, fp32, Nsight Compute, the program's tests
 # Options:
-#   --first-contact   runs all parts in five groups of at most nine minutes each (smoke and step; tests; torch and peer; tools;
-#                     bench), and leaves what has not ended to the next call. launch/first-contact.md explains the figures
+#   --minutes N       ends after N minutes: what is not expected to fit is not started. The same command with the same --output
+#                     goes on; it repeats measurements that failed or were cut off
+#   --output DIR      directory of the results (default results/gpu-<time>): provenance.txt, measurements.txt (status, seconds,
+#                     clock and power of each measurement) and, for each, a directory with output.txt, gpu.csv and status
 #   --archive FILE    after each measurement, packs the results into FILE, a .tgz; if --output has no results, unpacks FILE first
-#   --output DIR      directory of the results (default results/gpu-<time>): provenance.txt and, for each measurement, a
-#                     directory with output.txt and status. The next call repeats only measurements that failed
-#   --seconds N       stops after N seconds (default: no limit); the next call goes on with the measurement that was cut off
-#   --reference DIR   results of an earlier call, with which ddpbench compare compares the new results
-#   --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them torch and peer are skipped
+#   --reference DIR   results of an earlier call, with which ddpbench compare compares the new results; the GPU may be another
+#   --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them PyTorch is not measured
 #   --quick           small sizes and few repeats, to see that all parts run; leaves out measurements that have no small size
 #   --bare            for minimal containers, as root: makes the host's name resolve, mounts /dev/shm and brings lo up
-#   --dry-run         prints the commands for a machine with two GPUs instead of running them; needs no GPU
+#   --dry-run         prints the commands for a machine with two GPUs, with their expected seconds; needs no GPU
 # A failed measurement does not stop the others. The last line has the number of measurements, and the names of those that
-# failed, are left, or were skipped because a tool is missing.
+# failed, are left, or were skipped because a tool is missing. All results of a directory are of the same GPUs: with others, the
+# script asks for another directory. launch/gpus.md explains the figures.
 # Exit status: 1 if a measurement failed; 7 if measurements are left; otherwise the highest of the comparisons.
 
 # shellcheck disable=SC2317 # functions are called through variables
@@ -32,25 +33,25 @@ set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
-output='' reference='' python=python3 seconds='' bare='' dry_run='' first_contact='' archive='' quick=''
+all_parts=(tests step strategies peers profile kernels nccl more)
+output='' reference='' python=python3 minutes='' bare='' dry_run='' archive='' quick=''
 check_directory() { [ -d "$2" ] || usage_error "$1 $2: there is no such directory"; }
-option_rows=("--output output check_path" "--seconds seconds check_integer 1 9999999" "--reference reference check_directory"
-    "--python python check_path" "--bare bare flag" "--dry-run dry_run flag" "--first-contact first_contact flag"
-    "--archive archive check_path" "--quick quick flag")
+check_minutes() { [[ $2 =~ ^([1-9][0-9]{0,4}|0[.][0-9]{0,2}[1-9])$ ]] || usage_error "$1 $2: expected 0.001 to 0.999, or a whole number from 1 to 99999"; }
+option_rows=("--output output check_path" "--minutes minutes check_minutes" "--reference reference check_directory"
+    "--python python check_path" "--bare bare flag" "--dry-run dry_run flag" "--archive archive check_path" "--quick quick flag")
 most_arguments=99
 read_options "$@"
 parts=("${arguments[@]}")
 for part in "${parts[@]}"; do
-    [[ $part == @(smoke|step|bench|tests|torch|peer|tools) ]] ||
-        usage_error "unknown part '$part'; expected smoke, step, bench, tests, torch, peer or tools; see --help"
+    [[ " ${all_parts[*]} " == *" $part "* && $part != *' '* ]] || usage_error "unknown part '$part'; expected one of ${all_parts[*]}; see --help"
 done
-[ -z "$first_contact" ] || [ ${#parts[@]} = 0 ] || usage_error "--first-contact runs all parts; leave out '${parts[*]}'"
+[ "${#parts[@]}" -gt 0 ] || parts=("${all_parts[@]}")
+end=''
+[ -z "$minutes" ] || end=$(awk -v minutes="$minutes" 'BEGIN { printf "%d", 60 * minutes }') # in seconds of this call
 [ -z "$archive" ] || archive=$(realpath -m -- "$archive")
 [ -z "$output" ] || output=$(realpath -m -- "$output")
 [ -z "$reference" ] || reference=$(realpath -e -- "$reference")
 [[ -z $reference || $output != "$reference" ]] || usage_error "--reference and --output are one directory, $reference"
-[ "${#parts[@]}" -gt 0 ] || parts=(step bench peer)
-[ -z "$first_contact" ] || parts=("smoke step" tests "torch peer" tools bench)
 [[ $python != */* ]] || python=$(realpath -ms -- "$python") # keeps the symbolic link of a virtual environment
 cd "$(dirname "$0")/.."
 [ ! -d bin ] || export PATH=$PWD/bin:$PATH MPIRUN=$PWD/bin/mpirun # in the unpacked archive of `make pack`
@@ -103,49 +104,95 @@ check_archive() {
     [ -z "$other" ] || die "--archive $archive: has $other; only plain files and directories with relative names, without .., are unpacked"
     [[ $(tar -xzOf "$archive" ./provenance.txt 2>/dev/null | head -n 1) == '# measured by bench_gpu.sh' ]] || die "$no"
 }
-failed='' left='' skipped='' worst=0 others='' measured=0 part_ends=''
-is_over() { [ -n "$seconds" ] && [ "$SECONDS" -ge "$seconds" ]; }
-# measure NAME COMMAND...: runs the command for at most ten minutes, unless it succeeded in an earlier call or took too
-# long. Writes its exit status to NAME/status when it ends.
+# ---- one measurement ----
+gpu_columns=utilization.gpu,clocks.sm,power.draw,temperature.gpu
+gpu_columns+=,clocks_event_reasons.sw_power_cap,clocks_event_reasons.hw_slowdown,clocks_event_reasons.sw_thermal_slowdown
+# watch_gpus DIR COMMAND...: runs the command, and copies its output to DIR/output.txt. Meanwhile samples the GPUs each second.
+watch_gpus() {
+    local sampler='' status=0
+    if command -v nvidia-smi >/dev/null; then
+        nvidia-smi "--query-gpu=$gpu_columns" --format=csv,nounits -l 1 >"$1/gpu.csv" 2>&1 </dev/null &
+        sampler=$!
+    fi
+    tee_output "$1/output.txt" "${@:2}" || status=$?
+    [ -z "$sampler" ] || kill "$sampler" 2>/dev/null || true
+    return "$status"
+}
+
+# expect_seconds NAME SECONDS: prints how long the measurement takes: SECONDS or, if it was cut off after as long, a second more.
+expect_seconds() {
+    local had=0
+    [ ! -e "$output/$1/seconds" ] || had=$(<"$output/$1/seconds")
+    echo $((had >= $2 ? had + 1 : $2))
+}
+
+failed='' left='' left_seconds=0 skipped='' worst=0 measured=0
+# leave NAME SECONDS: leaves the measurement to the next call.
+leave() { left+=" $1" left_seconds=$((left_seconds + $(expect_seconds "$1" "$2"))); }
+
+# measure NAME SECONDS COMMAND...: runs the command for at most ten minutes, unless it succeeded in an earlier call or took too
+# long, or the SECONDS that it takes on one H100 are not left. Writes its exit status to NAME/status when it ends, and its seconds
+# to NAME/seconds.
 measure() {
-    local name=$1 status=0 limit=600 end && shift
+    local name=$1 expected=$2 status=0 limit=600 begin && shift 2
     local to=$output/$name
     # shellcheck disable=SC2053 # too_long is a pattern
     [[ $name != $too_long ]] || { say "$name: left out by --quick"; return; }
     if [ -n "$dry_run" ]; then
-        echo "$name: $(quote_words "$@")"
+        echo "$name, about $expected s: $(quote_words "$@")"
         return
     fi
-    for end in $seconds $part_ends; do
-        [ $((end - SECONDS)) -ge "$limit" ] || limit=$((end - SECONDS))
-    done
+    [ -z "$end" ] || [ $((end - SECONDS)) -ge "$limit" ] || limit=$((end - SECONDS))
     if [[ $(cat "$to/status" 2>/dev/null) == @(0|124|137) ]]; then
         say "$name: ended earlier with status $(<"$to/status")"
-    elif [ "$limit" -lt 5 ]; then
-        left+=" $name"
+    elif [ "$limit" -lt "$(expect_seconds "$name" "$expected")" ]; then
+        leave "$name" "$expected"
         return
     else
-        say "$name: $*"
+        say "$name, about $expected s: $*"
         check_run "$to" output.txt
         rm -rf "$to"
         mkdir -p "$to"
-        wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
-        # A command that was cut off is left to the next call, unless it had all the time of its part.
-        if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && { [ -n "$others" ] || is_over; }; then
-            left+=" $name"
+        begin=$SECONDS
+        wait_child watch_gpus "$to" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
+        echo $((SECONDS - begin)) >"$to/seconds"
+        if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ]; then # the next call gives it more time
+            leave "$name" "$expected"
             pack_results
             return
         fi
-        others=1
+        [[ $name != nccl/isolate || $status != [34] ]] || status=0 # "slow" and "undecided" are answers, not failures
         echo "$status" >"$to/status"
         pack_results
     fi
     measured=$((measured + 1))
     [ "$(<"$to/status")" = 0 ] || failed+=" $name"
-    [[ -n $reference && -e $to/summary.json ]] || return 0
+    [[ -n $reference && -e $to/summary.json && -e $reference/$name/summary.json ]] || return 0
     status=0
-    build/ddpbench compare "$reference/$name" "$to" | tee "$to/compared.txt" || status=$?
+    build/ddpbench compare "$reference/$name" "$to" --allow gpu | tee "$to/compared.txt" || status=$?
     [ "$status" -le "$worst" ] || worst=$status
+}
+
+# list_measurements: prints a line for each measurement of this and earlier calls: status, seconds, and the GPUs while they worked.
+list_measurements() {
+    local file
+    echo "measurement status seconds clock_MHz(median least) power_W(median) hottest_C held_back_%(power or temperature)"
+    while read -r file; do
+        awk -F', *' -v name="${file%/seconds}" -v status="$(cat "$output/${file%seconds}status" 2>/dev/null || echo cut-off)" \
+            -v seconds="$(<"$output/$file")" '
+            function median(x, n, i, j, t) {
+                for (i = 2; i <= n; i++) for (j = i; j > 1 && x[j] < x[j - 1]; j--) { t = x[j]; x[j] = x[j - 1]; x[j - 1] = t }
+                return n ? (x[int((n + 1) / 2)] + x[int(n / 2) + 1]) / 2 : "N/A"
+            }
+            $1 ~ /^[0-9]+$/ && $1 > 0 {
+                clock[++n] = $2 + 0
+                power[n] = $3 + 0
+                if ($4 + 0 > hottest) hottest = $4 + 0
+                held += $5 == "Active" || $6 == "Active" || $7 == "Active"
+            }
+            END { print name, status, seconds, median(clock, n), n ? clock[1] : "N/A", median(power, n), n ? hottest : "N/A",
+                n ? sprintf("%.0f", 100 * held / n) : "N/A" }' "$(ls "$output/${file%seconds}gpu.csv" 2>/dev/null || echo /dev/null)"
+    done < <(cd "$output" && find . -name seconds -printf '%P\n' | sort)
 }
 
 # provenance: prints what earlier calls wrote to provenance.txt, and then date, versions and machine of this call.
@@ -162,6 +209,19 @@ provenance() {
         nvidia-smi
         nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
     } 2>&1 || true
+}
+
+# check_boards: refuses GPUs other than those of which the directory has results.
+check_boards() {
+    local here
+    if ! here=$(nvidia-smi -L 2>/dev/null); then
+        say "there is no nvidia-smi here: clocks and power are not recorded, nor which GPU it is"
+    elif [ -e "$output/gpus.txt" ]; then
+        [ "$here" = "$(<"$output/gpus.txt")" ] || die "--output $output: has results of other GPUs, $(head -n 1 "$output/gpus.txt"); \
+here is $(head -n 1 <<<"$here"): give another --output"
+    else
+        echo "$here" >"$output/gpus.txt"
+    fi
 }
 
 trap end_child EXIT
@@ -187,111 +247,149 @@ if [ -z "$dry_run" ]; then
         [ -d "$output/${name%/status}" ] || usage_error "--archive $archive: has results that --output $output lacks, such as ${name%/status}; \
 give a new --output, into which the archive is unpacked, or another archive"
     done
+    check_boards
     write_file "$output/provenance.txt" provenance
 fi
 
 # ---- what is measured ----
 ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench) monitor=()
 ! command -v nvidia-smi >/dev/null || monitor=(--monitor-gpu)
-on=(--device cuda --dtype bf16) unpadded=50257 padded=50304 largest=1G small=() too_long='' profile=(--rounds 60)
+on=(--device cuda --dtype bf16) unpadded=50257 padded=50304 largest=1G small=() too_long=''
 tiny=(--d-model 128 --num-layers 2 --num-heads 2 --context-length 64 --batch-size-per-rank 2)
-model=(--batch-size-per-rank 32) smoke=(--rounds 2) many=(--rounds 20) gpt2=(--preset gpt2-small --batch-size-per-rank 16 --rounds 8)
+model=(--batch-size-per-rank 32 --bucket-size-mb 25) gpt2=(--preset gpt2-small --batch-size-per-rank 16 --bucket-size-mb 25)
+rounds=(--rounds 8) many=(--rounds 20) profile=(--rounds 30) few=(--rounds 5) trace=(--rounds 2) bytes=64M
 step=() gpt2_step=(--context-length 1024 --batch-size 16) kernels=(--rounds 20)
 if [ -n "$quick" ]; then # sizes that even an emulated GPU computes in seconds
-    unpadded=57 padded=64 largest=64K small=(--quick) profile=(--rounds 1)
-    too_long='@(smoke/@(kernels|step)|kernels-fp32|step-large|tests/@(device|comm|parity-*|cuda*))'
-    tiny=(--d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 100 --batch-size-per-rank 2 --steps-per-block 1)
-    model=("${tiny[@]}") smoke=(--rounds 1) many=(--rounds 1) gpt2=("${tiny[@]}" --rounds 1)
+    unpadded=57 padded=64 largest=64K small=(--quick) bytes=64K
+    too_long='@(kernels-fp32|step-large|tests/@(device|comm|parity-*|cuda*))'
+    tiny=(--d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 100 --batch-size-per-rank 2)
+    model=("${tiny[@]}") gpt2=("${tiny[@]}") rounds=(--rounds 1) many=(--rounds 1) profile=(--rounds 1) few=(--rounds 1) trace=(--rounds 1)
     gpt2_step=(--quick --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --pairs 1)
     step=("${gpt2_step[@]}" --vocab-size 256) kernels=(--quick --array-mib 2 --rounds 1)
 fi
-two=("${tiny[@]}" "${smoke[@]}" --share-gpu --profile --profile-implementation ddp_bucketed)
-
-part_smoke() {
-    measure smoke/kernels build/bench_kernels "${on[@]}" --quick
-    measure smoke/step build/bench_step "${on[@]}" --quick
-    measure smoke/benchmark "${ranks[@]}" "${on[@]}" "${tiny[@]}" "${smoke[@]}" --output "$output/smoke/benchmark/run"
-    measure smoke/profile "${ranks[@]}" "${on[@]}" "${tiny[@]}" "${smoke[@]}" --profile --profile-implementation ddp_bucketed \
-        --profile-output-dir "$output/smoke/profile/run"
-    measure smoke/two-on-one "${mpirun[@]}" -n 2 build/ddpbench "${on[@]}" "${two[@]}" --comm mpi \
-        --profile-output-dir "$output/smoke/two-on-one/run"
-    measure smoke/nccl-two-on-one "${mpirun[@]}" -n 2 "${as_hosts[@]}" build/ddpbench "${on[@]}" "${two[@]}" --comm nccl \
-        --profile-output-dir "$output/smoke/nccl-two-on-one/run"
-    measure_trace smoke/nccl-two-on-one-trace "$output/smoke/nccl-two-on-one/run"
-}
-
-part_step() {
-    measure step build/bench_step "${on[@]}" "${step[@]}"
-    measure step-50257 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$unpadded"
-    measure step-50304 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$padded"
-    measure kernels-bf16 build/bench_kernels "${on[@]}" "${kernels[@]}"
-}
-
-# measure_trace NAME DIR: checks the traces and the summary in DIR as measurement NAME, if there is Python.
-measure_trace() { if command -v "$python" >/dev/null; then measure "$1" "$python" tests/gpu/gpu_trace.py "$2"; else skipped+=" $1"; fi; }
-
-part_bench() {
-    measure kernels-fp32 build/bench_kernels --device cuda --dtype fp32 "${kernels[@]}"
-    measure step-large build/bench_step "${on[@]}" --d-model 1600 --num-heads 25 --num-layers 24
-    measure benchmark "${ranks[@]}" "${on[@]}" "${model[@]}" "${many[@]}" --bucket-size-mb 25 "${monitor[@]}" --output "$output/benchmark"
-    measure benchmark-gpt2-small "${ranks[@]}" "${on[@]}" "${gpt2[@]}" --bucket-size-mb 25 "${monitor[@]}" \
-        --output "$output/benchmark-gpt2-small"
-    measure profile/ddp_bucketed "${ranks[@]}" "${on[@]}" "${model[@]}" "${profile[@]}" --bucket-size-mb 25 "${monitor[@]}" --profile \
-        --profile-implementation ddp_bucketed --profile-output-dir "$output/profile"
-    [ "$gpus" = 1 ] || measure allreduce "${ranks[@]}" allreduce --device cuda --comm nccl -b 8 \
-        -e "$largest" -f 2 --output "$output/allreduce"
-}
+torch=$dry_run # 1: PyTorch can be measured
+[ -n "$torch" ] || ! "$python" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null || torch=1
 
 part_tests() {
     local group
-    for group in 'device unit/kernels/*' 'model unit/ddp/*' 'comm mpi/comm*' 'parity-mpi mpi/parity*by mpi*' \
-        'parity-nccl mpi/parity*by nccl*' 'cuda cli/cuda.sh' 'cuda_profile cli/cuda_profile.sh'; do
-        measure "tests/${group%% *}" env TEST_ONLY="${group#* }" tests/run.sh --gpu build
-    done
-    measure_with compute-sanitizer tests/racecheck --tool racecheck --error-exitcode 1 --target-processes all \
-        env CK_RUN_CASE=attention build/tests/unit/kernels/test_device
-}
-
-part_torch() { measure torch "$python" bench/peers/torch_kernels.py --device cuda "${small[@]}"; }
-
-part_peer() {
-    local residual
-    for residual in fp32 bf16; do
-        measure "peers-$residual" bench/peers/compare.sh --ranks "$gpus" --python "$python" --repeats 2 \
-            --implementations none,ddp_bucketed --peer-options "--residual-dtype $residual" \
-            --output "$output/peers-$residual/runs" -- "${on[@]}" "${model[@]}" --bucket-size-mb 25 --rounds 5
+    for group in '12 device unit/kernels/*' '8 model unit/ddp/*' '6 comm mpi/comm*' '8 parity-mpi mpi/parity*by mpi*' \
+        '8 parity-nccl mpi/parity*by nccl*'; do
+        measure_tests "$group"
     done
 }
+# measure_tests "SECONDS NAME PATTERN": runs the tests whose names match the pattern.
+measure_tests() {
+    local words
+    read -r -a words <<<"$1"
+    measure "tests/${words[1]}" "${words[0]}" env TEST_ONLY="${words[*]:2}" tests/run.sh --gpu build
+}
 
-# measure_with TOOL NAME ARGUMENT...: runs the tool with the arguments as measurement NAME, if the tool is installed.
+part_step() {
+    measure step 18 build/bench_step "${on[@]}" "${step[@]}"
+    measure step-50257 18 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$unpadded"
+}
+
+part_strategies() {
+    measure strategies 30 "${ranks[@]}" "${on[@]}" "${model[@]}" --steps-per-block 7 "${rounds[@]}" --implementations \
+        none,a=none,ddp_bucketed,b=ddp_bucketed,ddp_sharded,ddp_powersgd:4,ddp_local:7 --output "$output/strategies"
+}
+
+# measure_peers FIRST LAST: rounds of the three programs in turn. PyTorch keeps what it compiled in its cache.
+measure_peers() {
+    local i list=none
+    [ "$gpus" = 1 ] || list=none,ddp_bucketed
+    local options=("${on[@]}" "${model[@]}" "${few[@]}" --implementations "$list")
+    local theirs=("$python" -m torch.distributed.run --standalone --nproc-per-node "$gpus" bench/peers/torch_ddp.py
+        "${options[@]}" --residual-dtype bf16)
+    for ((i = $1; i <= $2; i++)); do
+        measure "peers/ddpbench-$i" 15 "${ranks[@]}" "${options[@]}" --output "$output/peers/ddpbench-$i"
+        measure "peers/torch_compile-$i" $((i == 1 ? 80 : 45)) "${theirs[@]}" --compile --output "$output/peers/torch_compile-$i"
+        measure "peers/torch-$i" 30 "${theirs[@]}" --output "$output/peers/torch-$i"
+    done
+    [ -n "$dry_run" ] || compare_peers
+}
+# compare_peers: compares PyTorch's runs with ours, as far as there are any.
+compare_peers() {
+    local peer ours theirs status
+    ours=$(ended_peers ddpbench)
+    for peer in torch torch_compile; do
+        theirs=$(ended_peers "$peer")
+        [[ -n $ours && -n $theirs ]] || continue
+        status=0
+        # shellcheck disable=SC2086 # names without blanks
+        (cd "$output/peers" && "$OLDPWD/build/ddpbench" compare $ours --candidate $theirs --allow implementations --label "ddpbench,$peer") |
+            tee "$output/peers/$peer.txt" || status=$?
+        [[ $status == [034] ]] || failed+=" peers/$peer.txt" # regressed (3) and ambiguous (4) are not failures
+    done
+}
+# ended_peers PROGRAM: prints the names of its runs that ended with status 0.
+ended_peers() { [ ! -e "$output/peers" ] || find "$output/peers" -path "*/$1-*/status" -exec grep -lx 0 {} + 2>/dev/null | sed -E 's,.*/(.*)/status,\1,' | sort; }
+part_peers() { if [ -n "$torch" ]; then measure_peers 1 2; else skipped+=" peers"; fi; }
+
+part_profile() {
+    measure profile/ddp_bucketed 25 "${ranks[@]}" "${on[@]}" "${model[@]}" "${profile[@]}" "${monitor[@]}" --profile \
+        --profile-implementation ddp_bucketed --profile-output-dir "$output/profile"
+    measure profile-gpt2-small/ddp_bucketed 25 "${ranks[@]}" "${on[@]}" "${gpt2[@]}" "${profile[@]}" "${monitor[@]}" --profile \
+        --profile-implementation ddp_bucketed --profile-output-dir "$output/profile-gpt2-small"
+}
+
+part_kernels() {
+    measure kernels-bf16 20 build/bench_kernels "${on[@]}" "${kernels[@]}"
+    if [ -n "$torch" ]; then measure torch 15 "$python" bench/peers/torch_kernels.py --device cuda "${small[@]}"; else skipped+=" torch"; fi
+}
+
+# NCCL: what one GPU can show. Ranks on one GPU show that they work, not how fast they are.
+part_nccl() {
+    local two=(--share-gpu --profile --profile-implementation ddp_bucketed) isolate=(isolate --per rank --device cuda --comm nccl
+        --bytes "$bytes" --max-minutes 0.1 --output "$output/nccl/isolate")
+    measure nccl/two-on-one 12 "${mpirun[@]}" -n 2 "${as_hosts[@]}" build/ddpbench "${on[@]}" "${tiny[@]}" "${trace[@]}" "${two[@]}" \
+        --comm nccl --profile-output-dir "$output/nccl/two-on-one/run"
+    if [ -z "$dry_run" ] && [ "$(cat "$output/nccl/two-on-one/status" 2>/dev/null)" != 0 ]; then
+        leave nccl/trace 3 # there is no trace yet
+    elif command -v "$python" >/dev/null; then
+        measure nccl/trace 3 "$python" tests/gpu/gpu_trace.py "$output/nccl/two-on-one/run"
+    else
+        skipped+=" nccl/trace"
+    fi
+    if [ "$gpus" -ge 3 ]; then
+        measure nccl/isolate 25 "${ranks[@]}" "${isolate[@]}"
+    else
+        measure nccl/isolate 25 "${mpirun[@]}" -n 3 "${as_hosts[@]}" build/ddpbench "${isolate[@]}" --share-gpu
+    fi
+    [ "$gpus" = 1 ] || measure allreduce 60 "${ranks[@]}" allreduce --device cuda --comm nccl -b 8 -e "$largest" -f 2 --output "$output/allreduce"
+}
+
+# measure_with TOOL NAME SECONDS ARGUMENT...: runs the tool with the arguments as measurement NAME, if the tool is installed.
 measure_with() {
     local path
     path=$(command -v "$1" || ls "${CUDA_HOME:-/usr/local/cuda}/bin/$1" 2>/dev/null || { [ -n "$dry_run" ] && echo "$1"; }) ||
         { skipped+=" $2"; return; }
-    measure "$2" "$path" "${@:3}"
+    measure "$2" "$3" "$path" "${@:4}"
 }
-part_tools() {
-    measure_with compute-sanitizer tools/memcheck --error-exitcode 1 --target-processes all build/bench_step "${on[@]}" --quick --vocab-size 1000
-    measure_with ncu tools/ncu --target-processes all --clock-control none --set full -k 'regex:attention|rmsnorm|cross|swiglu' \
+part_more() {
+    measure_with compute-sanitizer tests/racecheck 60 --tool racecheck --error-exitcode 1 --target-processes all \
+        env CK_RUN_CASE=attention build/tests/unit/kernels/test_device
+    measure_with compute-sanitizer tests/memcheck 60 --error-exitcode 1 --target-processes all build/bench_step "${on[@]}" --quick --vocab-size 1000
+    [ -z "$torch" ] || measure_peers 3 5
+    measure benchmark 60 "${ranks[@]}" "${on[@]}" "${model[@]}" "${many[@]}" "${monitor[@]}" --output "$output/benchmark"
+    measure benchmark-gpt2-small 60 "${ranks[@]}" "${on[@]}" "${gpt2[@]}" "${rounds[@]}" "${monitor[@]}" --output "$output/benchmark-gpt2-small"
+    measure step-50304 18 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$padded"
+    measure step-large 40 build/bench_step "${on[@]}" --d-model 1600 --num-heads 25 --num-layers 24
+    measure kernels-fp32 30 build/bench_kernels --device cuda --dtype fp32 "${kernels[@]}"
+    measure_with ncu tools/ncu 90 --target-processes all --clock-control none --set full -k 'regex:attention|rmsnorm|cross|swiglu' \
         -c 16 build/bench_kernels "${on[@]}" "${small[@]}"
-    measure_with ncu tools/ncu-products --target-processes all --clock-control none --set basic -k 'regex:gemm|cutlass|nvjet' -c 40 \
+    measure_with ncu tools/ncu-products 60 --target-processes all --clock-control none --set basic -k 'regex:gemm|cutlass|nvjet' -c 40 \
         build/bench_kernels "${on[@]}" "${small[@]}"
+    measure_tests '120 cuda cli/cuda.sh'
+    measure_tests '120 cuda_profile cli/cuda_profile.sh'
 }
 
-has_torch() { [ -n "$dry_run" ] || "$python" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null; }
-for group in "${parts[@]}"; do
-    others='' part_ends=${first_contact:+$((SECONDS + 540))}
-    for part in $group; do
-        if [[ $part != @(torch|peer) ]] || has_torch; then
-            "part_$part"
-        else
-            skipped+=" $part"
-        fi
-    done
-done
-
+for part in "${parts[@]}"; do "part_$part"; done
+[ -n "$dry_run" ] || write_file "$output/measurements.txt" list_measurements || failed+=" measurements.txt"
 pack_results
-[ -n "$dry_run" ] || say "$measured measurements ended${left:+; LEFT:$left}${failed:+; FAILED:$failed (see output.txt of each)}\
+[ -z "$dry_run" ] || exit 0
+column -t "$output/measurements.txt" 2>/dev/null || cat "$output/measurements.txt"
+say "$measured measurements ended${left:+; LEFT, about $left_seconds s:$left}${failed:+; FAILED:$failed (see output.txt of each)}\
 ${skipped:+; SKIPPED:$skipped (no Python, no PyTorch that sees a GPU, or no such tool)}\
 $([ -z "$left$failed" ] || echo "; the same command with --output $(quote_words "$output") goes on")"
 [ -z "$failed" ] || exit 1

@@ -233,7 +233,7 @@ share_machine() {
 # Scripts that check no durations, longest first. Three more than there are cores run at a time, because most of them often wait.
 sharing=(peer comm slurm bad_launch bad_calls profile profile_faults faults benchmark sweep paper allreduce isolate netlab tune prometheus compare trend predict report
     run gate isolate_check predict_check pack install packaging help blas names fences profilers quota check)
-sharing_emulated=(cuda first_contact cuda_profile cuda_parts)
+sharing_emulated=(cuda bench_gpu cuda_profile cuda_parts)
 run_sharing() {
     local source name ranks
     share_machine $(($(count_cpus) + 3))

@@ -487,28 +487,27 @@ check 0 "corpus.sh takes a compiler of two words" '^corpus.sh: corpus: [0-9]+ he
 rm corpus
 CC=true bad 1 "$launch/corpus.sh" 'no directory of headers' corpus
 CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
-for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown part .*expected smoke' "$word"; done
+for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown part .*expected one of tests' "$word"; done
 without_value "$launch/bench_gpu.sh" --output --reference --python --archive
-numbers "$launch/bench_gpu.sh" --seconds 1 9999999
-bad 2 "$launch/bench_gpu.sh" '--first-contact runs all parts' --first-contact smoke
+for word in 0 0.0 .5 1.5 -1 1e3 100000 nan; do bad 2 "$launch/bench_gpu.sh" '--minutes .*: expected 0.001 to 0.999' --minutes "$word"; done
 for word in absent /etc/passwd "$long" $'a\nb' $'\xff'; do bad 2 "$launch/bench_gpu.sh" '--reference' --reference "$word"; done
 printf '#!/bin/sh\necho "GPU 0: made up"\n' >fake/nvidia-smi && chmod +x fake/nvidia-smi
 for word in /proc/none /etc/passwd/out /proc; do
     PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'cannot (make|write to) the directory' --output "$word"
 done
-mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
-PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
-is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
+mkdir -p gpus/step && echo mine | tee gpus/step/output.txt >gpus/provenance.txt
+PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" step
+is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/step/output.txt gpus/provenance.txt)" $'mine\nmine'
 mkdir -p linked && echo '# measured by bench_gpu.sh' >texts/marked && ln -s ../texts/marked linked/provenance.txt
-PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'linked: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/linked" smoke
+PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'linked: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/linked" step
 # archive NAME WORDS TAR_OPTION...: packs the directory gpus with these options. Checks that bench_gpu.sh refuses the archive.
 archive() {
     [ -z "${*:3}" ] || tar -czf "$1" -C gpus "${@:3}" 2>>said
     cp "$1" as_before
-    PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" "--archive .*$1: $2" --archive "$temporary/$1" --output "$temporary/unpacked" smoke
+    PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" "--archive .*$1: $2" --archive "$temporary/$1" --output "$temporary/unpacked" step
     succeeds "bench_gpu.sh unpacks nothing, and keeps the archive: $2" eval "cmp $1 as_before && [ ! -e unpacked ]"
 }
-rm -r gpus/smoke && echo '# measured by bench_gpu.sh' >gpus/provenance.txt
+rm -r gpus/step && echo '# measured by bench_gpu.sh' >gpus/provenance.txt
 ln -s "$temporary/texts" gpus/link && mkfifo gpus/pipe && ln gpus/provenance.txt gpus/twice
 only='only plain files and directories with relative names'
 archive linked.tgz "has [.]/link -> .*/texts; $only" ./provenance.txt ./link
@@ -519,10 +518,10 @@ archive above.tgz "has [.]/[.][.]/provenance.txt; $only" -P --transform 's,^[.]/
 archive absolute.tgz "has /.*/texts/empty; $only" -P ./provenance.txt "$temporary/texts/empty"
 ln -s itself texts/itself
 for word in directory fifo itself; do
-    PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" '--archive .*: is not a plain file' --archive ../texts/$word --output out smoke
+    PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" '--archive .*: is not a plain file' --archive ../texts/$word --output out step
 done
 for word in out:out out:out/below out/archive:out; do
-    PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" '--archive .*: is, holds or lies in --output' --archive "${word%:*}" --output "${word#*:}" smoke
+    PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" '--archive .*: is, holds or lies in --output' --archive "${word%:*}" --output "${word#*:}" step
 done
 rm gpus/{link,pipe,twice} && echo mine >gpus/provenance.txt
 archive mine.tgz 'is not a .tgz of results' .
@@ -532,11 +531,11 @@ archive mine.txt 'is not a .tgz of results'
 archive empty.txt 'is not a .tgz of results'
 mkdir -p gpus/step && echo '# measured by bench_gpu.sh' >gpus/provenance.txt && echo 0 >gpus/step/status && chmod 4755 gpus/step/status
 tar -czf good.tgz -C gpus --owner=12345 --group=12345 .
-PATH=$temporary/fake:$PATH try "$launch/bench_gpu.sh" --seconds 1 --archive good.tgz --output unpacked step
+PATH=$temporary/fake:$PATH try "$launch/bench_gpu.sh" --minutes 0.01 --archive good.tgz --output unpacked step
 check 7 "bench_gpu.sh continues with the results of an archive" 'step: ended earlier with status 0'
 is "bench_gpu.sh unpacks without owners and modes" "$(stat -c %u.%a unpacked/step/status) $(tar -tzf good.tgz | grep -c status)" "$(id -u).$(printf %o $((0755 & ~$(umask)))) 1"
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
-PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
+PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' step
 group "setup.sh, corpus.sh and bench_gpu.sh"
 
 install=$launch/install.sh
@@ -659,7 +658,7 @@ $(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "a
 stopped "HUP INT USR2 TERM" gate.sh tree/tests/long/gate.sh --output "$temporary/scratch_gate"
 stopped INT overlap.sh tree/tests/long/overlap.sh
 stopped TERM same_twice.sh tree/tests/long/same_twice.sh
-stopped "HUP INT USR2 TERM" bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
+stopped "HUP INT USR2 TERM" bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" step
 cp -r "$root"/{bench,ddp,tests,LICENSE} tree
 cp "$program" tree/build/ddpbench # pack.sh asks it for its version
 stopped "INT TERM" pack.sh tree/launch/pack.sh tree/build ddpbench
