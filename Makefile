@@ -115,7 +115,7 @@ NCCL := $(wildcard $(CUDA_ROOT)/include/nccl.h /usr/include/nccl.h)
 CUPTI := $(wildcard $(CUDA_ROOT)/include/cupti.h $(CUDA_ROOT)/extras/CUPTI/include/cupti.h)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu) $(filter-out $(if $(CUPTI),,%/activity_cupti.c %/cupti_buffers.c %/cupti_library.c %/cupti_names.c),$(wildcard kernels/cuda/*.c)) $(if $(NCCL),ddp/comm_nccl.c)
 CUDA_CFLAGS := -isystem $(CUDA_ROOT)/include $(if $(CUPTI),-isystem $(CUDA_ROOT)/extras/CUPTI/include)
-CUDA_LIBS = -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(patsubst %,-Xlinker -rpath -Xlinker %,$(wildcard $(CUDA_ROOT)/extras/CUPTI/lib64)) -lcublas -lcudart_static -lrt -ldl -lm -lpthread -lstdc++
+CUDA_LIBS = -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(patsubst %,-Xlinker -rpath -Xlinker %,$(wildcard $(CUDA_ROOT)/extras/CUPTI/lib64)) -lcublas -lcublasLt -lcudart_static -lrt -ldl -lm -lpthread -lstdc++
 NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xcompiler -Wall,-Wextra,-fPIC \
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))

@@ -44,6 +44,16 @@ void model_destroy(struct model *model)
     memset(model, 0, sizeof *model);
 }
 
+struct blas_products model_products(const struct model *model, int forward_only)
+{
+    struct blas_products products = {.N = model->sizes.batch * model->sizes.context, .forward_only = forward_only};
+    products.weight = allocate((size_t)model->tensors, sizeof *products.weight);
+    for (struct tensor *t = model->tensor + 1; t < model->tensor + model->tensors; t++) /* all but the embedding */
+        if (t->joined && t->rows > 1)
+            products.weight[products.n++] = (struct blas_weight){t->columns, tensor_matrix_rows(t)};
+    return products;
+}
+
 void model_weights_changed(const struct model *model)
 {
     if (model->narrow_weight)

@@ -6,6 +6,7 @@
 
 #include "ddp/source.h"
 #include "ddp/tensors.h"
+#include "kernels/blas.h"
 #include "kernels/device.h"
 
 struct model_sizes {
@@ -48,6 +49,10 @@ void model_destroy(struct model *model); /* a zeroed model is fine */
 
 /* Returns the weights that layers read, [arena] in the compute type: weight, or narrow_weight if there is one. */
 void *model_read_weight(const struct model *model);
+
+/* Returns the matrix products of the linear layers in a forward pass and, unless forward_only, a backward pass. Needs
+ * no memory of the model. The caller frees `weight`. */
+struct blas_products model_products(const struct model *model, int forward_only);
 
 /* Updates the copy of the weights that layers read. Call it after changing model->weight. */
 void model_weights_changed(const struct model *model);

@@ -1,4 +1,5 @@
-/* blas.h - the libraries that compute the CPU's matrix products: which is in use, its name, kernels and speed. */
+/* blas.h - the libraries that compute matrix products; of those of the CPU: which is in use, its name, kernels and
+ * speed. */
 #ifndef KERNELS_BLAS_H
 #define KERNELS_BLAS_H
 
@@ -8,15 +9,18 @@ enum blas_library {
     BLAS_AUTO,   /* for options: the program decides */
     BLAS_CBLAS,  /* the library that the program was built with, such as OpenBLAS */
     BLAS_ONEDNN, /* oneDNN's dnnl_sgemm */
-    BLAS_LIBRARIES
+    BLAS_CPU_LIBRARIES,
+    BLAS_CUBLAS = BLAS_CPU_LIBRARIES, /* on GPUs: cublasGemmEx */
+    BLAS_CUBLASLT                     /* on GPUs: cublasLtMatmul */
 };
-extern const char *const blas_library_name[]; /* "auto", "cblas", "onednn", NULL */
+extern const char *const blas_library_name[]; /* "auto", "cblas", "onednn", "cublas", "cublaslt", NULL */
 
-/* Returns NULL if the library is here; or, static, why not. oneDNN has to share the program's OpenMP threads. */
+/* Returns NULL if this library of the CPU is here; or, static, why not, with advice. oneDNN has to share the program's
+ * OpenMP threads. */
 const char *blas_find(enum blas_library library);
 
-/* Computes all later products by a library that blas_find has found; without a call, and for BLAS_AUTO, it is
- * BLAS_CBLAS. */
+/* Computes all later products of the CPU by a library that blas_find has found; without a call, and for BLAS_AUTO, it
+ * is BLAS_CBLAS. */
 void blas_use(enum blas_library library);
 
 /* Facts of the library in use. */
@@ -53,12 +57,13 @@ void blas_describe(struct blas_facts *facts);
 void blas_measure(struct blas_facts *facts);
 
 /* The matrix products of the linear layers of a model, with N rows of activations. */
+struct blas_weight {
+    size_t I, O;
+};
 struct blas_products {
     size_t N, n;
-    int forward_only; /* 0: also the gradients of inputs and of weights */
-    struct blas_weight {
-        size_t I, O;
-    } * weight; /* [n] the sizes of the weight matrices [O, I] */
+    int forward_only;           /* 0: also the gradients of inputs and of weights */
+    struct blas_weight *weight; /* [n] the sizes of the weight matrices [O, I] */
 };
 
 /* Adds to seconds[library] the estimated time of the products by the CBLAS and by oneDNN, which blas_find has found,
@@ -67,6 +72,6 @@ struct blas_products {
  * is slower; the time of a product that was cut is multiplied by the operations that were cut. The libraries run all
  * products in turn, several times; the least time counts. A product that was not timed with both counts for neither.
  * Afterwards either library may be in use. */
-void blas_compare(const struct blas_products *products, double seconds[BLAS_LIBRARIES]);
+void blas_compare(const struct blas_products *products, double seconds[BLAS_CPU_LIBRARIES]);
 
 #endif

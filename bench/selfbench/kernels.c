@@ -75,6 +75,7 @@ static void declare_memory_bound(struct bench *b);
 static void declare_small(struct bench *b);
 static void declare_products(struct bench *b);
 static void create_arrays(struct bench *b);
+static void choose_algorithms(const struct bench *b);
 static void measure_cases(struct bench *b);
 static void print_figures(const struct bench *b);
 
@@ -97,6 +98,7 @@ int main(int argc, char *argv[])
     declare_small(&b);
     declare_products(&b);
     create_arrays(&b);
+    choose_algorithms(&b);
     measure_cases(&b);
     print_figures(&b);
     return EXIT_SUCCESS;
@@ -264,6 +266,21 @@ static void create_arrays(struct bench *b)
 }
 
 /* ---- measuring ---- */
+
+/* Chooses the algorithms of the products, which have the same number of rows, and prints the choice. */
+static void choose_algorithms(const struct bench *b)
+{
+    struct products_choice choice;
+    struct blas_weight weights[MOST_CASES];
+    struct blas_products products = {.weight = weights};
+    for (const struct kernel_case *k = b->item; k < b->item + b->n; k++)
+        if (k->operation == OPERATION_LINEAR_FORWARD) {
+            products.N = k->size[0];
+            weights[products.n++] = (struct blas_weight){k->size[1], k->size[2]};
+        }
+    products_choose_algorithms(NULL, b->program.opened.device, &products, &choice);
+    printf("%s%s", choice.words, *choice.words ? "\n" : "");
+}
 
 /* Issues the operation to the device; the copy loop runs on the host immediately. */
 static void run_case(const struct bench *b, const struct kernel_case *k)

@@ -269,6 +269,16 @@ static double median_of(const struct step_and_products *pairs, int figure)
     return stats_median(sample_of(pairs, figure), pairs->pairs);
 }
 
+/* Chooses the algorithms of the products, and prints the choice. */
+static void choose_algorithms(const struct model *model)
+{
+    struct products_choice choice;
+    struct blas_products products = model_products(model, 0);
+    products_choose_algorithms(NULL, model->device, &products, &choice);
+    printf("%s%s%s", *choice.words ? "   " : "", choice.words, *choice.words ? "\n" : "");
+    free(products.weight);
+}
+
 static void compare_step(const struct program *program, const struct step_options *o)
 {
     const struct workload *m = &o->model;
@@ -281,6 +291,7 @@ static void compare_step(const struct program *program, const struct step_option
            "   %zu x %zu tokens, on %s; %zu alternating pairs after %d that %s not counted.\n",
            m->d_model, m->num_layers, m->num_heads, m->d_ff, m->vocab_size, o->batch, m->context_length, program->on,
            o->pairs, discarded, discarded == 1 ? "is" : "are");
+    choose_algorithms(&pairs.rank.model);
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&pairs, i);
     printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", median_of(&pairs, PRODUCTS),

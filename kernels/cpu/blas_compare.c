@@ -18,7 +18,7 @@ static const int64_t longest_ns = 200000000;
 struct timed {
     size_t N, I, O;
     double weight; /* operations of the model's products that it stands for / its own */
-    double least_ns[OPERATIONS][BLAS_LIBRARIES];
+    double least_ns[OPERATIONS][BLAS_CPU_LIBRARIES];
 };
 
 static size_t least(size_t a, size_t b)
@@ -40,7 +40,7 @@ static size_t cut(const struct blas_products *p, size_t side, struct timed *time
         timed[at].weight += (double)p->N / (double)N * ((double)w->I / (double)I) * ((double)w->O / (double)O);
     }
     for (at = 0; at < n * OPERATIONS; at++)
-        for (int library = 0; library < BLAS_LIBRARIES; library++)
+        for (int library = 0; library < BLAS_CPU_LIBRARIES; library++)
             timed[at / OPERATIONS].least_ns[at % OPERATIONS][library] = INFINITY;
     return n;
 }
@@ -59,7 +59,7 @@ static void run(const struct timed *t, int operation, float *const m[3])
  * wait on the cores for a while, through the product that is not timed. */
 static void pass(struct timed *timed, size_t n, int operations, float *const m[3], int64_t end_ns)
 {
-    for (enum blas_library library = BLAS_CBLAS; library < BLAS_LIBRARIES; library++) {
+    for (enum blas_library library = BLAS_CBLAS; library < BLAS_CPU_LIBRARIES; library++) {
         blas_use(library);
         run(timed, 0, m);
         for (size_t i = 0; i < n * (size_t)operations && clock_now_ns() < end_ns; i++) {
@@ -108,7 +108,7 @@ static size_t time_products(const struct blas_products *p, int operations, struc
     return n;
 }
 
-void blas_compare(const struct blas_products *p, double seconds[BLAS_LIBRARIES])
+void blas_compare(const struct blas_products *p, double seconds[BLAS_CPU_LIBRARIES])
 {
     const int operations = p->forward_only ? 1 : OPERATIONS;
     struct timed *timed = allocate(2 * p->n, sizeof *timed);
@@ -116,7 +116,7 @@ void blas_compare(const struct blas_products *p, double seconds[BLAS_LIBRARIES])
     for (struct timed *t = timed; t < timed + n; t++)
         for (int i = 0; i < operations; i++) {
             const double *ns = t->least_ns[i];
-            for (int library = BLAS_CBLAS; library < BLAS_LIBRARIES && isfinite(ns[BLAS_CBLAS] + ns[BLAS_ONEDNN]);
+            for (int library = BLAS_CBLAS; library < BLAS_CPU_LIBRARIES && isfinite(ns[BLAS_CBLAS] + ns[BLAS_ONEDNN]);
                  library++)
                 seconds[library] += 1e-9 * t->weight * ns[library];
         }

@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-const char *const blas_library_name[] = {"auto", "cblas", "onednn", NULL};
+const char *const blas_library_name[] = {"auto", "cblas", "onednn", "cublas", "cublaslt", NULL};
 
 struct dnnl_version {
     int major, minor, patch;
@@ -34,15 +34,19 @@ static const struct library_function functions[] = {
 
 static enum blas_library used = BLAS_CBLAS;
 
+#define ONEDNN_ADVICE "; install a libdnnl with OpenMP, or use --blas cblas"
+
 const char *blas_find(enum blas_library library)
 {
     const size_t n = sizeof functions / sizeof *functions;
     const unsigned openmp = 2; /* DNNL_RUNTIME_OMP: the threads that device_cpu counts */
+    if (library >= BLAS_CPU_LIBRARIES)
+        return "it needs a GPU; on the CPU it is auto, cblas or onednn";
     if (library != BLAS_ONEDNN)
         return NULL;
     if (library_open(&onednn, functions, n, "libdnnl.so.3") && library_open(&onednn, functions, n, "libdnnl.so.2"))
-        return "neither libdnnl.so.3 nor libdnnl.so.2 can be used";
-    return onednn.version()->cpu_runtime == openmp ? NULL : "the oneDNN here was built without OpenMP";
+        return "neither libdnnl.so.3 nor libdnnl.so.2 can be used" ONEDNN_ADVICE;
+    return onednn.version()->cpu_runtime == openmp ? NULL : "the oneDNN here was built without OpenMP" ONEDNN_ADVICE;
 }
 
 void blas_use(enum blas_library library)

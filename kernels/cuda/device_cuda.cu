@@ -175,7 +175,8 @@ static struct device table;
 /* An empty kernel: launching it shows whether the program has code for a GPU. */
 __global__ static void empty_kernel() {}
 
-static int cuda_open(int index, enum precision precision, const struct device **device)
+static int cuda_open(int index, enum precision precision, const struct gpu_products *products,
+                     const struct device **device)
 {
     cudaFuncAttributes attributes;
     cudaDeviceProp p;
@@ -198,16 +199,20 @@ static int cuda_open(int index, enum precision precision, const struct device **
         return error_report("GPU %d, %s, allows a thread block only %zu bytes of shared memory; attention needs %d; "
                             "choose another GPU, or --device cpu",
                             index, p.name, p.sharedMemPerBlockOptin, DEVICE_CUDA_LEAST_SHARED);
+    if (products->library == BLAS_CBLAS || products->library == BLAS_ONEDNN)
+        return error_report("--blas cblas and --blas onednn are for CPUs; on a GPU it is auto, cublas or cublaslt");
+    if (products->sms > static_cast<size_t>(p.multiProcessorCount))
+        return error_report("--gemm-sms %zu: GPU %d, %s, has only %d multiprocessors", products->sms, index, p.name,
+                            p.multiProcessorCount);
     cuda_block_shared = p.sharedMemPerBlockOptin;
-    if (!cuda_stream) {
+    if (!cuda_stream)
         CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
-        cuda_matmul_create();
-    }
+    cuda_matmul_open(products);
     cuda_precision = precision;
     table = precision == PRECISION_BF16 ? make_table<bf16>(precision) : make_table<float>(precision);
     *device = &table;
     return 0;
 }
 
-const struct accelerator ddpbench_accelerator = {"cuda",        CUDA_BUILT, cuda_count,   cuda_describe,
-                                                 cuda_identify, cuda_open,  cuda_profiler};
+const struct accelerator ddpbench_accelerator = {"cuda",        CUDA_BUILT, cuda_count,    cuda_describe,
+                                                 cuda_identify, cuda_open,  cuda_profiler, cuda_algorithms};

@@ -1,8 +1,9 @@
-/* matmul.cu - matrix products by cuBLAS.
+/* matmul.cu - matrix products by cuBLAS or by cublasLt.
  *
- * cuBLAS is column-major and reads a row-major [r, c] as a [c, r], so every product is written transposed. Results are
- * bitwise the same from run to run on the same GPU, because a single stream with its own workspace is used. Source:
- * NVIDIA, cuBLAS, section on reproducibility. */
+ * cuBLAS is column-major and reads a row-major [r, c] as a [c, r], so every product is written transposed. cuBLAS's
+ * results are bitwise the same from run to run on the same GPU, because a single stream with its own workspace is used.
+ * Source: NVIDIA, cuBLAS, section on reproducibility. */
+#include "kernels/cuda/cublaslt.cuh"
 #include "kernels/cuda/matmul.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -10,29 +11,33 @@ extern "C" {
 #include "kernels/cuda/gpu_memory.h"
 }
 
-#include <cublas_v2.h>
-
+#include <algorithm>
 #include <limits.h>
 
-#define CUBLAS_CHECK(call)                                                                                             \
-    do {                                                                                                               \
-        cublasStatus_t code_ = (call);                                                                                 \
-        if (code_ != CUBLAS_STATUS_SUCCESS)                                                                            \
-            FATAL("%s: %s", #call, cublasGetStatusString(code_));                                                      \
-    } while (0)
-
 static cublasHandle_t handle;
+static bool by_cublaslt;
 
-void cuda_matmul_create()
+/* Creates cuBLAS's handle. workspace: of CUBLAS_WORKSPACE bytes. */
+static void create_handle(void *workspace)
 {
-    /* the size that cuBLAS's manual recommends for sm_90 */
-    const size_t workspace_bytes = static_cast<size_t>(32) << 20;
     CUBLAS_CHECK(cublasCreate(&handle));
     CUBLAS_CHECK(cublasSetStream(handle, cuda_stream));
     /* Keeps sums in fp32: by default parts of a bf16 result's sum may be added in bf16. */
     CUBLAS_CHECK(cublasSetMathMode(
         handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));
-    CUBLAS_CHECK(cublasSetWorkspace(handle, cuda_allocate(workspace_bytes), workspace_bytes)); /* never freed */
+    CUBLAS_CHECK(cublasSetWorkspace(handle, workspace, CUBLAS_WORKSPACE));
+}
+
+void cuda_matmul_open(const struct gpu_products *products)
+{
+    static void *workspace; /* never freed; products of one stream may share it */
+    if (!workspace) {
+        workspace = cuda_allocate(CUBLAS_WORKSPACE);
+        create_handle(workspace);
+    }
+    by_cublaslt = products->library == BLAS_CUBLASLT;
+    if (by_cublaslt)
+        cublaslt_open(workspace, products->sms);
 }
 
 /* Converts a size to cuBLAS's int; fatal if it does not fit. */
@@ -43,14 +48,23 @@ static int size_of(size_t n)
     return static_cast<int>(n);
 }
 
-template <typename Number> static cudaDataType_t type_of();
-template <> cudaDataType_t type_of<float>()
+/* Returns the largest power of 2, of at most 16 bytes, that divides the addresses: no algorithm of cuBLAS needs more.
+ */
+static int alignment_of(const void *a, const void *b, const void *c)
 {
-    return CUDA_R_32F;
+    uintptr_t bits =
+        16 | reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) | reinterpret_cast<uintptr_t>(c);
+    return static_cast<int>(bits & -bits);
 }
-template <> cudaDataType_t type_of<bf16>()
+
+static void cublas_multiply(const struct gpu_product &p, const void *a, const void *b, float beta, void *c)
 {
-    return CUDA_R_16BF;
+    const float one = 1.0f;
+    cudaDataType in = cublas_type(p.in_bytes), out = cublas_type(p.out_bytes);
+    CUBLAS_CHECK(cublasGemmEx(handle, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                              p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, p.columns, p.rows, p.inner, &one, b, in,
+                              p.transpose_b ? p.inner : p.columns, a, in, p.transpose_a ? p.rows : p.inner, &beta, c,
+                              out, p.columns, cublas_compute_type(p), CUBLAS_GEMM_DEFAULT));
 }
 
 /* Computes row-major c[rows, columns] = op(a) op(b) + beta c, summing over `inner`; a is [rows, inner] or, transposed,
@@ -59,12 +73,12 @@ template <typename In, typename Out>
 static void multiply(Out *c, const In *a, int transpose_a, const In *b, int transpose_b, size_t rows, size_t columns,
                      size_t inner, float beta)
 {
-    const float one = 1.0f;
-    cublasComputeType_t compute = cuda_precision == PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    CUBLAS_CHECK(cublasGemmEx(
-        handle, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, size_of(columns),
-        size_of(rows), size_of(inner), &one, b, type_of<In>(), size_of(transpose_b ? inner : columns), a, type_of<In>(),
-        size_of(transpose_a ? rows : inner), &beta, c, type_of<Out>(), size_of(columns), compute, CUBLAS_GEMM_DEFAULT));
+    const struct gpu_product product = {size_of(rows),        size_of(columns),
+                                        size_of(inner),       transpose_a,
+                                        transpose_b,          static_cast<int>(sizeof(In)),
+                                        sizeof(Out),          cuda_precision == PRECISION_TF32,
+                                        alignment_of(a, b, c)};
+    (by_cublaslt ? cublaslt_multiply : cublas_multiply)(product, a, b, beta, c);
 }
 
 template <typename Number> void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
@@ -91,6 +105,41 @@ void cuda_multiply(float *c, const float *a, int transpose_a, const float *b, in
                    size_t columns, size_t inner)
 {
     multiply(c, a, transpose_a, b, transpose_b, rows, columns, inner, 0.0f);
+}
+
+/* Computes each product of the model once, with arrays of zeros. */
+template <typename Number> static void compute_once(const struct blas_products *products)
+{
+    size_t I = 0, O = 0, weights = 0;
+    for (const struct blas_weight *w = products->weight; w < products->weight + products->n; w++) {
+        I = std::max(I, w->I);
+        O = std::max(O, w->O);
+        weights = std::max(weights, w->I * w->O);
+    }
+    const size_t N = products->N;
+    void *x = cuda_allocate(N * I * sizeof(Number)), *y = cuda_allocate(N * O * sizeof(Number));
+    auto *weight = static_cast<float *>(cuda_allocate(weights * sizeof(float)));
+    for (const struct blas_weight *w = products->weight; w < products->weight + products->n; w++) {
+        cuda_linear_forward<Number>(y, x, weight, N, w->I, w->O);
+        if (products->forward_only)
+            continue;
+        cuda_linear_backward_input<Number>(x, y, weight, N, w->I, w->O, 0);
+        cuda_linear_backward_weight<Number>(weight, y, x, N, w->I, w->O, 0);
+    }
+    cuda_release(x);
+    cuda_release(y);
+    cuda_release(weight);
+}
+
+struct gpu_algorithms *cuda_algorithms(const struct blas_products *products)
+{
+    if (!by_cublaslt)
+        return NULL;
+    cublaslt_choose_by_time(products != NULL);
+    if (products)
+        (cuda_precision == PRECISION_BF16 ? compute_once<bf16> : compute_once<float>)(products);
+    cublaslt_choose_by_time(false);
+    return cublaslt_algorithms();
 }
 
 #define INSTANTIATE(Number)                                                                                            \

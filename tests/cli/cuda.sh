@@ -68,6 +68,16 @@ close bf16 cpu 3e-2
 learns bf16
 is "losses of bf16 and fp32 differ" "$(cmp -s bf16.losses fp32.losses && echo the same || echo another)" another
 
+# ---- products by cublasLt ----
+
+# algorithms NAME: prints which of cublasLt's proposals a run used, and for how many products.
+algorithms() { sed -n 's/^.*"used":[[:space:]]*\([0-9]*\),$/\1/p' "$1/run.json" | sort | uniq -c | xargs; }
+EMULATED_CUBLASLT_FASTEST=0 train cublaslt "$program" 1 --device cuda --blas cublaslt
+close cublaslt fp32 1e-4
+EMULATED_CUBLASLT_FASTEST=2 train cublaslt_bf16 "$program" 1 --device cuda --dtype bf16 --blas cublaslt --gemm-sms 4
+close cublaslt_bf16 bf16 3e-2
+is "--blas cublaslt: run.json has the algorithm of each of three products of four weights" "$(grep -c '"used":' cublaslt/run.json)" 12
+
 # ---- bad input ----
 
 latest "${tiny[@]}" --device cuda --d-model 1024 --num-heads 2
@@ -86,9 +96,38 @@ check 1 "--dtype bf16 on the CPU is refused" '--dtype bf16 needs a GPU'
 try "$program" "${tiny[@]}" --device cpu --comm nccl
 check 1 "--comm nccl on the CPU is refused" '--comm nccl'
 
+try "$program" "${tiny[@]}" --device cuda --blas mkl
+check 2 "an unknown library of products is refused" '--blas mkl: expected auto, cblas, onednn, cublas or cublaslt'
+try "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --blas cublaslt
+check 1 "--blas cublaslt on the CPU is refused" '--blas cublaslt: it needs a GPU; on the CPU it is auto, cblas or onednn'
+try "$program" "${tiny[@]}" --device cuda --blas onednn
+check 1 "--blas onednn on a GPU is refused" '--blas onednn are for CPUs; on a GPU it is auto, cublas or cublaslt'
+try "$program" "${tiny[@]}" --device cuda --blas cublaslt --gemm-sms 1024
+check 1 "--gemm-sms above the GPU's number is refused" '--gemm-sms 1024: GPU 0, .*, has only [0-9]+ multiprocessors'
+
 if [ -n "${REAL_GPU:-}" ]; then
     exit "$failed"
 fi
+
+# The emulated algorithm 0 sums as the emulated cuBLAS does, and others in parts.
+is "losses by cublasLt's first proposal are those by cuBLAS" "$(cat cublaslt.losses)" "$(cat fp32.losses)"
+is "the fastest proposals are used" "$(algorithms cublaslt), $(algorithms cublaslt_bf16)" "12 0, 12 1"
+
+# pair NAME A B OPTION...: trains on two GPUs with algorithm A the fastest on rank 0 and B on rank 1; writes rank 1's losses.
+pair() {
+    latest "${tiny[@]}" --num-epochs 6 --device cuda --blas cublaslt --output "$1"
+    try "${mpirun[@]}" -n 1 env "EMULATED_CUBLASLT_FASTEST=$2" "$program" "${latest[@]}" : \
+        -n 1 env "EMULATED_CUBLASLT_FASTEST=$3" "${@:4}" "$program" "${latest[@]}"
+    [ ! -e "$1" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$1/rank_1_metrics.jsonl" >"$1.losses"
+}
+pair first 2 2
+is "rank 0 chooses" "$status $(algorithms first)" "0 12 1"
+pair second 2 3
+is "and rank 1, for which another algorithm is faster, has the same losses" "$status $(algorithms second) $(cat second.losses)" "0 12 1 $(cat first.losses)"
+pair third 3 3
+is "which differ by another algorithm" "$status $(algorithms third) $(cmp -s third.losses first.losses && echo the same || echo another)" "0 12 2 another"
+pair versions 2 2 EMULATED_CUBLASLT_VERSION=120900
+check 1 "ranks with different versions of cublasLt are refused" 'rank 0 has version 130100 of cublasLt, but this rank 120900'
 
 # ---- several GPUs ----
 

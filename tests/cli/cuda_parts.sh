@@ -28,7 +28,7 @@ for object in "$emulated/$name" "$build/$name"; do
     is "${object#"$build/"} exports only its tables of functions" "$(nm -D --defined-only "$object" | cut -d ' ' -f 3 | sort | xargs)" \
         "ddpbench_accelerator ddpbench_nccl ddpbench_start ddpbench_tracer"
 done
-[ ! -e "$build/$name" ] || is "real CUDA parts link cuBLAS, and no optional library" "$(needed "$build/$name" | grep -oE '^lib(cu|nccl)[a-z]*' | xargs)" libcublas
+[ ! -e "$build/$name" ] || is "real CUDA parts link cuBLAS, and no optional library" "$(needed "$build/$name" | grep -oE '^lib(cu|nccl)[a-zA-Z]*' | xargs)" "libcublas libcublasLt"
 
 # ---- no CUDA parts ----
 

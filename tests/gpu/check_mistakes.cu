@@ -7,6 +7,7 @@ extern "C" {
 #include "tests/support/suite.h"
 }
 
+#include <cublasLt.h>
 #include <nccl.h>
 
 cudaStream_t cuda_stream;
@@ -207,6 +208,52 @@ TEST(order_of_streams)
 {
     ck_assert_int_eq(wrong_orders(hand_over<1>), 0);
     ck_assert_int_ge(wrong_orders(hand_over<0>), 3);
+}
+
+/* ---- products by cublasLt ---- */
+
+enum Mistake { NO_MISTAKE, NO_LAYOUT, SHORT_COLUMNS, OTHER_RESULT, NO_WORKSPACE, OTHER_PRODUCT, ODD_ADDRESS };
+
+/* Multiplies two square matrices by the algorithm that cublasLt proposes last. */
+template <Mistake mistake> static int multiply()
+{
+    enum { SIDE = 32, PROPOSALS = 8, WORKSPACE = 1 << 20 };
+    const float one = 1, zero = 0;
+    const uint64_t most = WORKSPACE;
+    Numbers a(SIDE * SIDE), b(SIDE * SIDE), c(SIDE * SIDE), workspace(WORKSPACE / sizeof(float));
+    cublasLtHandle_t handle;
+    cublasLtMatmulDescOpaque_t operation;
+    cublasLtMatrixLayoutOpaque_t of[4] = {};
+    cublasLtMatmulPreferenceOpaque_t preference;
+    cublasLtMatmulHeuristicResult_t proposal[PROPOSALS];
+    int n = 0, failed = cublasLtCreate(&handle) | cublasLtMatmulDescInit(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) |
+                        cublasLtMatmulPreferenceInit(&preference);
+    failed |= cublasLtMatmulPreferenceSetAttribute(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, 8);
+    for (int i = mistake == NO_LAYOUT; i < 4; i++)
+        failed |= cublasLtMatrixLayoutInit(&of[i], CUDA_R_32F, SIDE, SIDE,
+                                           SIDE - (mistake == SHORT_COLUMNS) + (mistake == OTHER_RESULT && i == 3));
+    failed |= cublasLtMatmulAlgoGetHeuristic(handle, &operation, &of[0], &of[1], &of[2], &of[3], &preference, PROPOSALS,
+                                             proposal, &n);
+    if (mistake == OTHER_PRODUCT)
+        failed |= cublasLtMatrixLayoutInit(&of[0], CUDA_R_32F, SIDE, SIDE, SIDE + 1);
+    failed |= cublasLtMatmul(handle, &operation, &one, a.gpu + (mistake == ODD_ADDRESS), &of[0], b.gpu, &of[1], &zero,
+                             c.gpu, &of[2], c.gpu, &of[3], &proposal[n - 1].algo, workspace.gpu,
+                             mistake == NO_WORKSPACE ? 0 : WORKSPACE, nullptr);
+    float first = 0;
+    for (int k = 0; k < SIDE; k++)
+        first += static_cast<float>(SIDE * k * k);
+    return failed || c.read()[0] != first;
+}
+
+TEST(products)
+{
+    ck_assert_int_eq(wrong_orders(multiply<NO_MISTAKE>), 0);
+    ck_assert(ends_with(multiply<NO_LAYOUT>, "the layout of A is missing"));
+    ck_assert(ends_with(multiply<SHORT_COLUMNS>, "a leading dimension is 31, less than 32 rows"));
+    ck_assert(ends_with(multiply<OTHER_RESULT>, "C and D have different layouts"));
+    ck_assert(ends_with(multiply<NO_WORKSPACE>, "needs more than 0 bytes of workspace"));
+    ck_assert(ends_with(multiply<OTHER_PRODUCT>, "another product than it was proposed for"));
+    ck_assert(ends_with(multiply<ODD_ADDRESS>, "is not aligned as the algorithm needs"));
 }
 
 /* ---- NCCL: each rank is a process ---- */

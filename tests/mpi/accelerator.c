@@ -8,6 +8,7 @@
 #include "tests/support/suite.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { PROCESSORS = 4 };
 
@@ -34,15 +35,25 @@ static int made_up_describe(int index, struct gpu_facts *gpu)
     return 0;
 }
 
-static int made_up_open(int index, enum precision precision, const struct device **device);
+static int made_up_open(int index, enum precision precision, const struct gpu_products *products,
+                        const struct device **device);
 
 static void made_up_profiler(int on)
 {
     profiled = on;
 }
 
-static const struct accelerator made_up = {"made-up",        "made up",    made_up_count,   made_up_describe,
-                                           made_up_identify, made_up_open, made_up_profiler};
+static struct gpu_algorithms algorithms;
+
+static struct gpu_algorithms *made_up_algorithms(const struct blas_products *products)
+{
+    for (size_t i = 0; products && i < products->n; i++)
+        algorithms.item[algorithms.n++] = (struct gpu_algorithm){.proposals = 8, .used = (int)i};
+    return &algorithms;
+}
+
+static const struct accelerator made_up = {"made-up",        "made up",    made_up_count,    made_up_describe,
+                                           made_up_identify, made_up_open, made_up_profiler, made_up_algorithms};
 static const struct accelerator *made_up_accelerator(void)
 {
     return &made_up;
@@ -50,15 +61,31 @@ static const struct accelerator *made_up_accelerator(void)
 const struct accelerator *(*const accelerators[])(void) = {made_up_accelerator, NULL};
 const char *const device_names[] = {"auto", "cpu", "made-up", NULL};
 
-static int made_up_open(int index, enum precision precision, const struct device **device)
+static int made_up_open(int index, enum precision precision, const struct gpu_products *products,
+                        const struct device **device)
 {
-    (void)index;
+    (void)index, (void)products;
     table = *delayed_device();
     table.name = made_up.name;
     table.accelerator = &made_up;
     table.precision = precision;
     *device = &table;
     return 0;
+}
+
+TEST(ranks_use_the_algorithms_of_rank_0)
+{
+    const struct device device = {.accelerator = &made_up};
+    const struct blas_products products = {.n = 3};
+    struct products_choice choice;
+    algorithms = (struct gpu_algorithms){.n = 1, .item = {{.used = 7}}};
+    algorithms.n = (size_t)(job.rank > 0); /* other ranks have a row already */
+    products_choose_algorithms(&job, &device, &products, &choice);
+    ck_assert_uint_eq(algorithms.n, 3);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(algorithms.item[i].used, i);
+    ck_assert_ptr_nonnull(strstr(choice.words, "for 2 of 3 products"));
+    algorithms.n = 0;
 }
 
 TEST_EACH(ranks_compute_on_the_accelerator, 2)
@@ -85,7 +112,7 @@ TEST(collectives_are_staged)
 {
     const struct device *device;
     struct comm_options options = {.library = COMM_AUTO};
-    made_up_open(0, PRECISION_FP32, &device);
+    made_up_open(0, PRECISION_FP32, NULL, &device);
     ck_assert_int_eq(comm_stages(&job, device, &options), 1);
     struct comm *comm = comm_create(&job, device, NULL, 1, &options);
     ck_assert_str_eq(comm->name, "mpi");

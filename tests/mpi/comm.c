@@ -49,7 +49,7 @@ static void find_ways(void)
         return;
     shares = job_max(&job, shares) > 0;
     const struct device *cuda;
-    if (gpu_choose(gpus, &job, 1, &index) || gpus->open(index, PRECISION_FP32, &cuda))
+    if (gpu_choose(gpus, &job, 1, &index) || gpus->open(index, PRECISION_FP32, &(struct gpu_products){0}, &cuda))
         FATAL("%s", error_text());
     way[ways++] = (struct way){cuda, COMM_MPI, progresses[0]};
     if (comm_nccl_version() && !shares)

@@ -36,8 +36,8 @@ const struct device *on_device(int rank)
     if (!strcmp(name, "cpu"))
         return device_cpu(1);
     for (int i = 0; i < PRECISIONS; i++)
-        if (!strcmp(name, names[i]) &&
-            accelerator_cuda()->open(rank % accelerator_cuda()->count(), (enum precision)i, &device))
+        if (!strcmp(name, names[i]) && accelerator_cuda()->open(rank % accelerator_cuda()->count(), (enum precision)i,
+                                                                &(struct gpu_products){0}, &device))
             FATAL("%s", error_text());
     if (!device)
         FATAL("TEST_DEVICE is cpu, cuda, cuda:tf32 or cuda:bf16, not '%s'", name);

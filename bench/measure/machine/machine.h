@@ -71,7 +71,8 @@ struct device_options {
     enum precision precision;
     int share_gpu;          /* 1: several ranks may compute on one GPU */
     size_t threads;         /* threads of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */
-    enum blas_library blas; /* on the CPU; open_device takes BLAS_AUTO as BLAS_CBLAS */
+    enum blas_library blas; /* open_device takes BLAS_AUTO as BLAS_CBLAS or, on a GPU, BLAS_CUBLAS */
+    size_t gemm_sms;        /* multiprocessors of a GPU that products by cublasLt plan for; 0: all */
 };
 
 extern const struct option_section device_section; /* Device, of a struct device_options */
@@ -101,7 +102,7 @@ struct gpu_facts *open_device_seen(const struct open_device *opened, int *n);
 /* Prints on stderr why auto chose the CPU. Call it after all option checks. */
 void open_device_explain(const struct open_device *opened);
 
-/* Writes the name of the GPU and the precision, such as "NVIDIA H200, bf16". */
+/* Writes the name of the GPU, the precision and, unless it is cuBLAS, the library: "NVIDIA H200, bf16, cublaslt". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
 
 /* open_device_memory returns on a GPU the bytes that all processes use on it now; on the CPU, this process's peak of
@@ -113,7 +114,8 @@ int open_device_reset_memory(const struct open_device *opened);
  * what CUDA, cuBLAS and NCCL need for each rank (estimated: 3 % of the GPU's memory, at least 1 GiB). 0 on the CPU. */
 size_t open_device_available(const struct open_device *opened);
 
-/* Adds the precision, the facts of the GPU and the versions of CUDA to a JSON object; on a CPU, adds nothing. */
+/* Adds the precision, cublasLt's algorithms, the facts of the GPU and the versions of CUDA to a JSON object; on a CPU,
+ * adds nothing. */
 void open_device_describe(const struct open_device *opened, cJSON *json);
 
 /* ---- the CPU's matrix products ---- */
@@ -139,6 +141,11 @@ struct products_choice {
  * if its times have less than 0.98 of the sum of the CBLAS's; the CBLAS otherwise, or if a rank lacks oneDNN. All ranks
  * call, after the device, a CPU, is open. */
 void products_choose(const struct job *job, const struct blas_products *products, struct products_choice *choice);
+
+/* The same on GPUs: rank 0 times the algorithms that cublasLt proposes, and all ranks use its choice (struct
+ * accelerator). job NULL: this process is alone. With other libraries there is no choice. */
+void products_choose_algorithms(const struct job *job, const struct device *device,
+                                const struct blas_products *products, struct products_choice *choice);
 
 /* ---- the communication backend ---- */
 

@@ -46,6 +46,13 @@ static int fall_back_to_cpu(struct open_device *opened, const struct device_opti
     return 0;
 }
 
+static int open_index(struct open_device *opened, const struct accelerator *accelerator, int index,
+                      const struct device_options *o)
+{
+    const struct gpu_products products = {o->blas, o->gemm_sms};
+    return accelerator->open(index, o->precision, &products, &opened->device);
+}
+
 static int open_gpu(struct open_device *opened, const struct accelerator *accelerator, const struct job *job,
                     const struct device_options *o)
 {
@@ -59,7 +66,7 @@ static int open_gpu(struct open_device *opened, const struct accelerator *accele
     for (int i = 0; i < job->size; i++)
         opened->sharing += !strcmp(all[i].id, opened->gpu.id);
     free(all);
-    return job_agree(job, status ? status : accelerator->open(index, o->precision, &opened->device));
+    return job_agree(job, status ? status : open_index(opened, accelerator, index, o));
 }
 
 struct gpu_facts *open_device_seen(const struct open_device *opened, int *n)
@@ -75,7 +82,8 @@ struct gpu_facts *open_device_seen(const struct open_device *opened, int *n)
 
 const char *open_device_words(const struct open_device *opened, char text[300])
 {
-    snprintf(text, 300, "%s, %s", opened->gpu.name, precision_name[opened->device->precision]);
+    snprintf(text, 300, "%s, %s%s", opened->gpu.name, precision_name[opened->device->precision],
+             opened->device->accelerator->algorithms(NULL) ? ", cublaslt" : "");
     return text;
 }
 
@@ -107,8 +115,7 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
         return error_report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
     const char *why = blas_find(o->blas);
     if (why)
-        return error_report("--blas %s: %s; install a libdnnl with OpenMP, or use --blas cblas",
-                            blas_library_name[o->blas], why);
+        return error_report("--blas %s: %s", blas_library_name[o->blas], why);
     if (threads_prepare(threads))
         return -1;
     blas_use(o->blas);
@@ -146,7 +153,17 @@ int open_device_alone(struct open_device *opened, const struct device_options *o
     if (!accelerator)
         return open_cpu(opened, o, threads);
     opened->on_gpu = opened->sharing = 1;
-    return accelerator->describe(0, &opened->gpu) ? -1 : accelerator->open(0, o->precision, &opened->device);
+    return accelerator->describe(0, &opened->gpu) ? -1 : open_index(opened, accelerator, 0, o);
+}
+
+static void describe_algorithm(const struct gpu_algorithm *algorithm, cJSON *json)
+{
+    json_add_number(json, "rows", algorithm->product.rows);
+    json_add_number(json, "columns", algorithm->product.columns);
+    json_add_number(json, "inner", algorithm->product.inner);
+    json_add_number(json, "proposals", algorithm->proposals);
+    json_add_number(json, "used", algorithm->used);
+    json_add_number(json, "time_ratio", algorithm->time_ratio);
 }
 
 void open_device_describe(const struct open_device *opened, cJSON *json)
@@ -154,6 +171,10 @@ void open_device_describe(const struct open_device *opened, cJSON *json)
     const struct gpu_facts *gpu = &opened->gpu;
     if (!opened->on_gpu)
         return;
+    const struct gpu_algorithms *table = opened->device->accelerator->algorithms(NULL);
+    cJSON *rows = table ? cJSON_AddArrayToObject(json, "cublaslt_algorithms") : NULL;
+    for (size_t i = 0; table && i < table->n; i++)
+        describe_algorithm(&table->item[i], json_add_row(rows));
     cJSON_AddStringToObject(json, "dtype", precision_name[opened->device->precision]);
     cJSON_AddStringToObject(json, "gpu_id", gpu->id);
     cJSON *facts = cJSON_AddObjectToObject(json, "gpu");

@@ -23,9 +23,10 @@ static const struct option device_rows[] = {
      .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
     {.name = "threads", .kind = &option_count, .offset = DEVICE(threads), .initial = "0", .high = OMP_MOST_THREADS,
      .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
-    {.name = "blas", .kind = &option_choice, .offset = DEVICE(blas), .initial = "auto", .without = "device=cuda",
-     .choices = blas_library_name,
-     .help = "library of a CPU's matrix products: cblas (as built), onednn, or auto (the faster for a model that is trained, else cblas)"},
+    {.name = "blas", .kind = &option_choice, .offset = DEVICE(blas), .initial = "auto", .choices = blas_library_name,
+     .help = "library of matrix products: on a CPU cblas (as built), onednn, or auto (the faster for a model that is trained, else cblas); on a GPU cublas (auto) or cublaslt"},
+    {.name = "gemm-sms", .kind = &option_count, .offset = DEVICE(gemm_sms), .initial = "0", .high = 1024,
+     .needs = "blas=cublaslt", .help = "multiprocessors of a GPU that products plan for, to leave others to NCCL; 0: all"},
 };
 /* clang-format on */
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The least share, in percent, of the vector units' rate that products should reach. It is lower with kernels made for
  * the CPU: work on the core's other hardware thread may halve the rate of products, which load from the caches, but
@@ -82,7 +83,7 @@ static void describe(enum blas_library library, char text[128])
 void products_choose(const struct job *job, const struct blas_products *products, struct products_choice *choice)
 {
     const int lacks = blas_find(BLAS_ONEDNN) != NULL;
-    double seconds[BLAS_LIBRARIES] = {0}, lacking = lacks;
+    double seconds[BLAS_CPU_LIBRARIES] = {0}, lacking = lacks;
     char cblas[128], onednn[128];
     const int first = (int)-job_max(job, lacks ? -job->rank : -job->size);
     *choice = (struct products_choice){.ratio = NAN};
@@ -94,7 +95,7 @@ void products_choose(const struct job *job, const struct blas_products *products
         return;
     job_barrier(job); /* the ranks measure at the same time, as they compute */
     blas_compare(products, seconds);
-    job_sum(job, seconds, BLAS_LIBRARIES);
+    job_sum(job, seconds, BLAS_CPU_LIBRARIES);
     choice->ratio = seconds[BLAS_ONEDNN] / seconds[BLAS_CBLAS];
     describe(BLAS_ONEDNN, onednn);
     const int faster = choice->ratio < ONEDNN_BELOW;
@@ -105,4 +106,32 @@ void products_choose(const struct job *job, const struct blas_products *products
         snprintf(choice->words, sizeof choice->words, "%s: %s takes %.2f of its time in this model's products", cblas,
                  onednn, choice->ratio);
     blas_use(faster ? BLAS_ONEDNN : BLAS_CBLAS);
+}
+
+/* Gives every rank the rows of rank 0, for which the others may wait a minute longer than --timeout. */
+static void share_rows(const struct job *job, struct gpu_algorithms *table)
+{
+    table->n = (size_t)job_from_first(job, (int)table->n, 60);
+    const size_t bytes = table->n * sizeof *table->item;
+    char *all = allocate((size_t)job->size, bytes);
+    job_gather(job, table->item, bytes, all);
+    memcpy(table->item, all, bytes);
+    free(all);
+}
+
+void products_choose_algorithms(const struct job *job, const struct device *device,
+                                const struct blas_products *products, struct products_choice *choice)
+{
+    const struct accelerator *accelerator = device->accelerator;
+    struct gpu_algorithms *table = accelerator ? accelerator->algorithms(job && job->rank ? NULL : products) : NULL;
+    size_t others = 0;
+    *choice = (struct products_choice){.ratio = NAN};
+    if (table && job)
+        share_rows(job, table);
+    for (size_t i = 0; table && i < table->n; i++)
+        others += table->item[i].used > 0;
+    if (table)
+        snprintf(choice->words, sizeof choice->words,
+                 "cublasLt: for %zu of %zu products another algorithm is faster than its first proposal", others,
+                 table->n);
 }

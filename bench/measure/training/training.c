@@ -45,31 +45,20 @@ static int plan_model(struct training *t, int stages)
     return memory_check(h->job, &h->opened, run->memory);
 }
 
-/* Returns the matrix products of a micro-batch. The caller frees `weight`. */
-static struct blas_products list_products(const struct training_options *o, int ranks)
+/* Chooses the library, or on GPUs its algorithms, for the products of a model that is trained. On the CPU, also
+ * measures the library. All ranks call. */
+static void choose_products(const struct harness *h, const struct model *model, struct run *run)
 {
-    struct model model;
-    const size_t batch = training_options_micro_batch(o, ranks);
-    workload_plan(&model, &o->workload, batch, 1, sizeof(float), 0);
-    struct blas_products list = {.N = batch * o->workload.context_length, .forward_only = o->forward_only};
-    list.weight = allocate((size_t)model.tensors, sizeof *list.weight);
-    for (struct tensor *t = model.tensor + 1; t < model.tensor + model.tensors; t++) /* all but the embedding */
-        if (t->joined && t->rows > 1)
-            list.weight[list.n++] = (struct blas_weight){t->columns, tensor_matrix_rows(t)};
-    model_destroy(&model);
-    return list;
-}
-
-/* On the CPU, chooses the library for the products of a model that is trained, and measures it. All ranks call. */
-static void choose_products(const struct harness *h, struct run *run)
-{
+    const int is_replayed = workload_is_replayed(&run->options->workload);
+    struct blas_products list = model_products(model, run->options->forward_only);
     run->products.ratio = NAN;
-    if (h->options->device.blas == BLAS_AUTO && !workload_is_replayed(&run->options->workload)) {
-        struct blas_products list = list_products(run->options, h->job->size);
+    if (!is_replayed && h->opened.on_gpu)
+        products_choose_algorithms(h->job, h->opened.device, &list, &run->products);
+    else if (!is_replayed && h->options->device.blas == BLAS_AUTO)
         products_choose(h->job, &list, &run->products);
-        free(list.weight);
-    }
-    run->slowest_products = products_measure(h->job, &run->blas);
+    free(list.weight);
+    if (!h->opened.on_gpu)
+        run->slowest_products = products_measure(h->job, &run->blas);
 }
 
 int training_plan(struct training *t, const struct job *job, const struct run_options *options, const char *option,
@@ -84,8 +73,6 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     run->block_steps = o->block_steps;
     if (harness_open(h, job, &options->harness))
         return -1;
-    if (!h->opened.on_gpu)
-        choose_products(h, run);
     const struct data_options data = {o->data,
                                       o->workload.vocab_size,
                                       o->workload.context_length,
@@ -97,8 +84,10 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
                                       (int)o->data_workers,
                                       job->watchdog};
     if (job_agree(job, plan_groups(h, o)) ||
-        job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm))) ||
-        job_agree(job, data_create(&t->engine.trainer.data, &data)))
+        job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm))))
+        return -1;
+    choose_products(h, &t->engine.model, run);
+    if (job_agree(job, data_create(&t->engine.trainer.data, &data)))
         return -1;
     memory_spans(o, &t->engine.model, &run->recording, spans);
     recorder_create(&t->engine.recorder, h->opened.device, &run->recording, h->opened.on_gpu, spans);

@@ -56,7 +56,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "prometheus", "junit", "dry-run",
         /* left out: values that follow from the configuration, and options that set parts of it */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
-        "product_gflops_per_thread", "vector_gflops_per_thread", "onednn_time_ratio", NULL};
+        "product_gflops_per_thread", "vector_gflops_per_thread", "onednn_time_ratio", "cublaslt_algorithms", NULL};
     static const char *const listed[] = {
         /* listed: the machine, and its monitoring */
         "monitor-cpu", "monitor-gpu", "gpu_id", "mpi_library", "blas", "blas_kernels", "cores_per_rank",

@@ -29,14 +29,24 @@ static const struct accelerator *gpus(void)
 }
 
 /* Returns GPU 0 of this process; NULL without a GPU. */
-static const struct device *cuda(int precision)
+static const struct device *open_gpu(int precision, enum blas_library library)
 {
     const struct device *opened;
     if (!gpus())
         return NULL;
-    if (gpus()->open(0, (enum precision)precision, &opened))
+    if (gpus()->open(0, (enum precision)precision, &(struct gpu_products){library, 0}, &opened))
         FATAL("%s", error_text());
     return opened;
+}
+
+static const struct device *cuda(int precision)
+{
+    return open_gpu(precision, BLAS_CUBLAS);
+}
+
+static const struct device *cublaslt(int precision)
+{
+    return open_gpu(precision, BLAS_CUBLASLT);
 }
 
 /* The devices under test. */
@@ -45,8 +55,14 @@ static const struct {
     const struct device *(*create)(int how);
     int how;
 } devices[] = {
-    {"cpu with 1 thread", cpu, 1},       {"cpu with 2 threads", cpu, 2},      {"cuda fp32", cuda, PRECISION_FP32},
-    {"cuda tf32", cuda, PRECISION_TF32}, {"cuda bf16", cuda, PRECISION_BF16},
+    {"cpu with 1 thread", cpu, 1},
+    {"cpu with 2 threads", cpu, 2},
+    {"cuda fp32", cuda, PRECISION_FP32},
+    {"cuda tf32", cuda, PRECISION_TF32},
+    {"cuda bf16", cuda, PRECISION_BF16},
+    {"cuda fp32 by cublasLt", cublaslt, PRECISION_FP32},
+    {"cuda tf32 by cublasLt", cublaslt, PRECISION_TF32},
+    {"cuda bf16 by cublasLt", cublaslt, PRECISION_BF16},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -1020,6 +1036,30 @@ START_TEST(identifying_reports_nothing)
 }
 END_TEST
 
+/* Each different product of two equal and one other weight gets a row: the fastest of cublasLt's proposals. The
+ * emulated GPU proposes algorithms 0, 2 and, for all multiprocessors, 3. */
+START_TEST(algorithms_are_chosen)
+{
+    static const char *const fastest[] = {"0", "2"};
+    struct blas_weight weight[] = {{48, 64}, {16, 24}, {48, 64}};
+    const struct gpu_products by_cublaslt = {BLAS_CUBLASLT, (size_t)_i};
+    struct blas_products products = {.N = 40, .n = LENGTH(weight), .forward_only = _i, .weight = weight};
+    cuda(PRECISION_BF16);
+    ck_assert_ptr_null(gpus()->algorithms(&products));
+    ck_assert_int_eq(gpus()->open(0, PRECISION_BF16, &by_cublaslt, &device), 0);
+    ck_assert_uint_eq(gpus()->algorithms(NULL)->n, 0);
+    setenv("EMULATED_CUBLASLT_FASTEST", fastest[_i], 1);
+    const struct gpu_algorithms *chosen = gpus()->algorithms(&products);
+    unsetenv("EMULATED_CUBLASLT_FASTEST");
+    ck_assert_uint_eq(chosen->n, _i ? 2 : 6);
+    for (const struct gpu_algorithm *row = chosen->item; row < chosen->item + chosen->n; row++) {
+        ck_assert(row->used >= 0 && row->used < row->proposals);
+        ck_assert(row->used ? row->time_ratio < 0.98 : row->time_ratio == 1);
+        ck_assert(!strstr(gpus()->built, "emulated") || (row->used == _i && row->proposals == 3 - _i));
+    }
+}
+END_TEST
+
 static int is_there(int i)
 {
     return devices[i].create == cpu || gpus() != NULL;
@@ -1034,11 +1074,13 @@ static int is_repeated(int row)
     return first < row;
 }
 
-/* Tells whether the operation is tested on device i: with TF32 only matrix products and attention differ from fp32. */
+/* Tells whether the operation is tested on device i: with TF32 only matrix products and attention differ from fp32, and
+ * by cublasLt only matrix products from cuBLAS. */
 static int is_another(int i, const char *operation)
 {
-    return devices[i].create != cuda || devices[i].how != PRECISION_TF32 || !strncmp(operation, "linear_", 7) ||
-           !strncmp(operation, "attention_", 10) || !strncmp(operation, "low_rank_", 9);
+    const int is_product = !strncmp(operation, "linear_", 7) || !strncmp(operation, "low_rank_", 9);
+    return is_product || devices[i].create == cpu ||
+           (devices[i].create == cuda && (devices[i].how != PRECISION_TF32 || !strncmp(operation, "attention_", 10)));
 }
 
 int main(void)
@@ -1053,6 +1095,7 @@ int main(void)
     tcase_add_test(attention, exponential_of_every_float); /* it takes as long */
     tcase_add_test(all, exponential_of_no_number);
     tcase_add_test(all, identifying_reports_nothing);
+    tcase_add_loop_test(all, algorithms_are_chosen, 0, gpus() ? 2 : 0);
     for (int i = 0; i < (int)LENGTH(devices); i++) {
         if (is_there(i)) {
             int rows = (int)LENGTH(operations);

@@ -54,14 +54,14 @@ TEST(times_grow_with_the_operations)
     struct blas_weight weight = {512, 512}, long_weight = {2048, 2048};
     const struct blas_products small = {512, 1, 0, &weight}, large = {2048, 1, 0, &long_weight};
     int right = !has_onednn();
-    double one[BLAS_LIBRARIES], more[BLAS_LIBRARIES];
+    double one[BLAS_CPU_LIBRARIES], more[BLAS_CPU_LIBRARIES];
     for (int attempt = 0; attempt < 5 && !right; attempt++) { /* other programs may use the CPU meanwhile */
-        for (int i = 0; i < BLAS_LIBRARIES; i++)
+        for (int i = 0; i < BLAS_CPU_LIBRARIES; i++)
             one[i] = more[i] = 0;
         blas_compare(&small, one);
         blas_compare(&large, more);
         right = 1;
-        for (int i = BLAS_CBLAS; i < BLAS_LIBRARIES; i++)
+        for (int i = BLAS_CBLAS; i < BLAS_CPU_LIBRARIES; i++)
             right &= one[i] == 0 || (more[i] > 64 / 3.5 * one[i] && more[i] < 64 * 3.5 * one[i]); /* 0: too slow */
     }
     ck_assert_msg(right, "%g s and %g s by the CBLAS, %g s and %g s by oneDNN", one[BLAS_CBLAS], more[BLAS_CBLAS],
