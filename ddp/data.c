@@ -12,10 +12,10 @@
 
 /* Memory for one micro-batch. The caller of data_next uses the slot served last; workers fill the busy slots. */
 struct slot {
-    int32_t *input, *target; /* [B, T] */
-    uint64_t number;         /* index of the micro-batch in the whole run, from 0 */
-    int busy, ready;         /* busy: a worker is filling the slot; ready: the worker has finished or failed */
-    int failed;              /* the micro-batch could not be read */
+    struct batch batch;
+    uint64_t number; /* index of the micro-batch in the whole run, from 0 */
+    int busy, ready; /* busy: a worker is filling the slot; ready: the worker has finished or failed */
+    int failed;      /* the micro-batch could not be read */
 };
 
 /* The state of one thread that fetches micro-batches. */
@@ -23,6 +23,7 @@ struct worker {
     struct data *data;
     int32_t *row;       /* [T + 1] tokens of the sequence being fetched */
     unsigned char *raw; /* the tokens of the sequence in the file's format */
+    int32_t *count;     /* [vocabulary] scratch memory of batch_sort */
     pthread_t thread;
 };
 
@@ -38,7 +39,7 @@ struct data {
     int workers;
     struct slot *slot; /* [slots] */
     size_t slots;
-    int32_t *tokens; /* [slots, 2, B, T] */
+    int32_t *tokens; /* [slots, BATCH_ARRAYS, B, T] */
     struct watchdog *watchdog;
     pthread_mutex_t lock; /* guards the members below, and number, busy and ready of the slots */
     pthread_cond_t wanted, filled;
@@ -47,6 +48,26 @@ struct data {
     size_t served;    /* index of the slot served last */
     int stop;
 };
+
+struct batch batch_in(int32_t *memory, size_t tokens)
+{
+    return (struct batch){memory, memory + tokens, memory + 2 * tokens};
+}
+
+void batch_sort(int32_t *order, int32_t *count, const int32_t *token, size_t N, size_t V)
+{
+    int32_t next = 0; /* count[v] becomes the place of the next token v */
+    memset(count, 0, V * sizeof *count);
+    for (size_t i = 0; i < N; i++)
+        count[token[i]]++;
+    for (size_t v = 0; v < V; v++) {
+        int32_t place = next;
+        next += count[v];
+        count[v] = place;
+    }
+    for (size_t i = 0; i < N; i++)
+        order[count[token[i]]++] = (int32_t)i;
+}
 
 /* ---- the workers ---- */
 
@@ -60,9 +81,10 @@ static int fetch_batch(const struct worker *worker, struct slot *slot, char *fai
     for (size_t b = 0; b < data->B; b++, place++) {
         if (source_read(&data->source, place, worker->row, worker->raw, failure, failure_bytes))
             return -1;
-        memcpy(slot->input + b * T, worker->row, T * sizeof *worker->row);
-        memcpy(slot->target + b * T, worker->row + 1, T * sizeof *worker->row);
+        memcpy(slot->batch.input + b * T, worker->row, T * sizeof *worker->row);
+        memcpy(slot->batch.target + b * T, worker->row + 1, T * sizeof *worker->row);
     }
+    batch_sort(slot->batch.order, worker->count, slot->batch.input, data->B * T, data->source.vocabulary);
     return 0;
 }
 
@@ -112,9 +134,9 @@ static void *fetch_ahead(void *argument)
 
 /* ---- functions for the training thread ---- */
 
-size_t data_bytes(size_t B, size_t T, int workers)
+size_t data_bytes(size_t B, size_t T, size_t V, int workers)
 {
-    return ((size_t)workers + 1) * (sizeof(struct slot) + 2 * B * T * sizeof(int32_t));
+    return ((size_t)workers + 1) * (sizeof(struct slot) + (BATCH_ARRAYS * B * T + V) * sizeof(int32_t));
 }
 
 int data_create(struct data **data, const struct data_options *options)
@@ -131,11 +153,9 @@ int data_create(struct data **data, const struct data_options *options)
     d->first = rank_batch * (size_t)options->rank;
     d->slots = (size_t)options->workers + 1;
     d->slot = allocate(d->slots, sizeof *d->slot);
-    d->tokens = allocate(d->slots, 2 * d->B * T * sizeof *d->tokens);
-    for (size_t i = 0; i < d->slots; i++) {
-        d->slot[i].input = d->tokens + i * 2 * d->B * T;
-        d->slot[i].target = d->slot[i].input + d->B * T;
-    }
+    d->tokens = allocate(d->slots, BATCH_ARRAYS * d->B * T * sizeof *d->tokens);
+    for (size_t i = 0; i < d->slots; i++)
+        d->slot[i].batch = batch_in(d->tokens + i * BATCH_ARRAYS * d->B * T, d->B * T);
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wanted, NULL);
     pthread_cond_init(&d->filled, NULL);
@@ -146,6 +166,7 @@ int data_create(struct data **data, const struct data_options *options)
         worker->data = d;
         worker->row = allocate(T + 1, sizeof *worker->row);
         worker->raw = allocate(T + 1, source.token_bytes);
+        worker->count = allocate(source.vocabulary, sizeof *worker->count);
         if (worker < d->worker + d->workers)
             threads_start(&worker->thread, fetch_ahead, worker, "a thread that reads data");
     }
@@ -166,6 +187,7 @@ void data_destroy(struct data *data)
             pthread_join(worker->thread, NULL);
         free(worker->row);
         free(worker->raw);
+        free(worker->count);
     }
     free(data->worker);
     pthread_cond_destroy(&data->wanted);
@@ -177,7 +199,7 @@ void data_destroy(struct data *data)
     free(data);
 }
 
-void data_next(struct data *data, const int32_t **input, const int32_t **target)
+struct batch data_next(struct data *data)
 {
     char failure[1024];
     pthread_mutex_lock(&data->lock);
@@ -194,8 +216,7 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
     data->next++;
     pthread_mutex_unlock(&data->lock);
     pthread_cond_signal(&data->wanted); /* the signal follows the unlocking, because the woken thread locks at once */
-    *input = slot->input;
-    *target = slot->target;
+    return slot->batch;
 }
 
 void data_seek(struct data *data, size_t step)

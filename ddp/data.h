@@ -30,6 +30,23 @@ struct data_options {
 
 struct data; /* a source, its threads, and the micro-batches in memory */
 
+/* A micro-batch: BATCH_ARRAYS arrays of [B, T], which lie one after another, so that one copy from `input` on moves all
+ * of them to a device. */
+enum { BATCH_ARRAYS = 3 };
+struct batch {
+    int32_t *input;  /* tokens */
+    int32_t *target; /* the input shifted by one token */
+    int32_t *order;  /* the numbers 0 to B * T - 1 of the tokens of `input`, as embedding_backward needs them: sorted by
+                        token, those of equal tokens in ascending order */
+};
+
+/* Returns the batch of `tokens` tokens whose arrays are in memory[BATCH_ARRAYS * tokens]. */
+struct batch batch_in(int32_t *memory, size_t tokens);
+
+/* Sorts as in batch.order: order[N] becomes the numbers of the tokens token[N], which are below V, in O(N + V) steps.
+ * Overwrites count[V]. */
+void batch_sort(int32_t *order, int32_t *count, const int32_t *token, size_t N, size_t V);
+
 /* Opens the source, checks this rank's part of the file against the vocabulary (at most 2^28 tokens; further ones are
  * checked when they are served) and starts to fetch the first batches. Returns 0; or -1, reported, with *data
  * unchanged, if the file cannot be read, is empty or shorter than one global batch, is not a token shard, or has a
@@ -37,13 +54,14 @@ struct data; /* a source, its threads, and the micro-batches in memory */
 int data_create(struct data **data, const struct data_options *options);
 void data_destroy(struct data *data); /* ends the threads after fetches in progress; NULL is fine */
 
-/* Returns the bytes of memory that hold micro-batches [B, T]: the one served last, and one for each worker. */
-size_t data_bytes(size_t B, size_t T, int workers);
+/* Returns the bytes of memory for micro-batches [B, T], the one served last and one for each worker, and for sorting
+ * tokens below V. */
+size_t data_bytes(size_t B, size_t T, size_t V, int workers);
 
-/* Returns the next micro-batch of this rank: input[B, T] and target[B, T] (the input shifted by one token), with B =
- * global_batch / ranks / micro_batches. They are valid until the next call; workers then overwrite them. The batches
- * and their order do not depend on the number of workers. A file that can no longer be read is fatal. */
-void data_next(struct data *data, const int32_t **input, const int32_t **target);
+/* Returns the next micro-batch of this rank, with B = global_batch / ranks / micro_batches. Its arrays, which the
+ * caller only reads, are valid until the next call; workers then overwrite them. The batches and their order do not
+ * depend on the number of workers. A file that can no longer be read is fatal. */
+struct batch data_next(struct data *data);
 
 /* Continues at the start of a step: the next data_next serves the first micro-batch of that step. */
 void data_seek(struct data *data, size_t step);

@@ -70,17 +70,14 @@ void inference_run(struct trainer *t, int slot)
     const struct source *source = t->model->source;
     size_t tokens = t->model->sizes.batch * t->model->sizes.context;
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
-    const int32_t *input, *target;
 
     t->timeline->step = slot;
     step_enter_phase(t, PHASE_DATA_LOADING);
     device->zero(loss, RECORDS);
-    data_next(t->data, &input, &target);
-    device->upload(t->input, input, tokens * sizeof *input);
-    device->upload(t->target, target, tokens * sizeof *target);
+    const int32_t *target = trainer_load_batch(t).target;
 
     step_enter_phase(t, PHASE_FORWARD);
-    source->forward(t->model, t->input, t->target, loss, 1 / (float)tokens, 1, NULL);
+    source->forward(t->model, t->batch.input, t->batch.target, loss, 1 / (float)tokens, 1, NULL);
     device->synchronize();
 
     step_enter_phase(t, PHASE_SAVE_RESULTS);

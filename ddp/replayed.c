@@ -190,10 +190,11 @@ static void forward(struct model *model, const int32_t *input, const int32_t *ta
     model->device->range_end();
 }
 
-static void backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook)
+static void backward(struct model *model, const int32_t *input, const int32_t *order, int accumulate,
+                     const struct gradient_hook *hook)
 {
     struct state *s = model->activations;
-    (void)input;
+    (void)input, (void)order;
     model->device->range_begin("backward", -1);
     for (int i = model->tensors - 1; i >= 0; i--) {
         size_t count = model->tensor[i].count;

@@ -49,8 +49,10 @@ struct source {
                     float grad_scale, const struct forward_hook *hook);
     /* Stores the gradient of the last forward pass where the hook places it, or adds it if accumulate is not 0, and
      * announces each tensor and each part to the hook, which may be NULL. Writes zeros to padding, and does not write
-     * the gaps between matrices. input: as for forward. */
-    void (*backward)(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
+     * the gaps between matrices. input: as for forward; order[B * T]: the order of its tokens (data.h), on the device.
+     */
+    void (*backward)(struct model *model, const int32_t *input, const int32_t *order, int accumulate,
+                     const struct gradient_hook *hook);
     /* Downloads into output (output_bytes bytes of the host) what forward computed last, with a grad_scale of 1, and
      * finds prediction[B, T]. target: [B, T], in the host's memory. NULL: the source predicts nothing. */
     void (*predict)(struct model *model, const int32_t *target, void *output, struct prediction *prediction);

@@ -188,20 +188,18 @@ void step_run(struct trainer *t, int slot)
     device->zero(loss, RECORDS); /* gradients need no reset: the first micro-batch overwrites them */
 
     for (size_t m = 0; m < t->micro_batches; m++) {
-        const int32_t *input, *target;
         step_enter_phase(t, PHASE_DATA_LOADING);
-        data_next(t->data, &input, &target);
-        device->upload(t->input, input, tokens * sizeof *input);
-        device->upload(t->target, target, tokens * sizeof *target);
+        trainer_load_batch(t);
 
         step_enter_phase(t, PHASE_FORWARD);
-        model->source->forward(model, t->input, t->target, loss, loss_scale, grad_scale, &forward_hook);
+        model->source->forward(model, t->batch.input, t->batch.target, loss, loss_scale, grad_scale, &forward_hook);
 
         if (t->forward_only)
             continue;
         step_enter_phase(t, PHASE_BACKWARD);
         reducer_begin(t->reducer, m);
-        model->source->backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &last : &earlier);
+        model->source->backward(model, t->batch.input, t->batch.order, m > 0,
+                                m + 1 == t->micro_batches ? &last : &earlier);
     }
 
     if (!t->forward_only) {

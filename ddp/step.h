@@ -66,13 +66,13 @@ struct trainer {
     struct checkpoint checkpoint;
     struct inference inference; /* with a directory: each step infers (inference.h) */
 
-    long step;               /* position in the schedule and the data */
-    long update;             /* AdamW's step number, from 1 */
-    int32_t *input, *target; /* [B, T] on the device */
-    float *record;           /* [slots, RECORDS] on the device */
-    size_t slots;            /* number of slots in record */
-    float *start;            /* [arena] the weights with which every block of steps starts, on the device */
-    enum step_phase phase;   /* the current phase; PHASES between steps */
+    long step;             /* position in the schedule and the data */
+    long update;           /* AdamW's step number, from 1 */
+    struct batch batch;    /* the micro-batch, on the device */
+    float *record;         /* [slots, RECORDS] on the device */
+    size_t slots;          /* number of slots in record */
+    float *start;          /* [arena] the weights with which every block of steps starts, on the device */
+    enum step_phase phase; /* the current phase; PHASES between steps */
     int64_t phase_start_ns, phase_start_stamp, phase_start_wait;
 };
 
@@ -88,6 +88,9 @@ void trainer_reset(struct trainer *trainer, long step);
 
 /* Sets the step of schedule and data, and AdamW's update number; keeps weights and moments. Waits for the device. */
 void trainer_set_step(struct trainer *trainer, long step, long update);
+
+/* Uploads the next micro-batch. Returns its arrays in the host's memory, which are valid until the next call. */
+struct batch trainer_load_batch(struct trainer *trainer);
 
 /* Returns the trainer's state for a checkpoint. */
 struct training_state trainer_state(const struct trainer *trainer);

@@ -5,8 +5,7 @@ void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots, 
 {
     size_t tokens = t->model->sizes.batch * t->model->sizes.context;
     optimizer_create(&t->optimizer, t->model, adamw, moments);
-    t->input = t->device->allocate(tokens * sizeof *t->input);
-    t->target = t->device->allocate(tokens * sizeof *t->target);
+    t->batch = batch_in(t->device->allocate(BATCH_ARRAYS * tokens * sizeof(int32_t)), tokens);
     t->slots = slots;
     t->record = t->device->allocate(slots * RECORDS * sizeof *t->record);
     t->start = t->device->allocate(t->model->arena * sizeof *t->start);
@@ -23,8 +22,7 @@ void trainer_destroy(struct trainer *t)
     if (!t->device)
         return;
     optimizer_destroy(&t->optimizer, t->model);
-    t->device->release(t->input);
-    t->device->release(t->target);
+    t->device->release(t->batch.input);
     t->device->release(t->record);
     t->device->release(t->start);
     inference_destroy(t);
@@ -48,6 +46,14 @@ void trainer_set_step(struct trainer *t, long step, long update)
     optimizer_set_step(&t->optimizer, t->model, schedule_learning_rate(&t->schedule, step), t->update);
     data_seek(t->data, step < 0 ? 0 : (size_t)step);
     t->device->synchronize();
+}
+
+struct batch trainer_load_batch(struct trainer *t)
+{
+    struct batch batch = data_next(t->data);
+    size_t tokens = t->model->sizes.batch * t->model->sizes.context;
+    t->device->upload(t->batch.input, batch.input, BATCH_ARRAYS * tokens * sizeof *batch.input);
+    return batch;
 }
 
 struct training_state trainer_state(const struct trainer *t)

@@ -342,7 +342,8 @@ static void norm_gradient(struct model *model, const struct backward_pass *pass,
     announce_gradient(pass->hook, tensor);
 }
 
-static void backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook)
+static void backward(struct model *model, const int32_t *input, const int32_t *order, int accumulate,
+                     const struct gradient_hook *hook)
 {
     const struct backward_pass pass = {accumulate, hook};
     const struct device *d = model->device;
@@ -395,7 +396,7 @@ static void backward(struct model *model, const int32_t *input, int accumulate, 
     }
     float *d_embedding = place_gradient(model, hook, 0);
     d->range_begin("embedding", -1);
-    d->embedding_backward(d_embedding, dx, input, N, C, V, accumulate);
+    d->embedding_backward(d_embedding, dx, input, order, N, C, V, accumulate);
     announce_gradient(hook, 0);
     d->range_end();
     announce_end_of_part(hook);

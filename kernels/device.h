@@ -106,9 +106,10 @@ struct device {
     /* x[N, C] = row token[i] of table[V, C]. */
     void (*embedding_forward)(void *x, const void *table, const int32_t *token, size_t N, size_t C);
     /* If accumulate is 0, first sets dtable[V, C] to 0. Then adds each row i of dx[N, C] to row token[i] of dtable; the
-     * sum over equal tokens is in the order of rows. */
-    void (*embedding_backward)(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
-                               int accumulate);
+     * sum over equal tokens is in the order of rows. order[N]: the numbers of the rows sorted by their tokens, rows of
+     * equal tokens in ascending order. */
+    void (*embedding_backward)(float *dtable, const void *dx, const int32_t *token, const int32_t *order, size_t N,
+                               size_t C, size_t V, int accumulate);
 
     /* y[N, O] = x[N, I] * w[O, I]^T. */
     void (*linear_forward)(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);

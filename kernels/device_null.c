@@ -43,10 +43,10 @@ static void null_embedding_forward(void *y, const void *x, const int32_t *token,
 {
     (void)y, (void)x, (void)token, (void)N, (void)C;
 }
-static void null_embedding_backward(float *y, const void *x, const int32_t *token, size_t N, size_t C, size_t V,
-                                    int accumulate)
+static void null_embedding_backward(float *y, const void *x, const int32_t *token, const int32_t *order, size_t N,
+                                    size_t C, size_t V, int accumulate)
 {
-    (void)y, (void)x, (void)token, (void)N, (void)C, (void)V, (void)accumulate;
+    (void)y, (void)x, (void)token, (void)order, (void)N, (void)C, (void)V, (void)accumulate;
 }
 static void null_linear_forward(void *y, const void *a, const void *b, size_t N, size_t I, size_t O)
 {

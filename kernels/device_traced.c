@@ -121,11 +121,11 @@ static void traced_embedding_forward(void *x, const void *table, const int32_t *
     record_operation(OPERATION_EMBEDDING_FORWARD, start, N, C, 0, 0);
 }
 
-static void traced_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
-                                      int accumulate)
+static void traced_embedding_backward(float *dtable, const void *dx, const int32_t *token, const int32_t *order,
+                                      size_t N, size_t C, size_t V, int accumulate)
 {
     struct moment start = moment_now();
-    inner->embedding_backward(dtable, dx, token, N, C, V, accumulate);
+    inner->embedding_backward(dtable, dx, token, order, N, C, V, accumulate);
     record_operation(OPERATION_EMBEDDING_BACKWARD, start, N, C, V, 0);
 }
 

@@ -5,6 +5,7 @@
  * the GPU has finished it. operations.h declares how many bytes and FLOP an operation needs at least, as
  * Hager and Eitzinger's TheBandwidthBenchmark (RRZE) does. */
 #include "base/stats.h"
+#include "ddp/data.h"
 #include "ddp/transformer.h"
 #include "kernels/device.h"
 #include "kernels/error.h"
@@ -36,6 +37,7 @@ struct kernel_case {
     size_t copy;     /* index of the copy, if the limit is COPY */
     int calls;       /* calls between two time stamps */
     double *seconds; /* [rounds] seconds of a call */
+    int32_t *order;  /* embedding_backward: [size[0]] the order of its tokens */
 };
 
 /* The arrays of the operations. Operations write y and z, and only read a and b, whose values are in [-0.5, 0.5), so
@@ -54,6 +56,7 @@ struct bench {
     struct program program;
     size_t array_mib, rounds; /* values of --array-mib and --rounds */
     size_t array_bytes;       /* bytes of an array of a memory-bound operation */
+    size_t rows;              /* rows of C numbers, enough for every case */
     size_t numbers;           /* numbers in an array, enough for every case */
     struct kernel_arrays arrays;
     struct kernel_case item[MOST_CASES];
@@ -94,6 +97,7 @@ int main(int argc, char *argv[])
     size_t mib = b.array_mib ? b.array_mib : b.program.quick ? 16 : 256;
     b.array_bytes = ((mib << 20) + row - 1) / row * row;
     b.numbers = b.array_bytes / b.program.opened.device->compute_bytes;
+    b.rows = b.numbers / C;
     declare_memory_bound(&b);
     declare_small(&b);
     declare_products(&b);
@@ -228,10 +232,23 @@ static void *copy_to_device(const struct device *device, const void *host, size_
     return array;
 }
 
+/* Sorts the tokens of each case of embedding_backward. */
+static void create_orders(struct bench *b, const int32_t *token)
+{
+    int32_t *order = allocate(b->rows, sizeof *order), *count = allocate(V, sizeof *count);
+    for (struct kernel_case *k = b->item; k < b->item + b->n; k++)
+        if (k->operation == OPERATION_EMBEDDING_BACKWARD) {
+            batch_sort(order, count, token, k->size[0], V);
+            k->order = copy_to_device(b->program.opened.device, order, k->size[0] * sizeof *order);
+        }
+    free(order);
+    free(count);
+}
+
 static void create_arrays(struct bench *b)
 {
     const struct device *d = b->program.opened.device;
-    const size_t wide = sizeof(float), e = d->compute_bytes, n = b->numbers, N = b->array_bytes / e / C;
+    const size_t wide = sizeof(float), e = d->compute_bytes, n = b->numbers, N = b->rows;
     struct kernel_arrays *x = &b->arrays;
     x->y = random_numbers(d, e, n, -0.5, 0.5);
     x->z = random_numbers(d, e, n, -0.5, 0.5);
@@ -260,6 +277,7 @@ static void create_arrays(struct bench *b)
     for (size_t i = 0; i < N; i++)
         token[i] = (int32_t)(i * 7919 % (i < T ? SMALL_V : V)); /* a prime step visits all, none twice in a row */
     x->token = copy_to_device(d, token, N * sizeof *token);
+    create_orders(b, token);
     free(token);
     float scalars[SCALARS] = {[SCALAR_LEARNING_RATE] = 1e-3f, [SCALAR_STEP] = 10.0f, [SCALAR_CLIP] = 1.0f};
     x->scalars = copy_to_device(d, scalars, sizeof scalars);
@@ -306,7 +324,7 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
         d->embedding_forward(x->y, x->table, x->token, s[0], s[1]);
         break;
     case OPERATION_EMBEDDING_BACKWARD:
-        d->embedding_backward(x->dtable, x->a, x->token, s[0], s[1], s[2], 0);
+        d->embedding_backward(x->dtable, x->a, x->token, k->order, s[0], s[1], s[2], 0);
         break;
     case OPERATION_LINEAR_FORWARD:
         d->linear_forward(x->y, x->a, x->b, s[0], s[1], s[2]);

@@ -114,8 +114,8 @@ void cpu_pack_bf16(uint16_t *to, const float *from, size_t n);
 void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n, size_t rows, size_t stride);
 
 void cpu_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C);
-void cpu_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
-                            int accumulate);
+void cpu_embedding_backward(float *dtable, const void *dx, const int32_t *token, const int32_t *order, size_t N,
+                            size_t C, size_t V, int accumulate);
 
 void cpu_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
 void cpu_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate);

@@ -14,11 +14,13 @@ void cpu_embedding_forward(void *x_, const void *table_, const int32_t *token, s
 }
 
 /* Adds the rows of equal tokens. Each thread adds all rows, in order, for a part of the columns, so that no two threads
- * write the same number. */
-CPU_CLONES void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C,
-                                       size_t V, int accumulate)
+ * write the same number. It ignores `order`: rows of dx in sequence, which the processor fetches ahead, are
+ * worth more than rows of the table several times in a row (768 columns, 512 to 87,552 rows). */
+CPU_CLONES void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, const int32_t *order,
+                                       size_t N, size_t C, size_t V, int accumulate)
 {
     const float *dx = dx_;
+    (void)order;
     if (!accumulate)
         cpu_zero(dtable, V * C);
 #pragma omp parallel num_threads(cpu_threads)

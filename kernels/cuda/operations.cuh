@@ -21,8 +21,8 @@ void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n, size_t rows, si
 template <typename Number>
 void cuda_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C);
 template <typename Number>
-void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
-                             int accumulate);
+void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, const int32_t *order, size_t N,
+                             size_t C, size_t V, int accumulate);
 
 template <typename Number>
 void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);

@@ -85,7 +85,7 @@ static void estimate(const struct memory_conditions *c, const struct training_op
 
     bytes[MEMORY_PROGRAM] = c->on_gpu ? 0 : host_peak_memory();
     const struct model_sizes *sizes = &model->sizes;
-    bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers);
+    bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, sizes->vocabulary, (int)o->data_workers);
     if (o->infers)
         bytes[MEMORY_DATA] += model->source->output_bytes(model);
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;

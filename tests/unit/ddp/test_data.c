@@ -84,8 +84,20 @@ static struct data *open_data(const struct data_options *options)
     return data;
 }
 
-/* Returns the batches of some steps, joined over ranks, [steps, global_batch, T]. Also checks
- * that each target is its input shifted by one token. */
+/* Checks that the batch has every place once, by token, and equal tokens by place. */
+static void check_order(const struct batch *batch, size_t n)
+{
+    const int32_t *order = batch->order, *token = batch->input;
+    ck_assert_ptr_eq(order, batch->input + 2 * n);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert(order[i] >= 0 && (size_t)order[i] < n);
+        ck_assert(i == 0 || token[order[i - 1]] < token[order[i]] ||
+                  (token[order[i - 1]] == token[order[i]] && order[i - 1] < order[i]));
+    }
+}
+
+/* Returns the batches of some steps, joined over ranks, [steps, global_batch, T]. Also checks that each target is its
+ * input shifted by one token, and the order of the input's tokens. */
 static int32_t *joined(struct data_options options, int ranks, size_t micro_batches, size_t steps)
 {
     size_t T = options.context_length, B = options.global_batch / (size_t)ranks / micro_batches, part = B * T;
@@ -95,16 +107,32 @@ static int32_t *joined(struct data_options options, int ranks, size_t micro_batc
     for (options.rank = 0; options.rank < ranks; options.rank++) {
         struct data *data = open_data(&options);
         for (size_t i = 0; i < steps * micro_batches; i++) {
-            const int32_t *input, *target;
-            data_next(data, &input, &target);
+            struct batch batch = data_next(data);
+            const int32_t *input = batch.input, *target = batch.target;
             size_t step = i / micro_batches, place = (size_t)options.rank * micro_batches + i % micro_batches;
             memcpy(all + step * options.global_batch * T + place * part, input, part * sizeof *input);
             for (size_t b = 0; b < B; b++)
                 ck_assert_mem_eq(target + b * T, input + b * T + 1, (T - 1) * sizeof *input);
+            check_order(&batch, part);
         }
         data_destroy(data);
     }
     return all;
+}
+
+TEST(equal_tokens_stay_in_order)
+{
+    enum { N = 6, V = 1000 };
+    static const struct {
+        int32_t token[N], order[N];
+    } cases[] = {{{3, 1, 3, 0, 1, 3}, {3, 1, 4, 0, 2, 5}},
+                 {{7, 7, 7, 7, 7, 7}, {0, 1, 2, 3, 4, 5}},
+                 {{999, 500, 400, 2, 1, 0}, {5, 4, 3, 2, 1, 0}}};
+    int32_t order[N], count[V];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        batch_sort(order, count, cases[i].token, N, V);
+        ck_assert_mem_eq(order, cases[i].order, sizeof order);
+    }
 }
 
 /* ---- sources ---- */
@@ -132,9 +160,9 @@ TEST(shards_of_every_kind)
         write_shard(TOKENS, TOKENS, 0, shards[k].magic, 1, shards[k].tokens);
         struct data_options options = options_for(bin_path, 66001, T, BATCH);
         struct data *data = open_data(&options);
-        const int32_t *input, *target;
         ck_assert_uint_eq(data_tokens(data), TOKENS);
-        data_next(data, &input, &target);
+        struct batch batch = data_next(data);
+        const int32_t *input = batch.input, *target = batch.target;
         int wrong = 0;
         for (size_t b = 0; b < BATCH; b++) {
             wrong += input[b * T] % T != 0;
@@ -263,10 +291,9 @@ TEST(seed_decides_the_order)
 /* Checks that the next micro-batch, input and target, is number i of those recorded in all[][part]. */
 static void check_served(struct data *data, const int32_t *all, size_t part, size_t i)
 {
-    const int32_t *input, *target;
-    data_next(data, &input, &target);
-    ck_assert_mem_eq(input, all + i * part, part * sizeof *input);
-    ck_assert_mem_eq(target, input + 1, sizeof *input);
+    struct batch batch = data_next(data);
+    ck_assert_mem_eq(batch.input, all + i * part, part * sizeof *all);
+    ck_assert_mem_eq(batch.target, batch.input + 1, sizeof *all);
 }
 
 TEST_EACH(seek_goes_to_the_start_of_a_step, WAYS)
@@ -307,15 +334,15 @@ TEST_EACH(batch_stays_until_the_next_call, WAYS)
     int32_t *all = joined(options, 1, 1, STEPS);
     struct data *data = open_data(&options);
     for (size_t i = 0; i < STEPS; i++) {
-        const int32_t *input, *target;
         data_seek(data, i);
-        data_next(data, &input, &target);
+        struct batch batch = data_next(data);
         if (i % 2)
             data_seek(data, i / 2);
         nanosleep(&pause, NULL);
-        ck_assert_mem_eq(input, all + i * PART, PART * sizeof *input);
+        ck_assert_mem_eq(batch.input, all + i * PART, PART * sizeof *all);
         for (size_t b = 0; b < BATCH; b++)
-            ck_assert_mem_eq(target + b * T, input + b * T + 1, (T - 1) * sizeof *input);
+            ck_assert_mem_eq(batch.target + b * T, batch.input + b * T + 1, (T - 1) * sizeof *all);
+        check_order(&batch, PART);
     }
     data_destroy(data);
 }
@@ -325,7 +352,6 @@ TEST_EACH(seek_while_it_fetches, WAYS)
 {
     enum { T = 256, BATCH = 128, STEPS = 8 };
     int32_t *all = joined(options_for("synthetic", 1000, T, BATCH), 1, 1, STEPS);
-    const int32_t *input, *target;
     struct timespec pause = {0, 0};
     way = _i;
     struct data_options options = options_for("synthetic", 1000, T, BATCH);
@@ -335,8 +361,7 @@ TEST_EACH(seek_while_it_fetches, WAYS)
         pause.tv_nsec = (long)i % 7 * 40000;
         nanosleep(&pause, NULL);
         data_seek(data, i * 3 % STEPS);
-        data_next(data, &input, &target);
-        ck_assert_mem_eq(input, all + i * 3 % STEPS * BATCH * T, BATCH * T * sizeof *input);
+        ck_assert_mem_eq(data_next(data).input, all + i * 3 % STEPS * BATCH * T, BATCH * T * sizeof *all);
     }
     data_destroy(data);
 }
@@ -344,7 +369,6 @@ TEST_EACH(seek_while_it_fetches, WAYS)
 /* Data may be destroyed at any time: before the first batch, or while batches are being fetched. */
 TEST_EACH(destroyed_while_it_fetches, WAYS)
 {
-    const int32_t *input, *target;
     struct timespec pause = {0, 0};
     way = _i;
     struct data_options options = options_for("synthetic", 1000, 256, 512);
@@ -353,7 +377,7 @@ TEST_EACH(destroyed_while_it_fetches, WAYS)
         pause.tv_nsec = i * 100000;
         nanosleep(&pause, NULL);
         if (i % 3)
-            data_next(data, &input, &target);
+            data_next(data);
         if (i % 3 > 1)
             data_seek(data, 5);
         data_destroy(data);
@@ -468,7 +492,6 @@ TEST_RANGE(a_token_that_changes_is_fatal, 1, 0, WAYS)
 {
     static char text[20001];
     way = _i;
-    const int32_t *input, *target;
     memset(text, 'a', sizeof text);
     write_file(path, text, sizeof text);
     struct data_options options = options_for(path, 128, 200, 1);
@@ -478,7 +501,7 @@ TEST_RANGE(a_token_that_changes_is_fatal, 1, 0, WAYS)
     close(file);
     scratch_remove_all(); /* the expected exit skips the tear-down */
     for (int i = 0; i < 100; i++)
-        data_next(data, &input, &target);
+        data_next(data);
 }
 
 SUITE("data", set_up, scratch_remove_all)

@@ -1,5 +1,6 @@
 /* test_model.c - the model compared with PyTorch, which computed loss, gradients and three AdamW steps of a small model
  * in double precision (tests/support/fixture/make_fixture.py); and the memory plan of the model. */
+#include "ddp/data.h"
 #include "ddp/optimizer.h"
 #include "ddp/transformer.h"
 #include "kernels/error.h"
@@ -82,14 +83,19 @@ static float run(const int32_t *in, const int32_t *out, size_t tokens, float sca
                  const struct gradient_hook *hook)
 {
     const struct device *device = model.device;
+    int32_t *order = kept(allocate(tokens, sizeof *order)),
+            *count = kept(allocate(model.sizes.vocabulary, sizeof *count));
+    batch_sort(order, count, in, tokens, model.sizes.vocabulary);
     int32_t *input = to_device(device, in, tokens), *target = to_device(device, out, tokens);
+    int32_t *sorted = to_device(device, order, tokens);
     float *loss = device->allocate(sizeof *loss);
     model.source->forward(&model, input, target, loss, scale, scale, NULL);
-    model.source->backward(&model, input, accumulate, hook);
+    model.source->backward(&model, input, sorted, accumulate, hook);
     float is = float_of(device, loss);
     device->release(loss);
     device->release(input);
     device->release(target);
+    device->release(sorted);
     return is;
 }
 

@@ -78,7 +78,7 @@ static void run(int accumulate)
     const struct gradient_hook backward = {place, ready, after, NULL};
     *order = 0;
     model.source->forward(&model, NULL, NULL, model.weight, 1, 0.5f, &forward);
-    model.source->backward(&model, NULL, accumulate, &backward);
+    model.source->backward(&model, NULL, NULL, accumulate, &backward);
     model.device->synchronize();
 }
 

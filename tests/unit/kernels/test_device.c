@@ -330,18 +330,36 @@ static void test_embedding_forward(void)
         }
 }
 
+/* Makes an array of the places of tokens[N], below V, in the order that embedding_backward needs. */
+static struct array *array_order(const struct array *tokens, size_t N, size_t V)
+{
+    struct array *order = array_tokens(N, 1);
+    const int32_t *token = array_before(tokens);
+    int32_t *to = array_before(order);
+    for (size_t v = 0; v < V; v++)
+        for (size_t i = 0; i < N; i++)
+            if ((size_t)token[i] == v)
+                *to++ = (int32_t)i;
+    return order;
+}
+
 /* The result exactly equals a float sum in the documented order; the double reference checks which rows are added. */
 static void test_embedding_backward(void)
 {
-    static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C; tokens repeat if V is 1 or 3 */
-    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* above 256, a GPU sorts in parts */
+    /* V, C: tokens repeat if V is small; all differ if it is 1009 */
+    static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 132}, {257, 6}, {1009, 12}};
+    static const size_t counts[] = {1, 3, 17, 130, 1000}; /* a GPU reads the numbers of 32 rows at once */
     for (size_t r = 0; r < LENGTH(counts); r++)
         for (size_t s = 0; s < 2 * LENGTH(sizes); s++) {
             size_t N = counts[r], V = sizes[s / 2][0], C = sizes[s / 2][1];
             int accumulate = s % 2;
             struct array *dtable = array_floats(V * C, -1.0f, 1.0f), *dx = array_numbers(N * C, -1.0f, 1.0f),
                          *token = array_tokens(N, V);
-            RUN(embedding_backward, array_device(dtable), array_device(dx), array_device(token), N, C, V, accumulate);
+            for (size_t i = 0; V == 1009 && i < N; i++)
+                ((int32_t *)array_before(token))[i] = (int32_t)(i * 101 % V);
+            struct array *order = array_order(token, N, V);
+            RUN(embedding_backward, array_device(dtable), array_device(dx), array_device(token), array_device(order), N,
+                C, V, accumulate);
             double *want = accumulate ? array_wide(dtable) : array_doubles(V * C);
             reference_embedding_backward(want, array_wide(dx), array_before(token), N, C);
             /* The tolerance is N + 1 roundings of partial sums, which rarely exceed sqrt(N). */

@@ -40,7 +40,7 @@ static const struct {
     {OPERATION_PACK_BF16, {X}, 0, 4 * X + 2 * X},
     {OPERATION_UNPACK_BF16, {X, 3}, 0, 3 * 2 * X + 4 * X},
     {OPERATION_EMBEDDING_FORWARD, {N, C}, 0, 4 * N + 4 * (N * C + N * C)},
-    {OPERATION_EMBEDDING_BACKWARD, {N, C, V}, 33, 4 * N + 4 * (N * C + V * C)},
+    {OPERATION_EMBEDDING_BACKWARD, {N, C, V}, 33, 8 * N + 4 * (N * C + V * C)},
     {OPERATION_LINEAR_FORWARD, {N, I, O}, 210, 4 * (15 + 35 + 21)},
     {OPERATION_LINEAR_BACKWARD_INPUT, {N, I, O}, 210, 4 * (21 + 35 + 15)},
     {OPERATION_LINEAR_BACKWARD_WEIGHT, {N, I, O}, 210, 4 * (21 + 15 + 35)},
