@@ -822,8 +822,9 @@ static void test_axpby(void)
         }
 }
 
-/* R, I, O: the rank, and the columns and rows of the matrix; a vector, long rows, and a rank of several. */
-static const size_t ranks_of[][3] = {{1, 1, 1}, {1, 17, 3}, {2, 3, 64}, {3, 65, 131}, {7, 30, 1000}};
+/* R, I, O: the rank, and the columns and rows of the matrix; a vector, as many rows as numbers in them, long rows. */
+static const size_t ranks_of[][3] = {{1, 1, 1},    {1, 17, 3},    {4, 5, 4},   {2, 3, 64},
+                                     {3, 65, 131}, {7, 30, 1000}, {2, 3, 2500}};
 
 static void test_low_rank_left(void)
 {
@@ -888,10 +889,23 @@ static void test_dependent_rows(void)
     arrays_finish();
 }
 
+/* Rows of zeros stay zeros, and do not become NaN. */
+static void test_zero_rows(void)
+{
+    enum { R = 3, I = 2, O = 40 };
+    struct array *q = array_floats(R * I, -1.0f, 1.0f), *p = array_floats(R * O, 0.0f, 0.0f);
+    struct array *e = array_floats(O * I, -1.0f, 1.0f);
+    RUN(low_rank_right, array_device(q), array_device(p), array_device(e), R, I, O);
+    array_near(p, array_doubles(R * O), 0.0, 0.0);
+    array_near(q, array_doubles(R * I), 0.0, 0.0);
+    arrays_finish();
+}
+
 static void test_low_rank_right(void)
 {
     test_independent_rows();
     test_dependent_rows();
+    test_zero_rows();
 }
 
 static void test_low_rank_restore(void)
