@@ -8,15 +8,23 @@
 
 constexpr int PLAIN_THREADS = 256; /* threads per block of the plain kernels */
 
-/* The largest number of blocks that sum dw. The number is fixed, so that all GPUs give the same bits; it is large
- * enough to fill a GPU, and small enough that reading the sums of blocks takes little time compared with dx. */
-constexpr size_t PARTIALS = 512;
+/* The most threads of backward in all its blocks. The number is fixed, so that all GPUs give the same bits of dw. It is
+ * 16 warps for each of 128 multiprocessors, as many as an H100 (132) holds at once with 128 registers a thread, so that
+ * no block waits for another to end. More are not needed: a row of 768 bf16 is read as 4.5 KiB (dy, x and, if it is
+ * added to, dx) and written as 1.5 KiB. 2048 warps, whose next rows are on their way to the L2 cache while they
+ * compute, have 9 MiB in flight; 3 TB/s with a latency of 1 us need 3 MB. Fewer blocks also store fewer sums of dw: 256
+ * blocks of eight warps write and read 0.8 MB of them, beside 101 MB of 16,384 rows. */
+constexpr unsigned BACKWARD_THREADS = 2048 * WARP;
 
-/* Threads per block: the threads of one row or, if a warp holds a row, as many warps as registers allow, each with a
- * row. */
-constexpr int block_threads(int threads, int held)
+/* Threads per block: the threads of one row or, if a warp holds a row, several warps, each with a row: in forward as
+ * many as registers allow, in backward eight. */
+constexpr int forward_threads(int threads, int held)
 {
     return threads > WARP ? threads : held > 8 ? 128 : 256;
+}
+constexpr int backward_threads(int threads)
+{
+    return threads > WARP ? threads : 256;
 }
 
 /* Returns the sum over the `threads` threads of a row. */
@@ -36,7 +44,7 @@ __device__ inline float reciprocal_root(float sum, int C)
 /* ---- rows in registers: each of `threads` threads holds at most `held` numbers ---- */
 
 template <typename T, int threads, int held>
-__global__ void __launch_bounds__(block_threads(threads, held))
+__global__ void __launch_bounds__(forward_threads(threads, held))
     rmsnorm_forward_kernel(T *__restrict__ y, float *__restrict__ rstd, T *__restrict__ x,
                            const T *__restrict__ residual, const T *__restrict__ w, size_t N, int C)
 {
@@ -123,9 +131,20 @@ __device__ inline void write_partial(float *partial, float (&dw)[vectors][count]
         }
 }
 
-/* Block b handles every gridDim.x-th row, or set of rows with one row per warp; its sum of dw goes to partial[b, C]. */
+/* Begins to fetch a row of `most` vectors, spread over `threads` threads, into the L2 cache. */
+template <int threads, int vectors, typename Piece> __device__ inline void prefetch_row(const Piece *row, int most)
+{
+    int lane = threadIdx.x % threads;
+#pragma unroll
+    for (int k = 0; k < vectors; k++)
+        if (k * threads + lane < most)
+            prefetch(row + k * threads + lane);
+}
+
+/* Block b handles every gridDim.x-th row, or set of rows with one row per warp; its sum of dw goes to partial[b, C].
+ * While it computes, the next row is fetched, and dx of this one, for which registers do not suffice. */
 template <typename T, int threads, int held>
-__global__ void __launch_bounds__(block_threads(threads, held))
+__global__ void __launch_bounds__(backward_threads(threads), BACKWARD_THREADS / 128 / backward_threads(threads))
     rmsnorm_backward_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
                             const T *__restrict__ x, const T *__restrict__ w, const float *__restrict__ rstd, size_t N,
                             int C, bool accumulate)
@@ -145,9 +164,14 @@ __global__ void __launch_bounds__(block_threads(threads, held))
             if (k * threads + lane < most) {
                 xs[k] = from[k * threads + lane];
                 ds[k] = above[k * threads + lane];
-                if (accumulate) /* fetches dx into the cache for later, because registers do not suffice to load it */
-                    prefetch(to + k * threads + lane);
             }
+        if (accumulate)
+            prefetch_row<threads, vectors>(to, most);
+        if (row + step < N) {
+            prefetch_row<threads, vectors>(from + step * most, most);
+            prefetch_row<threads, vectors>(above + step * most, most);
+            prefetch(rstd + row + step);
+        }
         float r = rstd[row], sum = 0.0f;
 #pragma unroll
         for (int k = 0; k < vectors; k++)
@@ -233,7 +257,7 @@ __global__ void __launch_bounds__(WARP *WARP)
     int column = static_cast<int>(blockIdx.x) * WARP + threadIdx.x;
     float sum = 0.0f;
     if (column < C)
-#pragma unroll 4
+#pragma unroll 8
         for (unsigned b = threadIdx.y; b < blocks; b += WARP)
             sum += partial[static_cast<size_t>(b) * C + column];
     of_warp[threadIdx.y][threadIdx.x] = sum;
@@ -250,13 +274,13 @@ __global__ void __launch_bounds__(WARP *WARP)
 /* The kernels for rows of at most `widest` numbers, each row spread over `threads` threads. With few threads, each
  * holds a longer piece of the row and has more bytes in flight; threads of several warps need barriers. */
 template <typename T> struct Spread {
-    int widest, threads, block_threads;
+    int widest, threads, forward_threads;
     decltype(&rmsnorm_forward_kernel<T, WARP, 8>) forward;
     decltype(&rmsnorm_backward_kernel<T, WARP, 8>) backward;
 };
 template <typename T, int threads, int held> constexpr Spread<T> spread()
 {
-    return {threads * held, threads, block_threads(threads, held), rmsnorm_forward_kernel<T, threads, held>,
+    return {threads * held, threads, forward_threads(threads, held), rmsnorm_forward_kernel<T, threads, held>,
             rmsnorm_backward_kernel<T, threads, held>};
 }
 
@@ -279,7 +303,7 @@ void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, c
     Number *out = static_cast<Number *>(y), *in = static_cast<Number *>(x);
     const Number *more = static_cast<const Number *>(residual), *weights = static_cast<const Number *>(w);
     if (chosen != nullptr && aligned(y, x, residual, w)) {
-        int threads = chosen->block_threads;
+        int threads = chosen->forward_threads;
         launch(chosen->forward, blocks_of(N, threads / chosen->threads), threads, 0, out, rstd, in, more, weights, N,
                C);
     } else
@@ -294,8 +318,8 @@ void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, c
     const Spread<Number> *chosen = find_spread<Number>(C);
     if (!aligned(dx, dy, x, w))
         chosen = nullptr;
-    int threads = chosen ? chosen->block_threads : PLAIN_THREADS;
-    unsigned blocks = min(blocks_of(N, chosen ? threads / chosen->threads : 1), static_cast<unsigned>(PARTIALS));
+    int threads = chosen ? backward_threads(chosen->threads) : PLAIN_THREADS;
+    unsigned blocks = min(blocks_of(N, chosen ? threads / chosen->threads : 1), BACKWARD_THREADS / threads);
     float *partial = static_cast<float *>(cuda_scratch(blocks * C * sizeof *partial));
     launch(chosen ? chosen->backward : rmsnorm_backward_plain_kernel<Number>, blocks, threads, 0,
            static_cast<Number *>(dx), partial, static_cast<const Number *>(dy), static_cast<const Number *>(x),

@@ -483,6 +483,9 @@ static void test_rmsnorm_backward(void)
         for (size_t s = 0; s < LENGTH(norm_widths); s++)
             for (int which = 0; which < 4 && !both_are_large(row_counts[r], norm_widths[s]); which++)
                 rmsnorm_backward_case(row_counts[r], norm_widths[s], which & 1, which & 2);
+    rmsnorm_backward_case(300, 7, 1, 1); /* more rows than a GPU handles at once, by blocks and, aligned, by warps */
+    arrays_align();
+    rmsnorm_backward_case(2100, 8, 1, 1);
 }
 
 static const struct shape {
