@@ -26,8 +26,8 @@ BACKENDS = {
     "cudnn": SDPBackend.CUDNN_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
 }
-WIDTHS = [(768, 768), (3072, 768), (768, 3072), (10000, 768), (50257, 768), (50304, 768), (1600, 1600), (6400, 1600), (1600, 6400),
-          (4096, 4096), (16384, 4096), (4096, 16384)]  # fmt: skip
+WIDTHS = [(768, 768), (3072, 768), (768, 3072), (10000, 768), (2304, 768), (6144, 768), (10048, 768), (50257, 768), (50304, 768),
+          (1600, 1600), (6400, 1600), (1600, 6400), (4096, 4096), (16384, 4096), (4096, 16384)]  # fmt: skip
 COLUMNS = ["operation", "backend", "dtype", "sizes", "us_median", "us_least", "repeats", "rate", "unit"]
 
 
@@ -152,11 +152,10 @@ def main():
           f"{torch.get_num_threads()} CPU threads")  # fmt: skip
     print("\t".join(COLUMNS))
     tokens = 512 if o.quick else o.tokens
-    for T in (128, 256) if o.quick else (512, 2048, 8192):
-        for D in (64, 128):
-            heads = (256 if o.quick else 2048) // D
-            for backend in ("flash",) if kind == "cpu" else BACKENDS:
-                attention(clock, device, torch.bfloat16, backend, max(1, tokens // T), heads, T, D)
+    shapes = [(T, (256 if o.quick else 2048) // D, D) for T in ((128, 256) if o.quick else (512, 2048, 8192)) for D in (64, 128)]
+    for T, heads, D in shapes if o.quick else [(512, 12, 64), *shapes]:
+        for backend in ("flash",) if kind == "cpu" else BACKENDS:
+            attention(clock, device, torch.bfloat16, backend, max(1, tokens // T), heads, T, D)
     widths = [(256, 256), (1024, 256)] if o.quick else WIDTHS
     for precision, dtype in (("highest", torch.bfloat16), ("highest", torch.float32), ("high", torch.float32)):
         if precision == "high" and kind == "cpu":

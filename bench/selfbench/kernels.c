@@ -17,10 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes of a common small language model; memory-bound operations work on rows of C or V elements. SMALL: sizes of the
- * preset laptop, whose steps have T tokens with a batch of 4. */
-enum { C = 768, H = 12, D = 64, T = 512, V = 10000, RANK = 4, GPT2_V = 50257, PADDED_GPT2_V = 50304 };
+/* Sizes of the preset default, whose steps have ROWS tokens on one GPU; memory-bound operations work on rows of C or V
+ * elements. SMALL: sizes of the preset laptop, whose steps have T tokens with a batch of 4. */
+enum { C = 768, H = 12, D = 64, F = 3072, T = 512, V = 10000, PADDED_V = 10048, ROWS = 16384, RANK = 4 };
 enum { SMALL_C = 256, SMALL_F = 1024, SMALL_V = 256, SMALL_PARAMETERS = 4327680 };
+enum { GPT2_V = 50257, PADDED_GPT2_V = 50304 };
+_Static_assert(PADDED_V % VOCABULARY_ALIGNMENT == 0 && PADDED_V - V < VOCABULARY_ALIGNMENT, "as padded");
 _Static_assert(PADDED_GPT2_V % VOCABULARY_ALIGNMENT == 0 && PADDED_GPT2_V - GPT2_V < VOCABULARY_ALIGNMENT, "as padded");
 enum { MOST_CASES = 80, MOST_ANGLES = 8192 * 64 };
 
@@ -75,7 +77,7 @@ static const struct option rows[] = {
 /* clang-format on */
 
 static void declare_memory_bound(struct bench *b);
-static void declare_small(struct bench *b);
+static void declare_preset(struct bench *b);
 static void declare_products(struct bench *b);
 static void create_arrays(struct bench *b);
 static void choose_algorithms(const struct bench *b);
@@ -97,9 +99,9 @@ int main(int argc, char *argv[])
     size_t mib = b.array_mib ? b.array_mib : b.program.quick ? 16 : 256;
     b.array_bytes = ((mib << 20) + row - 1) / row * row;
     b.numbers = b.array_bytes / b.program.opened.device->compute_bytes;
-    b.rows = b.numbers / C;
+    b.rows = b.numbers / C > ROWS ? b.numbers / C : ROWS;
     declare_memory_bound(&b);
-    declare_small(&b);
+    declare_preset(&b);
     declare_products(&b);
     create_arrays(&b);
     choose_algorithms(&b);
@@ -111,18 +113,24 @@ int main(int argc, char *argv[])
 /* ---- the cases ---- */
 
 /* clang-format off */
-/* Memory-bound cases of the preset laptop; caches may hold their arrays. */
-static const struct { enum operation operation; size_t size[4]; } small[] = {
-    {OPERATION_RMSNORM_FORWARD, {T, SMALL_C}}, {OPERATION_RMSNORM_BACKWARD, {T, SMALL_C}},
-    {OPERATION_SWIGLU_FORWARD, {T, SMALL_F}}, {OPERATION_SWIGLU_BACKWARD, {T, SMALL_F}},
-    {OPERATION_CROSS_ENTROPY, {T, SMALL_V}}, {OPERATION_ADAMW, {SMALL_PARAMETERS}}};
-/* Rows: 0 and 1 with --quick; 0 to 5 on the CPU, products of the presets laptop and default; from 2 on a GPU. */
+/* Memory-bound cases: on the CPU those of the preset laptop, whose arrays caches may hold; on a GPU default's. */
+static const struct { int on_gpu; enum operation operation; size_t size[4]; } preset[] = {
+    {0, OPERATION_RMSNORM_FORWARD, {T, SMALL_C}}, {0, OPERATION_RMSNORM_BACKWARD, {T, SMALL_C}},
+    {0, OPERATION_SWIGLU_FORWARD, {T, SMALL_F}}, {0, OPERATION_SWIGLU_BACKWARD, {T, SMALL_F}},
+    {0, OPERATION_CROSS_ENTROPY, {T, SMALL_V}}, {0, OPERATION_ADAMW, {SMALL_PARAMETERS}},
+    {1, OPERATION_EMBEDDING_FORWARD, {ROWS, C}}, {1, OPERATION_EMBEDDING_BACKWARD, {ROWS, C, V}},
+    {1, OPERATION_RMSNORM_FORWARD, {ROWS, C}}, {1, OPERATION_RMSNORM_BACKWARD, {ROWS, C}},
+    {1, OPERATION_ROPE_FORWARD, {ROWS / T, T, H, D}}, {1, OPERATION_SWIGLU_FORWARD, {ROWS, F}},
+    {1, OPERATION_SWIGLU_BACKWARD, {ROWS, F}}, {1, OPERATION_CROSS_ENTROPY, {ROWS, V}}};
+/* Rows: 0 and 1 with --quick; 0 to 5 on the CPU, products of the presets laptop and default; from 2 on a GPU. Of these,
+ * default computes {C, C}, {F, C}, and those of the second line: v, k and q; both inputs of SwiGLU; padded logits. */
 static const size_t weight[][2] = { /* I, O */
-    {SMALL_C, SMALL_C}, {SMALL_C, SMALL_F}, {C, C}, {C, 3072}, {3072, C}, {C, V},
+    {SMALL_C, SMALL_C}, {SMALL_C, SMALL_F}, {C, C}, {C, F}, {F, C}, {C, V},
+    {C, 3 * C}, {C, 2 * F}, {C, PADDED_V},
     {C, GPT2_V}, {C, PADDED_GPT2_V}, {1600, 1600}, {1600, 6400}, {6400, 1600}};
-/* Rows: 0 and 1 with --quick; 0 to 5 on the CPU, of which 0 is laptop's and 3 default's; from 6 on a GPU. */
+/* Rows: 0 and 1 with --quick; 0 to 5 on the CPU, from 5 on a GPU. Row 0 is laptop's, row 5 default's. */
 static const size_t attention[][3] = { /* T, H, D */
-    {128, 4, 64}, {128, 8, 32}, {32, 12, 64}, {T, H, D}, {T, 6, 128}, {2048, 4, 64},
+    {128, 4, 64}, {128, 8, 32}, {32, 12, 64}, {2048, 4, 64}, {T, 6, 128}, {T, H, D},
     {512, 32, 64}, {512, 16, 128}, {2048, 32, 64}, {2048, 16, 128}, {8192, 32, 64}, {8192, 16, 128}};
 /* clang-format on */
 
@@ -185,15 +193,21 @@ static void declare_memory_bound(struct bench *b)
     declare_case(b, OPERATION_CROSS_ENTROPY, many_logits);
 }
 
-/* Adds, on the CPU, the small memory-bound cases, each after a copy of as many bytes. */
-static void declare_small(struct bench *b)
+/* Adds the memory-bound cases of a preset: on the CPU, each after a copy of as many bytes; on a GPU, unless --quick. */
+static void declare_preset(struct bench *b)
 {
-    for (size_t i = 0; i < sizeof small / sizeof *small && !b->program.opened.on_gpu; i++) {
-        const struct operation_facts *facts = &operation_facts[small[i].operation];
-        size_t copied = (size_t)operation_amount(facts->bytes, facts->sizes, small[i].size, sizeof(float)) / 8;
-        declare_case(b, OPERATIONS, (const size_t[4]){copied});
-        declare_case(b, (int)small[i].operation, small[i].size);
-        b->numbers = copied > b->numbers ? copied : b->numbers;
+    const int on_gpu = b->program.opened.on_gpu;
+    for (size_t i = 0; i < sizeof preset / sizeof *preset && !(on_gpu && b->program.quick); i++) {
+        const struct operation_facts *facts = &operation_facts[preset[i].operation];
+        size_t e = b->program.opened.device->compute_bytes,
+               bytes = (size_t)operation_amount(facts->bytes, facts->sizes, preset[i].size, e),
+               needed = on_gpu ? bytes / e : bytes / 8; /* numbers of the largest array, at least */
+        if (preset[i].on_gpu != on_gpu)
+            continue;
+        if (!on_gpu)
+            declare_case(b, OPERATIONS, (const size_t[4]){bytes / 8});
+        declare_case(b, (int)preset[i].operation, preset[i].size);
+        b->numbers = needed > b->numbers ? needed : b->numbers;
     }
 }
 
@@ -213,10 +227,10 @@ static void declare_products_of(struct bench *b, const char *letters, const size
 static void declare_products(struct bench *b)
 {
     const int large = b->program.opened.on_gpu && !b->program.quick, end = b->program.quick ? 2 : 6;
-    const size_t tokens = large ? 16384 : T;
-    for (int i = large ? 2 : 0; i < (large ? 11 : end); i++)
+    const size_t tokens = large ? ROWS : T;
+    for (int i = large ? 2 : 0; i < (large ? (int)(sizeof weight / sizeof *weight) : end); i++)
         declare_products_of(b, "NIO", (const size_t[4]){tokens, weight[i][0], weight[i][1]});
-    for (int i = large ? 6 : 0; i < (large ? 12 : end); i++) {
+    for (int i = large ? 5 : 0; i < (large ? (int)(sizeof attention / sizeof *attention) : end); i++) {
         const size_t *of = attention[i], sequences = tokens > of[0] ? tokens / of[0] : 1;
         declare_products_of(b, "BTHD", (const size_t[4]){sequences, of[0], of[1], of[2]});
     }
