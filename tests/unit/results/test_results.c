@@ -329,7 +329,7 @@ TEST(run_describes_the_run)
     const cJSON *argv = item(json, "argv"), *configuration = item(json, "configuration");
     ck_assert_int_gt(cJSON_GetArraySize(argv), 20);
     ck_assert_str_eq(cJSON_GetArrayItem(argv, 1)->valuestring, "--d-model");
-    ck_assert_int_eq(cJSON_GetArraySize(configuration), 68);
+    ck_assert_int_eq(cJSON_GetArraySize(configuration), 69);
     ck_assert_double_eq(number(configuration, "d-model"), 32);
     ck_assert_double_eq(number(configuration, "lr"), 0.001);
     ck_assert_str_eq(text(configuration, "bucket-size-mb"), "0.02,0.1");
