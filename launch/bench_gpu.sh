@@ -4,7 +4,7 @@
 # Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in the unpacked archive of `make pack`
 # Parts, in the order in which they are measured (default: all):
 #   tests       tests of the kernels, the model, the collectives, and the strategies' results by MPI and by NCCL
-#   step        a step against its matrix products: the default model, and GPT-2 small (vocabulary 50257)
+#   step        a step against its matrix products: the default model, by cuBLAS and by cublasLt, and GPT-2 small (vocabulary 50257)
 #   strategies  the strategies, two of them twice: rows of the same work show the smallest difference that means something
 #   peers       ours, PyTorch compiled and PyTorch eager in turn, twice; all with a residual stream in bf16
 #   profile     where a step's time goes, of the default model and of GPT-2 small
@@ -287,6 +287,7 @@ measure_tests() {
 part_step() {
     measure step 18 build/bench_step "${on[@]}" "${step[@]}"
     measure step-50257 18 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$unpadded"
+    measure step-cublaslt 20 build/bench_step "${on[@]}" "${step[@]}" --blas cublaslt
 }
 
 part_strategies() {

@@ -62,7 +62,7 @@ is "no measurement of the first call is repeated" "$(grep -c 'ended earlier' sai
 is "each part has results" "$(cd second && find . -name status -printf '%h\n' | LC_ALL=C sort | xargs)" \
     "./benchmark ./benchmark-gpt2-small ./kernels-bf16 ./nccl/isolate ./nccl/trace ./nccl/two-on-one\
  $(for program in ddpbench torch torch_compile; do printf './peers/%s ' $program-{1..5}; done)./profile-gpt2-small/ddp_bucketed\
- ./profile/ddp_bucketed ./step ./step-50257 ./step-50304 ./strategies ./tests/memcheck ./tests/model ./tests/racecheck\
+ ./profile/ddp_bucketed ./step ./step-50257 ./step-50304 ./step-cublaslt ./strategies ./tests/memcheck ./tests/model ./tests/racecheck\
  ./tools/ncu ./tools/ncu-products ./torch"
 measurements=$(cd second && find . -name status | wc -l)
 is "the last line counts the measurements" "$(tail -n 1 said)" "bench_gpu.sh: $measurements measurements ended"
@@ -148,7 +148,7 @@ if command -v nvidia-smi >/dev/null; then
     echo "skip - bench_gpu.sh without nvidia-smi: this machine has it"
 else
     try "${measure[@]}" --output third step
-    check 0 "without nvidia-smi, ddpbench finds the number of GPUs" '^bench_gpu.sh: 2 measurements ended$'
+    check 0 "without nvidia-smi, ddpbench finds the number of GPUs" '^bench_gpu.sh: 3 measurements ended$'
     EMULATED_CUDA_GPUS=0 try "${measure[@]}" --output fifth
     check 1 "without a GPU there is an error" 'found no NVIDIA GPU'
 fi
