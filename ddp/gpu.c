@@ -36,16 +36,37 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
             append_rank(list, sizeof list, r, nth++, sharing);
     return error_report(
         "ranks %s on host %s would share GPU %s (%s): give each rank its own (fewer ranks per host, or Slurm's "
-        "--gpus-per-task=1), or allow it with --share-gpu",
+        "--gpus-per-task=1 --gpu-bind=none), or allow it with --share-gpu",
         list, mine->host_name, mine->id, mine->gpu_name);
 }
 
-int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index)
+/* Tests whether a rank does not see the GPU of another rank on its host, though both have the same
+ * CUDA_VISIBLE_DEVICES. */
+static int is_hidden(const struct gpu_choice *rank, const struct gpu_choice *other)
 {
-    struct gpu_choice mine = {.chosen = 0}, *all = allocate((size_t)job->size, sizeof *all);
+    return rank->seen < rank->local_size && rank->chosen && other->chosen && rank->host == other->host &&
+           strcmp(rank->id, other->id) && !strcmp(rank->visible, other->visible);
+}
+
+int gpu_hides(const struct gpu_choice *choice, int ranks)
+{
+    int hides = 0;
+    for (int r = 0; r < ranks; r++)
+        for (int other = 0; other < ranks && !hides; other++)
+            hides = is_hidden(&choice[r], &choice[other]);
+    return hides;
+}
+
+int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index, int *hides)
+{
+    struct gpu_choice mine = {.host = job->host, .local_size = job->local_size},
+                      *all = allocate((size_t)job->size, sizeof *all);
     struct gpu_facts gpu = {.name = ""};
     int n = accelerator->count(), chosen = n > 0 ? gpu_index(job->local_rank, job->local_size, n) : -1;
     int status = n > 0 ? accelerator->describe(chosen, &gpu) : -1;
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    mine.seen = n;
+    snprintf(mine.visible, sizeof mine.visible, "%s", visible ? visible : "");
     gethostname(mine.host_name, sizeof mine.host_name - 1);
     if (!status) {
         mine.chosen = 1;
@@ -55,6 +76,7 @@ int gpu_choose(const struct accelerator *accelerator, const struct job *job, int
     job_gather(job, &mine, sizeof mine, all); /* ranks that failed take part, too, so that the others do not hang */
     if (!status && !share)
         status = gpu_check_choices(all, job->size, job->rank);
+    *hides = gpu_hides(all, job->size);
     free(all);
     if (!status)
         *index = chosen;

@@ -37,19 +37,20 @@ static int ways;
 
 static void find_ways(void)
 {
-    int n = sizeof progresses / sizeof *progresses, index;
+    int n = sizeof progresses / sizeof *progresses, index, hides;
     for (int i = 0; i < n; i++)
         way[ways++] = (struct way){device_cpu(1), COMM_MPI, progresses[i]};
     for (int i = 1; i < n; i++)
         way[ways++] = (struct way){delayed_device(), COMM_MPI, progresses[i]};
     const struct accelerator *gpus = accelerator_cuda();
-    int lacks = !gpus || gpus->count() <= 0, shares = lacks || gpu_choose(gpus, &job, 0, &index);
+    int lacks = !gpus || gpus->count() <= 0, shares = lacks || gpu_choose(gpus, &job, 0, &index, &hides);
     error_clear();
     if (job_max(&job, lacks) > 0)
         return;
     shares = job_max(&job, shares) > 0;
     const struct device *cuda;
-    if (gpu_choose(gpus, &job, 1, &index) || gpus->open(index, PRECISION_FP32, &(struct gpu_products){0}, &cuda))
+    if (gpu_choose(gpus, &job, 1, &index, &hides) ||
+        gpus->open(index, PRECISION_FP32, &(struct gpu_products){0}, &cuda))
         FATAL("%s", error_text());
     way[ways++] = (struct way){cuda, COMM_MPI, progresses[0]};
     if (comm_nccl_version() && !shares)

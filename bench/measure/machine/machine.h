@@ -83,6 +83,7 @@ struct open_device {
     int on_gpu;           /* 1: a GPU; 0: the CPU (then gpu and sharing are zero) */
     struct gpu_facts gpu; /* facts of the rank's GPU */
     int sharing;          /* number of ranks that compute on the rank's GPU */
+    int hides_gpus;       /* 1: the system hides a rank's GPU from another rank on its host (gpu_hides) */
     char why_cpu[512];    /* why --device auto chose the CPU, on rank 0, if CUDA parts or a GPU are here; or "" */
 };
 

@@ -57,7 +57,7 @@ static int open_gpu(struct open_device *opened, const struct accelerator *accele
                     const struct device_options *o)
 {
     int index;
-    if (job_agree(job, gpu_choose(accelerator, job, o->share_gpu, &index)))
+    if (job_agree(job, gpu_choose(accelerator, job, o->share_gpu, &index, &opened->hides_gpus)))
         return -1;
     opened->on_gpu = 1;
     int status = accelerator->describe(index, &opened->gpu);

@@ -7,6 +7,7 @@
  *
  *   EMULATED_CUDA_SEED    the seed of the random order of threads, blocks and streams (1)
  *   EMULATED_CUDA_GPUS    the number of GPUs (8); 0: cudaErrorNoDevice
+ *   EMULATED_CUDA_ONLY=n  a control group shows this process GPU n only
  *   EMULATED_CUDA_DRIVER  none or old: cudaErrorInsufficientDriver, the runtime's error in both cases
  *   EMULATED_CUDA_MEMORY  bytes of a GPU's memory (8 GiB)
  *   EMULATED_CUDA_SHARED  the most bytes of shared memory of a block (227 KiB)

@@ -37,17 +37,18 @@ size_t shared_most()
 /* Returns the GPUs that CUDA_VISIBLE_DEVICES, a list of numbers, makes visible, up to the first that does not exist. */
 std::vector<int> visible()
 {
-    int all = static_cast<int>(emulated::setting("EMULATED_CUDA_GPUS", 8));
+    int only = static_cast<int>(emulated::setting("EMULATED_CUDA_ONLY", -1)), first = only < 0 ? 0 : only;
+    int all = only < 0 ? static_cast<int>(emulated::setting("EMULATED_CUDA_GPUS", 8)) : 1;
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
     std::vector<int> shown;
     for (int i = 0; !list && i < all; i++)
-        shown.push_back(i);
+        shown.push_back(first + i);
     while (list && *list) {
         char *end;
         long i = strtol(list, &end, 10);
         if (end == list || i < 0 || i >= all)
             break;
-        shown.push_back(static_cast<int>(i));
+        shown.push_back(first + static_cast<int>(i));
         list = *end == ',' ? end + 1 : "";
     }
     return shown;

@@ -58,4 +58,23 @@ TEST(ranks_on_one_gpu_are_named)
     }
 }
 
+/* A rank sees one GPU of its host's two: CUDA_VISIBLE_DEVICES chose it if the ranks' differ; else the system did. */
+TEST(hidden_gpus_are_found)
+{
+    struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("y", "GPU-3")};
+    for (int r = 0; r < 3; r++) {
+        p[r].seen = 1;
+        p[r].host = r / 2;
+        p[r].local_size = r < 2 ? 2 : 1;
+    }
+    ck_assert_int_eq(gpu_hides(p, 3), 1);
+    ck_assert_int_eq(gpu_hides(p + 1, 2), 0); /* one rank on each host */
+    strcpy(p[1].visible, "1");
+    ck_assert_int_eq(gpu_hides(p, 3), 0);
+    strcpy(p[0].visible, "1");
+    ck_assert_int_eq(gpu_hides(p, 3), 1);
+    p[0].seen = p[1].seen = 2;
+    ck_assert_int_eq(gpu_hides(p, 3), 0);
+}
+
 SUITE("gpu", NULL, NULL)
