@@ -77,13 +77,15 @@ struct watchdog;
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
     int rank, ranks;      /* rank of this process, and number of ranks */
-    int local_size;       /* number of ranks on this host */
+    int local_size;       /* number of ranks on this host, or of the group that regroup made in its place */
     const char *progress; /* a text for the results: how collectives make progress, or NCCL's version and settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
                              NCCL */
     /* 1: the device runs collectives and times their spans; 0: the host runs and times them, so that each span lasts
      * from post to completion */
     int on_device;
+    /* 1: all collectives of a group run one after another in the order of their tickets; 0: those of a queue do */
+    int groups_in_order;
     int rounds_average;        /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
     struct watchdog *watchdog; /* ends the job if a collective does not return; may be NULL */
     /* Allocates zeroed device memory in which collectives are fast. If the host cannot read the device's memory,
@@ -112,6 +114,10 @@ struct comm {
      * The peer makes the opposite call. bytes is at most INT_MAX. No collective may be in flight. NULL: there is a
      * single rank. */
     void (*transfer)(struct comm *comm, void *buffer, size_t bytes, int peer, int receive);
+    /* Makes COMM_HOST the group of the `size` ranks that pass this colour, at least 0, in their order among all ranks.
+     * COMM_ACROSS must not be used afterwards. All ranks call it. No collective may be in flight. NULL: there is a
+     * single rank. */
+    void (*regroup)(struct comm *comm, int colour, int size);
     /* Returns the thread id of the comm's own thread; 0: the comm has none. */
     long (*thread_id)(struct comm *comm);
     /* Returns the CPU seconds used by the comm's own threads. */

@@ -23,6 +23,7 @@ struct mpi_state {
     MPI_Comm comm[COMM_QUEUES]; /* MPI_COMM_NULL: there are no groups */
     int ranks, local_size;
     int crowded; /* as in struct comm_progress */
+    struct watchdog *watchdog;
     MPI_Op sum_bf16, max_bf16;
     size_t piece; /* the most elements of one MPI call */
     struct slot *slot;
@@ -218,38 +219,63 @@ static int mpi_test(void *state, size_t slot_index)
     return all;
 }
 
+/* Creates the communicator of each queue of a group: the first by a split, which all ranks make together, the others as
+ * duplicates of it. MPI orders the collectives of each communicator. Ranks with equal colours form a group. */
+static void connect_group(struct mpi_state *s, enum comm_group group, int colour)
+{
+    MPI_Comm *comm = &s->comm[1 + ((int)group - 1) * COMM_KINDS];
+    MPI_Comm_split(MPI_COMM_WORLD, colour, 0, comm); /* equal keys: in the order of all ranks */
+    for (int i = 1; i < COMM_KINDS; i++)
+        MPI_Comm_dup(comm[0], &comm[i]);
+    for (int i = 0; i < COMM_KINDS; i++)
+        MPI_Comm_set_errhandler(comm[i], MPI_ERRORS_RETURN);
+}
+
+static void connect_ranks(struct mpi_state *s, const struct job *job, int groups)
+{
+    s->watchdog = job->watchdog;
+    watchdog_wait(s->watchdog, "creating communicators", watchdog_started(s->watchdog), 0);
+    MPI_Comm_dup(MPI_COMM_WORLD, &s->comm[0]);
+    MPI_Comm_set_errhandler(s->comm[0], MPI_ERRORS_RETURN);
+    for (int i = 1; i < COMM_QUEUES; i++)
+        s->comm[i] = MPI_COMM_NULL;
+    if (groups) {
+        connect_group(s, COMM_HOST, job->host);
+        connect_group(s, COMM_ACROSS, job->local_rank);
+    }
+    watchdog_arrived(s->watchdog);
+}
+
+static void free_communicators(struct mpi_state *s, int begin, int end)
+{
+    for (int i = begin; i < end; i++)
+        if (s->comm[i] != MPI_COMM_NULL)
+            MPI_Comm_free(&s->comm[i]);
+}
+
+static int mpi_regroup(void *state, int colour, int size)
+{
+    struct mpi_state *s = state;
+    int rank;
+    watchdog_wait(s->watchdog, "creating communicators", watchdog_started(s->watchdog), 0);
+    free_communicators(s, 1, 1 + COMM_KINDS);
+    connect_group(s, COMM_HOST, colour);
+    watchdog_arrived(s->watchdog);
+    s->local_size = size;
+    MPI_Comm_rank(s->comm[1], &rank);
+    return rank;
+}
+
 static void mpi_destroy(void *state)
 {
     struct mpi_state *s = state;
     MPI_Op_free(&s->sum_bf16);
     MPI_Op_free(&s->max_bf16);
-    for (int i = 0; i < COMM_QUEUES; i++)
-        if (s->comm[i] != MPI_COMM_NULL)
-            MPI_Comm_free(&s->comm[i]);
+    free_communicators(s, 0, COMM_QUEUES);
     for (size_t i = 0; i < s->slots; i++)
         free(s->slot[i].request);
     free(s->slot);
     free(s);
-}
-
-/* Creates the communicator of each queue; MPI orders the collectives of each communicator. All ranks together make the
- * first communicator of each group, by a split; the group's ranks alone make the others, as duplicates of it. */
-static void connect_ranks(struct mpi_state *s, const struct job *job, int groups)
-{
-    watchdog_wait(job->watchdog, "creating communicators", watchdog_started(job->watchdog), 0);
-    MPI_Comm_dup(MPI_COMM_WORLD, &s->comm[0]);
-    for (int i = 1; i < COMM_QUEUES; i++) {
-        int of_host = i < COMM_QUEUES - COMM_KINDS; /* the queues of COMM_HOST come before those of COMM_ACROSS */
-        s->comm[i] = MPI_COMM_NULL;
-        if (groups && (i - 1) % COMM_KINDS == 0)
-            MPI_Comm_split(MPI_COMM_WORLD, of_host ? job->host : job->local_rank, job->rank, &s->comm[i]);
-        else if (groups)
-            MPI_Comm_dup(s->comm[i - 1], &s->comm[i]);
-    }
-    watchdog_arrived(job->watchdog);
-    for (int i = 0; i < COMM_QUEUES; i++)
-        if (s->comm[i] != MPI_COMM_NULL)
-            MPI_Comm_set_errhandler(s->comm[i], MPI_ERRORS_RETURN);
 }
 
 static struct transport transport_create(const struct job *job, const struct comm_options *options, size_t capacity,
@@ -273,6 +299,7 @@ static struct transport transport_create(const struct job *job, const struct com
                               .test = mpi_test,
                               .call = mpi_call,
                               .transfer = mpi_transfer,
+                              .regroup = mpi_regroup,
                               .destroy = mpi_destroy,
                               .state = s};
 }

@@ -1,9 +1,14 @@
-/* comm_nccl.c - collectives by NCCL, on a separate stream, concurrently with the device's stream.
+/* comm_nccl.c - collectives by NCCL, on streams of their own, concurrently with the device's stream.
  *
- * The two streams wait for each other by events; during a step the host does not wait. Collectives of groups run on the
- * same stream, one after another in the order of their tickets. Communicators are blocking, because NCCL starts a
- * thread for each call on a non-blocking communicator. From before the ranks connect until they have disconnected, the
- * watchdog ends the job if a call does not return. */
+ * Each group has a communicator and a stream: collectives of different groups can run at the same time, those of a
+ * group run in the order of their tickets. All streams wait for each other by events; during a step the host does not
+ * wait. Kernels of NCCL wait on the GPU for the other ranks, so ranks that start collectives of two communicators in
+ * different orders can wait for each other forever. All ranks issue collectives in the order of their tickets, whatever
+ * the groups, which is the same on every rank, and the kernels of all groups must fit on a GPU at once (--nccl-max-ctas
+ * makes them smaller). Source: NCCL user guide, "Using multiple NCCL communicators concurrently".
+ *
+ * Communicators are blocking, because NCCL starts a thread for each call on a non-blocking communicator. From before
+ * the ranks connect until they disconnect, the watchdog ends the job if a call does not return. */
 #include "ddp/comm_nccl.h"
 
 #include "ddp/nccl_library.h"
@@ -12,23 +17,29 @@
 #include "kernels/error.h"
 #include "kernels/library.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-/* A collective that was issued to the communication stream. */
+/* A collective that was issued to the stream of its group. */
 struct entry {
     struct collective collective;
     long number; /* the collective's number, from watchdog_started */
     int64_t queued_ns;
     cudaEvent_t done;
+    long last[COMM_GROUPS]; /* as in struct comm_nccl, when the collective was issued */
 };
 
-/* Memory allocated by NCCL; handle NULL: the memory is not registered. */
+/* Memory allocated by NCCL; handle NULL: the memory is not registered with the group's communicator. */
 struct buffer {
-    void *memory, *handle;
+    void *memory, *handle[COMM_GROUPS];
+    size_t bytes;
     struct buffer *next;
 };
 
@@ -38,10 +49,13 @@ struct comm_nccl {
     const struct device *device;
     struct timeline *timeline; /* NULL: spans are not recorded */
     int gpu;
-    cudaStream_t stream;
+    cudaStream_t stream[COMM_GROUPS];
     cudaEvent_t ready; /* recorded on the device's stream when a collective starts; the collective waits for it */
+    /* The ticket whose event comes after all collectives of the group so far; 0: there was none. It is in the ring. */
+    long last[COMM_GROUPS];
     struct buffer *buffers;
-    char about[128]; /* the library's version and settings */
+    double patience_s; /* the longest time to disconnect; 0: no limit */
+    char about[128];   /* the library's version and settings */
     char progress_text[192];
 
     pthread_mutex_t calling;      /* held during calls of NCCL, which allows one thread at a time */
@@ -167,17 +181,17 @@ static ncclResult_t issue_messages(struct comm_nccl *c, const struct collective 
     size_t part = l->count * comm_dtype_bytes(l->dtype);
     ncclResult_t code = library.ncclGroupStart(), end;
     for (int r = 0; r < comm_group_ranks(l->group, c->comm.ranks, c->comm.local_size) && code == ncclSuccess; r++) {
-        code =
-            library.ncclSend((const char *)l->in + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
+        code = library.ncclSend((const char *)l->in + (size_t)r * part, l->count, type, r, c->nccl[l->group],
+                                c->stream[l->group]);
         if (code == ncclSuccess)
-            code =
-                library.ncclRecv((char *)l->buffer + (size_t)r * part, l->count, type, r, c->nccl[l->group], c->stream);
+            code = library.ncclRecv((char *)l->buffer + (size_t)r * part, l->count, type, r, c->nccl[l->group],
+                                    c->stream[l->group]);
     }
     end = library.ncclGroupEnd();
     return code == ncclSuccess ? end : code;
 }
 
-/* Issues a collective to the communication stream. */
+/* Issues a collective to the stream of its group. */
 static void issue_call(struct comm_nccl *c, const struct collective *l)
 {
     static const ncclDataType_t type[COMM_DTYPES] = {[COMM_FLOAT32] = ncclFloat32,
@@ -190,27 +204,28 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
     int ranks = comm_group_ranks(l->group, c->comm.ranks, c->comm.local_size);
     ncclRedOp_t op = ranks == 1 ? ncclSum : ops[l->op];
     ncclComm_t nccl = c->nccl[l->group];
+    cudaStream_t stream = c->stream[l->group];
     const char *in = l->in ? l->in : l->buffer;
     char *out = comm_result(&c->comm, l);
     ncclResult_t code;
     pthread_mutex_lock(&c->calling);
     switch (l->kind) {
     case COMM_REDUCE_SCATTER:
-        code = library.ncclReduceScatter(in, out, l->count, type[l->dtype], op, nccl, c->stream);
+        code = library.ncclReduceScatter(in, out, l->count, type[l->dtype], op, nccl, stream);
         break;
     case COMM_ALL_GATHER:
         if (!l->in) /* the input is at buffer[rank], where NCCL expects it */
             in += c->comm.scattered * l->count * comm_dtype_bytes(l->dtype);
-        code = library.ncclAllGather(in, out, l->count, type[l->dtype], nccl, c->stream);
+        code = library.ncclAllGather(in, out, l->count, type[l->dtype], nccl, stream);
         break;
     case COMM_ALL_TO_ALL:
         code = issue_messages(c, l, type[l->dtype]);
         break;
     case COMM_BROADCAST:
-        code = library.ncclBroadcast(in, out, l->count, type[l->dtype], l->root, nccl, c->stream);
+        code = library.ncclBroadcast(in, out, l->count, type[l->dtype], l->root, nccl, stream);
         break;
     default:
-        code = library.ncclAllReduce(in, out, l->count, type[l->dtype], op, nccl, c->stream);
+        code = library.ncclAllReduce(in, out, l->count, type[l->dtype], op, nccl, stream);
     }
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)
@@ -226,28 +241,67 @@ static struct entry *add_entry(struct comm_nccl *c, const struct collective *col
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
         c->completed = c->started - c->capacity; /* the ring no longer describes older collectives */
-    *e = (struct entry){*collective, number, now, e->done};
+    *e = (struct entry){.collective = *collective, .number = number, .queued_ns = now, .done = e->done};
     pthread_mutex_unlock(&c->lock);
     return e;
+}
+
+static void wait_for_event(const struct comm_nccl *c, cudaStream_t stream, long ticket)
+{
+    CUDA_CHECK(cudaStreamWaitEvent(stream, c->ring[ticket % c->capacity].done, 0));
+}
+
+/* Makes a stream wait for the collectives of all groups up to that ticket, or up to a later one. If the ring has
+ * wrapped around, the entry of the ticket, or of the last collective of a group up to it, is that of a later one. */
+static void wait_up_to(const struct comm_nccl *c, cudaStream_t stream, long ticket)
+{
+    const struct entry *e = &c->ring[ticket % c->capacity];
+    for (int g = 0; g < COMM_GROUPS; g++) {
+        long last = e->last[g] > c->started - c->capacity ? e->last[g] : c->last[g];
+        if (e->last[g])
+            wait_for_event(c, stream, last);
+    }
+}
+
+/* Makes the stream of a new collective wait for the device's work so far, and for the collectives that come first. If
+ * the event that the new one will record is still the last one of a group, the new one comes after it, too. */
+static void order_stream(struct comm_nccl *c, struct entry *e)
+{
+    const struct collective *l = &e->collective;
+    cudaStream_t stream = c->stream[l->group];
+    long ticket = c->started, replaced = ticket - c->capacity;
+    CUDA_CHECK(cudaEventRecord(c->ready, cuda_stream));
+    CUDA_CHECK(cudaStreamWaitEvent(stream, c->ready, 0));
+    if (l->after_earlier && ticket > 1)
+        wait_up_to(c, stream, ticket - 1);
+    else if (l->after)
+        wait_for_event(c, stream, l->after);
+    for (int g = 0; g < COMM_GROUPS; g++)
+        if (c->last[g] && c->last[g] == replaced) {
+            wait_for_event(c, stream, replaced);
+            c->last[g] = ticket;
+        }
+    c->last[l->group] = ticket;
+    memcpy(e->last, c->last, sizeof e->last);
 }
 
 static long nccl_start(struct comm *comm, const struct collective *collective)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
+    cudaStream_t stream = c->stream[collective->group];
     struct entry *e = add_entry(c, collective);
     int64_t begin = 0;
-    CUDA_CHECK(cudaEventRecord(c->ready, cuda_stream));
-    CUDA_CHECK(cudaStreamWaitEvent(c->stream, c->ready, 0));
+    order_stream(c, e);
     if (c->timeline)
-        begin = cuda_stamp_on(c->stream);
+        begin = cuda_stamp_on(stream);
     issue_call(c, collective);
     if (c->timeline) {
         struct span span = collective_span(collective, c->comm.ranks, c->comm.local_size, c->started, e->queued_ns,
-                                           begin, cuda_stamp_on(c->stream));
+                                           begin, cuda_stamp_on(stream));
         span.returned_ns = clock_now_ns();
         timeline_add(c->timeline, LANE_COMMUNICATION, span);
     }
-    CUDA_CHECK(cudaEventRecord(e->done, c->stream));
+    CUDA_CHECK(cudaEventRecord(e->done, stream));
     pthread_mutex_lock(&c->lock);
     c->issued = c->started;
     pthread_mutex_unlock(&c->lock);
@@ -256,13 +310,12 @@ static long nccl_start(struct comm *comm, const struct collective *collective)
 
 static void nccl_join(struct comm *comm, long ticket)
 {
-    struct comm_nccl *c = (struct comm_nccl *)comm;
-    if (ticket > 0) /* if the ring has wrapped around, this is the event of a later collective */
-        CUDA_CHECK(cudaStreamWaitEvent(cuda_stream, c->ring[ticket % c->capacity].done, 0));
+    if (ticket > 0)
+        wait_up_to((struct comm_nccl *)comm, cuda_stream, ticket);
 }
 
-/* Advances `completed` to the last collective that the GPU has completed; the caller holds the lock. Returns the GPU's
- * error status. */
+/* Advances `completed` to the last collective that the GPU has completed together with all earlier ones, of any group;
+ * the caller holds the lock. Returns the GPU's error status. */
 static cudaError_t advance_completed(struct comm_nccl *c)
 {
     cudaError_t code = cudaSuccess;
@@ -301,7 +354,7 @@ static void nccl_call(struct comm *comm, const struct collective *collective, si
     begin_call(c, words);
     for (size_t i = 0; i < n; i++)
         issue_call(c, collective);
-    CUDA_CHECK(cudaStreamSynchronize(c->stream));
+    CUDA_CHECK(cudaStreamSynchronize(c->stream[collective->group]));
     end_call(c);
 }
 
@@ -309,14 +362,15 @@ static void nccl_transfer(struct comm *comm, void *buffer, size_t bytes, int pee
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
     ncclComm_t nccl = c->nccl[COMM_ALL];
+    cudaStream_t stream = c->stream[COMM_ALL];
     begin_call_of(c, receive ? "receiving from another rank" : "sending to another rank", 0);
     pthread_mutex_lock(&c->calling);
-    ncclResult_t code = receive ? library.ncclRecv(buffer, bytes, ncclInt8, peer, nccl, c->stream)
-                                : library.ncclSend(buffer, bytes, ncclInt8, peer, nccl, c->stream);
+    ncclResult_t code = receive ? library.ncclRecv(buffer, bytes, ncclInt8, peer, nccl, stream)
+                                : library.ncclSend(buffer, bytes, ncclInt8, peer, nccl, stream);
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)
         fail_and_wait(c, code);
-    CUDA_CHECK(cudaStreamSynchronize(c->stream));
+    CUDA_CHECK(cudaStreamSynchronize(stream));
     end_call(c);
 }
 
@@ -361,29 +415,47 @@ static void nccl_look(void *state, struct watched *watched)
 
 static void describe_settings(struct comm_nccl *c)
 {
-    int buffers = 0, registered = 0;
-    for (const struct buffer *b = c->buffers; b; b = b->next) {
-        buffers++;
-        registered += b->handle != NULL;
-    }
+    int wanted = 0, registered = 0;
+    for (const struct buffer *b = c->buffers; b; b = b->next)
+        for (int g = 0; g < COMM_GROUPS; g++) {
+            wanted += c->nccl[g] != NULL;
+            registered += b->handle[g] != NULL;
+        }
     snprintf(c->progress_text, sizeof c->progress_text, "%s, buffers %s", c->about,
-             !registered             ? "not registered"
-             : registered == buffers ? "registered"
-                                     : "registered in part");
+             !registered            ? "not registered"
+             : registered == wanted ? "registered"
+                                    : "registered in part");
+}
+
+/* register_with registers a buffer with a group's communicator, unless there is none, or NCCL cannot; deregister_from
+ * ends that. The caller holds `calling`. */
+static void register_with(const struct comm_nccl *c, struct buffer *b, enum comm_group group)
+{
+    void *handle = NULL;
+    if (c->nccl[group] && library.ncclCommRegister(c->nccl[group], b->memory, b->bytes, &handle) == ncclSuccess)
+        b->handle[group] = handle;
+}
+
+static void deregister_from(const struct comm_nccl *c, struct buffer *b, enum comm_group group)
+{
+    if (b->handle[group])
+        NCCL_CHECK(c, library.ncclCommDeregister(c->nccl[group], b->handle[group]));
+    b->handle[group] = NULL;
 }
 
 /* Allocates memory by NCCL, which can make the memory accessible to other GPUs and to networks; by CUDA if NCCL cannot
- * allocate it. */
+ * allocate it. Returns when it is zero, since `call` and `transfer` do not wait for the device's stream. */
 static void *nccl_allocate(struct comm *comm, size_t bytes)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
     struct buffer *b = allocate(1, sizeof *b);
-    void *handle = NULL;
+    b->bytes = bytes;
     pthread_mutex_lock(&c->calling);
     if (library.ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
         CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
-        if (library.ncclCommRegister(c->nccl[COMM_ALL], b->memory, bytes, &handle) == ncclSuccess)
-            b->handle = handle;
+        CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
+        for (int g = 0; g < COMM_GROUPS; g++)
+            register_with(c, b, (enum comm_group)g);
         b->next = c->buffers;
         c->buffers = b;
         if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* the traced device does not see this allocation */
@@ -411,8 +483,8 @@ static void nccl_release(struct comm *comm, void *memory)
     }
     c->device->synchronize();
     pthread_mutex_lock(&c->calling);
-    if (b->handle)
-        NCCL_CHECK(c, library.ncclCommDeregister(c->nccl[COMM_ALL], b->handle));
+    for (int g = 0; g < COMM_GROUPS; g++)
+        deregister_from(c, b, (enum comm_group)g);
     NCCL_CHECK(c, library.ncclMemFree(memory));
     pthread_mutex_unlock(&c->calling);
     *at = b->next;
@@ -433,26 +505,78 @@ static double nccl_cpu_seconds(struct comm *comm)
     return 0;
 }
 
+/* Disconnects the ranks of a group; the caller holds `calling`. */
+static void disconnect_group(struct comm_nccl *c, enum comm_group group)
+{
+    if (!c->nccl[group])
+        return;
+    NCCL_CHECK(c, library.ncclCommFinalize(c->nccl[group]));
+    NCCL_CHECK(c, library.ncclCommDestroy(c->nccl[group]));
+    c->nccl[group] = NULL;
+}
+
+static void nccl_regroup(struct comm *comm, int colour, int size)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    begin_call(c, "regrouping the ranks by NCCL");
+    pthread_mutex_lock(&c->calling);
+    for (struct buffer *b = c->buffers; b; b = b->next)
+        deregister_from(c, b, COMM_HOST);
+    disconnect_group(c, COMM_HOST);
+    NCCL_CHECK(c, library.ncclCommSplit(c->nccl[COMM_ALL], colour, comm->rank, &c->nccl[COMM_HOST], NULL));
+    for (struct buffer *b = c->buffers; b; b = b->next)
+        register_with(c, b, COMM_HOST);
+    pthread_mutex_unlock(&c->calling);
+    end_call(c);
+    comm->local_size = size;
+    describe_settings(c);
+}
+
+static void *disconnect(void *state)
+{
+    struct comm_nccl *c = state;
+    CUDA_CHECK(cudaSetDevice(c->gpu)); /* the current GPU is set per thread */
+    pthread_mutex_lock(&c->calling);
+    for (int g = COMM_GROUPS - 1; g >= 0; g--)
+        disconnect_group(c, (enum comm_group)g);
+    pthread_mutex_unlock(&c->calling);
+    return NULL;
+}
+
+/* Disconnects the ranks, on a thread of its own. Returns 1; or 0, reported, if that takes too long, since then NCCL
+ * itself hangs or another rank has ended, and no collective is in flight whose result would be lost. The thread then
+ * stays in NCCL: only a non-blocking communicator may be aborted during another call. Source: NCCL user guide, "Fault
+ * Tolerance" and "Thread Safety". */
+static int disconnect_in_time(struct comm_nccl *c)
+{
+    pthread_t thread;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)ceil(c->patience_s);
+    c->program->threads_start(&thread, disconnect, c, "the thread that disconnects the ranks");
+    if (!(c->patience_s > 0 ? pthread_timedjoin_np(thread, NULL, &until) : pthread_join(thread, NULL)))
+        return 1;
+    fprintf(stderr,
+            "ddpbench: rank %d: NCCL has not disconnected from the other ranks within %.0f s (half of --timeout); this "
+            "rank goes on without it\n",
+            c->comm.rank, ceil(c->patience_s));
+    return 0;
+}
+
 static void nccl_destroy(struct comm *comm)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    CUDA_CHECK(cudaStreamSynchronize(c->stream));
-    begin_call(c, "disconnecting from the other ranks by NCCL");
-    pthread_mutex_lock(&c->calling);
-    for (int i = COMM_GROUPS - 1; i >= 0; i--) {
-        if (!c->nccl[i])
-            continue;
-        NCCL_CHECK(c, library.ncclCommFinalize(c->nccl[i]));
-        NCCL_CHECK(c, library.ncclCommDestroy(c->nccl[i]));
-        c->nccl[i] = NULL;
-    }
-    pthread_mutex_unlock(&c->calling);
-    end_call(c);
+    for (int g = 0; g < COMM_GROUPS; g++)
+        CUDA_CHECK(cudaStreamSynchronize(c->stream[g]));
+    int disconnected = disconnect_in_time(c);
     c->program->watchdog_look(comm->watchdog, NULL, NULL);
+    if (!disconnected) /* the thread still uses everything */
+        return;
     for (long i = 0; i < c->capacity; i++)
         CUDA_CHECK(cudaEventDestroy(c->ring[i].done));
     CUDA_CHECK(cudaEventDestroy(c->ready));
-    CUDA_CHECK(cudaStreamDestroy(c->stream));
+    for (int g = 0; g < COMM_GROUPS; g++)
+        CUDA_CHECK(cudaStreamDestroy(c->stream[g]));
     pthread_mutex_destroy(&c->calling);
     pthread_mutex_destroy(&c->lock);
     free(c->ring);
@@ -469,6 +593,19 @@ static ncclResult_t split_groups(struct comm_nccl *c, const struct job *job, ncc
     return code;
 }
 
+/* Describes how the ranks connect, and what to try if that fails: Docker gives /dev/shm 64 MB, and NVLS hangs or fails
+ * where the fabric manager does not run. */
+static void connecting_words(int ranks, char words[COMM_WORDS])
+{
+    struct statvfs shm;
+    double free_mib = statvfs("/dev/shm", &shm) ? 0 : (double)shm.f_bavail * (double)shm.f_frsize / 0x1p20;
+    snprintf(
+        words, COMM_WORDS,
+        "connecting %d ranks by NCCL (NCCL_DEBUG=INFO shows how; if it fails: NCCL_NVLS_ENABLE=0, or more space in "
+        "/dev/shm, which has %.0f MiB free)",
+        ranks, free_mib);
+}
+
 /* Connects the ranks. */
 static void connect_ranks(struct comm_nccl *c, const struct job *job, const struct comm_options *options)
 {
@@ -482,7 +619,7 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
     if (job->rank == 0)
         NCCL_CHECK(c, library.ncclGetUniqueId(&id));
     c->program->job_gather(job, &id, sizeof id, all);
-    snprintf(words, sizeof words, "connecting %d ranks by NCCL (NCCL_DEBUG=INFO shows how)", job->size);
+    connecting_words(job->size, words);
     begin_call(c, words);
     pthread_mutex_lock(&c->calling);
     ncclResult_t code = library.ncclCommInitRankConfig(&c->nccl[COMM_ALL], job->size, all[0], job->rank, &config);
@@ -493,15 +630,17 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
     free(all);
     if (code == ncclInProgress)
         FATAL("nccl.conf sets NCCL_COMM_BLOCKING=0, which starts a thread for each collective: remove it");
-    NCCL_CHECK(c, code);
+    if (code != ncclSuccess)
+        FATAL("NCCL: %s: %s, in %s", library.ncclGetErrorString(code), library.ncclGetLastError(NULL), words);
 }
 
-static void create_stream(struct comm_nccl *c, size_t capacity)
+static void create_streams(struct comm_nccl *c, size_t capacity)
 {
     int lowest, highest;
     CUDA_CHECK(cudaGetDevice(&c->gpu));
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-    CUDA_CHECK(cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking, highest));
+    for (int g = 0; g < COMM_GROUPS; g++)
+        CUDA_CHECK(cudaStreamCreateWithPriority(&c->stream[g], cudaStreamNonBlocking, highest));
     CUDA_CHECK(cudaEventCreateWithFlags(&c->ready, cudaEventDisableTiming));
     c->capacity = (long)capacity;
     c->ring = allocate(capacity, sizeof *c->ring);
@@ -521,6 +660,7 @@ static struct comm *create(const struct nccl_calls *program, const struct job *j
                             .local_size = job->local_size,
                             .scattered = (size_t)job->rank,
                             .on_device = 1,
+                            .groups_in_order = 1,
                             .rounds_average = 1,
                             .allocate = nccl_allocate,
                             .release = nccl_release,
@@ -530,6 +670,7 @@ static struct comm *create(const struct nccl_calls *program, const struct job *j
                             .run_blocking = nccl_run,
                             .call = nccl_call,
                             .transfer = nccl_transfer,
+                            .regroup = nccl_regroup,
                             .thread_id = nccl_thread_id,
                             .cpu_seconds = nccl_cpu_seconds,
                             .destroy = nccl_destroy};
@@ -538,7 +679,8 @@ static struct comm *create(const struct nccl_calls *program, const struct job *j
     c->timeline = timeline;
     pthread_mutex_init(&c->calling, NULL);
     pthread_mutex_init(&c->lock, NULL);
-    create_stream(c, STEPS_AHEAD * capacity + 1);
+    c->patience_s = options->timeout_s / 2;
+    create_streams(c, STEPS_AHEAD * capacity + 1);
     c->comm.watchdog = job->watchdog;
     program->watchdog_look(job->watchdog, nccl_look, c);
     connect_ranks(c, job, options);

@@ -1,4 +1,4 @@
-/* comm_nccl.h - collectives by NCCL, between GPUs, on a stream of their own.
+/* comm_nccl.h - collectives by NCCL, between GPUs, on streams of their own.
  *
  * It belongs to the program's CUDA parts (kernels/cuda_parts.h), through which comm_nccl_part.c calls comm_nccl.c. */
 #ifndef DDP_COMM_NCCL_H
@@ -8,6 +8,7 @@
 #include "ddp/job.h"
 #include "ddp/watchdog.h"
 #include "kernels/device.h"
+#include "kernels/threads.h"
 
 /* Returns NCCL's version, for example "2.28.9", static; NULL: there is no NCCL, or the program was built without it. */
 const char *comm_nccl_version(void);
@@ -22,11 +23,12 @@ int comm_nccl_check(const struct comm_options *options);
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options);
 
-/* What comm_nccl.c calls in the program; as in job.h and watchdog.h. */
+/* What comm_nccl.c calls in the program; as in job.h, watchdog.h and threads.h. */
 struct nccl_calls {
     __typeof__(job_gather) *job_gather;
     __typeof__(watchdog_look) *watchdog_look;
     __typeof__(watchdog_started) *watchdog_started;
+    __typeof__(threads_start) *threads_start;
 };
 
 /* The functions above, as the CUDA parts offer them. */

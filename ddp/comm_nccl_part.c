@@ -26,6 +26,6 @@ int comm_nccl_check(const struct comm_options *options)
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options)
 {
-    static const struct nccl_calls program = {job_gather, watchdog_look, watchdog_started};
+    static const struct nccl_calls program = {job_gather, watchdog_look, watchdog_started, threads_start};
     return part()->create(&program, job, device, timeline, capacity, options);
 }

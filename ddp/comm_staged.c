@@ -204,6 +204,14 @@ static void staged_transfer(void *state, void *buffer, size_t bytes, int peer, i
         ;
 }
 
+static int staged_regroup(void *state, int colour, int size)
+{
+    struct staged *s = state;
+    s->job.local_rank = s->inner.regroup(s->inner.state, colour, size);
+    s->job.local_size = size;
+    return s->job.local_rank;
+}
+
 static void staged_destroy(void *state)
 {
     struct staged *s = state;
@@ -231,6 +239,7 @@ struct transport comm_staged(struct transport inner, const struct device *device
                               .test = staged_test,
                               .call = staged_call,
                               .transfer = staged_transfer,
+                              .regroup = staged_regroup,
                               .destroy = staged_destroy,
                               .state = s};
 }

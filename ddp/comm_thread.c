@@ -261,6 +261,13 @@ static void thread_transfer(struct comm *comm, void *buffer, size_t bytes, int p
     c->transport.transfer(c->transport.state, buffer, bytes, peer, receive);
 }
 
+static void thread_regroup(struct comm *comm, int colour, int size)
+{
+    const struct comm_thread *c = (struct comm_thread *)comm;
+    c->transport.regroup(c->transport.state, colour, size);
+    comm->local_size = size;
+}
+
 void comm_thread_look(void *state, struct watched *watched)
 {
     struct comm_thread *c = state;
@@ -336,6 +343,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
                             .run_blocking = thread_run,
                             .call = thread_call,
                             .transfer = thread_transfer,
+                            .regroup = thread_regroup,
                             .thread_id = thread_id,
                             .cpu_seconds = thread_cpu_seconds,
                             .destroy = thread_destroy};

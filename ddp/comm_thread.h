@@ -32,6 +32,9 @@ struct transport {
     /* Sends or receives a message (struct comm), while no slot is in use. NULL: `transfer` of the comm must not be
      * called. */
     void (*transfer)(void *state, void *buffer, size_t bytes, int peer, int receive);
+    /* Regroups the ranks (struct comm), while no slot is in use. Returns this rank's number in its group. NULL:
+     * `regroup` of the comm must not be called. */
+    int (*regroup)(void *state, int colour, int size);
     void (*destroy)(void *state); /* called last, from the thread that destroys the comm */
     void *state;
 };

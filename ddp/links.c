@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { TRIPS = 9 }; /* round trips of a pair */
@@ -67,6 +68,17 @@ static double time_trips(struct comm *comm, int partner, void *message, int firs
     return seconds[TRIPS / 2];
 }
 
+/* Tells the watchdog what this rank does with its partner until watchdog_arrived. */
+enum direction { SENDS, RECEIVES, EXCHANGES };
+static void begin_wait(const struct job *job, int partner, enum direction direction, size_t bytes)
+{
+    static const char *const verb[] = {"sending", "receiving", "exchanging"}, *const with[] = {"to", "from", "with"};
+    char words[96];
+    snprintf(words, sizeof words, "%s %zu bytes %s rank %d", verb[direction],
+             direction == EXCHANGES ? (size_t)LINKS_LEAST : bytes, with[direction], partner);
+    watchdog_wait(job->watchdog, words, 0, 0);
+}
+
 void links_time(const struct job *job, struct comm *comm, int partner, void *message, size_t bytes,
                 struct link_times *times)
 {
@@ -77,7 +89,11 @@ void links_time(const struct job *job, struct comm *comm, int partner, void *mes
         job_barrier(job);
         if (partner < 0)
             continue;
-        watchdog_wait(job->watchdog, "measuring links", 0, 0);
+        begin_wait(job, partner,
+                   part == ROUND_TRIPS              ? EXCHANGES
+                   : lower == (part == LOWER_SENDS) ? SENDS
+                                                    : RECEIVES,
+                   bytes);
         if (part == ROUND_TRIPS)
             times->round_trip = time_trips(comm, partner, message, lower);
         else if (lower == (part == LOWER_SENDS))

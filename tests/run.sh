@@ -253,6 +253,9 @@ run_sharing() {
         for ranks in 1 2; do
             run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
         done
+        for ranks in 4 8; do
+            CK_RUN_CASE=groups run_ranks "mpi/comm, emulated GPU, groups" "$ranks" "$build/emulated/tests/mpi/comm"
+        done
         # The emulated GPU is slow: run only the core cases, with small batches.
         CK_INCLUDE_TAGS='core checkpoint' TEST_BATCH=4 run_parity "an emulated GPU" "$build/emulated/tests" 2
         TEST_DEVICE=cuda:bf16 CK_RUN_CASE=checkpoint TEST_BATCH=4 run_ranks "mpi/parity in bf16, emulated GPU" 2 "$build/emulated/tests/mpi/parity"

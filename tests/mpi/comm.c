@@ -493,8 +493,133 @@ TEST_EACH(every_collective_of_a_group_is_exact, ways *PLACINGS)
     placed = job;
 }
 
+CASE(groups) /* also on more ranks, with an emulated GPU */
+
+/* Returns 1, having placed the ranks on hosts, if the ranks of a way can do something else in two groups at a time. */
+static int has_two_levels(const struct way *w)
+{
+    if (w->library != COMM_NCCL || job.size < 4 || job.size % 2)
+        return 0;
+    placed = on_hosts(&job, 0);
+    return 1;
+}
+
+/* While rank 0's collective across hosts waits for another rank, rank 0 takes part in a collective of its host. */
+TEST_EACH(groups_do_not_wait_for_each_other, ways)
+{
+    const double give_up_s = 20;
+    const struct way *w = &way[_i];
+    if (!has_two_levels(w))
+        return;
+    struct comm *comm = create_on(&placed, 1, w, NULL);
+    float *x = comm->allocate(comm, 2 * sizeof *x);
+    struct collective across = {.group = COMM_ACROSS, .buffer = x, .count = 1},
+                      within = {.group = COMM_HOST, .buffer = x + 1, .count = 1};
+    long ticket = 0;
+    if (job.rank == 0)
+        comm->start(comm, &across);
+    if (job.rank <= 1)
+        ticket = comm->start(comm, &within);
+    int64_t begin = clock_now_ns();
+    while (job.rank == 1 && !comm->complete(comm, ticket) && clock_seconds_since(begin) < give_up_s)
+        sched_yield();
+    int waited = job_max(&job, job.rank == 1 && !comm->complete(comm, ticket)) > 0;
+    if (job.rank)
+        ticket = comm->start(comm, &across);
+    if (job.rank > 1)
+        ticket = comm->start(comm, &within);
+    comm->join(comm, ticket);
+    w->device->synchronize();
+    comm->release(comm, x);
+    comm->destroy(comm);
+    placed = job;
+    ck_assert_int_eq(waited, 0);
+}
+
+/* A join waits for rank 0's collective with rank 1, which starts it late, though rank 0 has since started more
+ * collectives in another group than the comm remembers. */
+TEST_EACH(a_join_waits_for_all_groups, ways)
+{
+    enum { MORE = 4 * MOST + 5, ASKED = 1000 };
+    const struct way *w = &way[_i];
+    if (!has_two_levels(w))
+        return;
+    struct comm *comm = create_on(&placed, 1, w, NULL);
+    float x[] = {1, 0, 0}, *memory = comm->allocate(comm, sizeof x);
+    struct collective within = {.group = COMM_HOST, .buffer = memory, .count = 1},
+                      more = {.buffer = memory + 2, .count = 1};
+    long ticket = 0;
+    w->device->upload(memory, x, sizeof x);
+    if (job.rank != 1)
+        comm->start(comm, &within);
+    for (int i = 0; i < MORE; i++)
+        ticket = comm->start(comm, &more);
+    if (job.rank != 1) { /* what rank 1 starts later comes after the joins before it */
+        comm->join(comm, ticket);
+        w->device->copy(memory + 1, memory, 1);
+    }
+    for (int i = 0; i < ASKED && job.rank == 0; i++) /* gives the device time to do what does not wait */
+        comm->complete(comm, ticket);
+    job_barrier(&job);
+    if (job.rank == 1) {
+        comm->join(comm, comm->start(comm, &within));
+        w->device->copy(memory + 1, memory, 1);
+    }
+    w->device->download(x, memory, sizeof x);
+    comm->release(comm, memory);
+    comm->destroy(comm);
+    ck_assert_float_eq(x[1], (float)placed.local_size);
+    placed = job;
+}
+
+/* Collectives of ranks that are grouped anew, twice, are exact. */
+TEST_EACH(ranks_are_regrouped, ways)
+{
+    const struct way *w = &way[_i];
+    if (w > way && w->device == w[-1].device && w->library == w[-1].library)
+        return;
+    struct comm *comm = create(w, NULL);
+    void *memory = comm->allocate(comm, 64);
+    for (int round = 0; round < 2; round++) {
+        int size = 0, colour = round ? job.rank / 2 : job.rank % 2;
+        for (int r = 0; r < job.size; r++) {
+            placed.local_rank = r == job.rank ? size : placed.local_rank;
+            size += (round ? r / 2 : r % 2) == colour;
+        }
+        comm->regroup(comm, colour, size);
+        ck_assert_int_eq(comm->local_size, size);
+        for (int kind = 0; kind < COMM_KINDS; kind++)
+            check_kinds(w, comm, COMM_HOST, kind * COMM_DTYPES * COMM_OPS);
+        check_has(comm->progress, w->library == COMM_NCCL ? "buffers registered" : "");
+    }
+    comm->release(comm, memory);
+    comm->destroy(comm);
+    placed = job;
+}
+
+/* A call may write at once to new memory: it is zero before. */
+TEST_EACH(new_memory_is_zero_before_a_call, ways)
+{
+    enum { TIMES = 20 };
+    const struct way *w = &way[_i];
+    float x = 1, sum;
+    struct comm *comm = create(w, NULL);
+    float *in = comm->allocate(comm, sizeof x);
+    w->device->upload(in, &x, sizeof x);
+    w->device->synchronize();
+    for (int i = 0; i < TIMES; i++) {
+        struct collective c = {.in = in, .buffer = comm->allocate(comm, sizeof x), .count = 1};
+        comm->call(comm, &c, 1);
+        w->device->download(&sum, c.buffer, sizeof sum);
+        comm->release(comm, c.buffer);
+        ck_assert_float_eq(sum, (float)job.size);
+    }
+    comm->release(comm, in);
+    comm->destroy(comm);
+}
+
 /* Sums over all ranks in three stages are exact even if the stages are started without waiting. Each stage reads the
- * result of the stage before. The memory is reused at once. */
+ * result of the stage before. The memory is reused at once. The last stage may also come after all earlier ones. */
 TEST_EACH(stages_in_groups_follow_each_other, ways *PLACINGS)
 {
     enum { BUCKETS = 7, COUNT = 1001, ROUNDS = 5 };
@@ -526,7 +651,8 @@ TEST_EACH(stages_in_groups_follow_each_other, ways *PLACINGS)
                                     .buffer = gradient + b * whole,
                                     .count = COUNT,
                                     .index = (int)b,
-                                    .after = ticket};
+                                    .after_earlier = comm->on_device && round % 2,
+                                    .after = comm->on_device && round % 2 ? 0 : ticket};
             ticket = comm->start(comm, &c);
         }
         comm->join(comm, ticket);
@@ -540,6 +666,8 @@ TEST_EACH(stages_in_groups_follow_each_other, ways *PLACINGS)
     comm->destroy(comm);
     placed = job;
 }
+
+CASE(others)
 
 /* Repeated in place, a call sums the result of the call before, so each call multiplies by the number of ranks. */
 TEST_EACH(a_call_is_repeated, ways)

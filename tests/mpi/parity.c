@@ -646,6 +646,20 @@ TEST_EACH(the_check_fails_on_forgotten_stages, PLACINGS)
 
 CASE(hosts) /* also on an emulated GPU */
 
+/* If a comm runs the collectives of a group in order, the first stage of a bucket comes before the last stage of the
+ * bucket before, so that it need not wait for all stages of that bucket; otherwise after it. */
+static void check_order(const struct lane *lane)
+{
+    size_t n = (size_t)many.reducer.plan.n, *first = kept(allocate(2 * n, sizeof *first)), *last = first + n;
+    if (many.comm->local_size == 1 || many.comm->local_size == job.size)
+        return;
+    for (const struct span *s = lane->span; s < lane->span + lane->n; s++)
+        if (s->size[SIZE_GROUP] == COMM_HOST)
+            (s->size[SIZE_KIND] == COMM_ALL_GATHER ? last : first)[s->index] = s->size[SIZE_TICKET];
+    for (size_t b = 0; b + 1 < n; b++)
+        ck_assert_int_eq(first[b + 1] < last[b], many.comm->groups_in_order);
+}
+
 /* Sums of whole numbers are exact in every element, and the gaps between matrices stay zero. */
 TEST_EACH(hosts_sum_exactly, PLACINGS)
 {
@@ -654,6 +668,7 @@ TEST_EACH(hosts_sum_exactly, PLACINGS)
     float *x = kept(allocate(model->arena, sizeof *x));
     for (size_t b = 0; b < sizeof of_hosts / sizeof *of_hosts; b++) {
         train(&many, &strategy_ddp_hierarchical, &of_hosts[b], 1);
+        check_order(&many.timeline.lane[LANE_COMMUNICATION]);
         memset(x, 0, model->arena * sizeof *x);
         for (const struct tensor *t = model->tensor; t < model->tensor + model->tensors; t++)
             for (size_t i = t->offset; i < t->offset + t->count; i++)

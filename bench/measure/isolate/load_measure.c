@@ -1,6 +1,5 @@
 /* load_measure.c - measures messages across the middle, and the all-reduces of groups: rank 0 decides how often. */
 #include "base/progress.h"
-#include "ddp/comm_create.h"
 #include "ddp/links.h"
 #include "ddp/watchdog.h"
 #include "isolate/measure.h"
@@ -16,7 +15,6 @@ enum { MOST_REPEATS = 64 };
 
 struct course {
     struct measure *measure;
-    const struct comm_options *options;
     struct load *load;
     int64_t begin_ns; /* of the messages across the middle, or of the groups */
     double limit_s;   /* for either */
@@ -81,33 +79,18 @@ static void measure_across(struct course *c)
 
 /* ---- groups ---- */
 
-/* Creates the comm of a level, with groups in place of hosts. A rank that rests, or is no member, is its own group. */
-static struct comm *create_comm(const struct course *c, const struct load_level *level, int group)
-{
-    struct job job = *c->measure->job;
-    struct comm_options options = *c->options;
-    job.host = group < 0 ? level->groups + job.rank : group;
-    job.local_rank = group < 0 ? 0 : c->measure->member % level->size;
-    job.local_size = group < 0 ? 1 : level->size;
-    options.groups = 1;
-    struct comm *comm = comm_create(&job, c->measure->device, NULL, 1, &options);
-    if (!comm)
-        FATAL("the ranks of a group cannot be connected");
-    return comm;
-}
-
 /* Returns the seconds of an all-reduce in this rank's group. A short one runs first, so that the wait for the last rank
  * to leave the barrier is not timed. */
-static double time_group(const struct course *c, struct comm *comm, void *buffer)
+static double time_group(const struct measure *m)
 {
     struct collective all_reduce = {
-        .buffer = buffer, .count = LINKS_LEAST / sizeof(float), .index = -1, .group = COMM_HOST};
-    comm->run_blocking(comm, &all_reduce);
-    c->measure->device->synchronize();
-    all_reduce.count = c->measure->bytes / sizeof(float);
+        .buffer = m->message, .count = LINKS_LEAST / sizeof(float), .index = -1, .group = COMM_HOST};
+    m->comm->run_blocking(m->comm, &all_reduce);
+    m->device->synchronize();
+    all_reduce.count = m->bytes / sizeof(float);
     int64_t begin = clock_now_ns();
-    comm->run_blocking(comm, &all_reduce);
-    c->measure->device->synchronize();
+    m->comm->run_blocking(m->comm, &all_reduce);
+    m->device->synchronize();
     return clock_seconds_since(begin);
 }
 
@@ -134,11 +117,11 @@ static void measure_level(struct course *c, struct load_level *level, size_t lea
     size_t done = 0, undecided = 1;
     snprintf(m->part, sizeof m->part, "all-reduces among groups of %d", level->size);
     watchdog_doing(m->job->watchdog, "%s", m->part);
-    struct comm *comm = create_comm(c, level, group);
-    void *buffer = comm->allocate(comm, m->bytes);
+    int alone = level->groups + m->job->rank; /* the group of a rank that rests, or is no member */
+    m->comm->regroup(m->comm, group < 0 ? alone : group, group < 0 ? 1 : level->size);
     while (job_from_first(m->job, done <= least || (undecided && done <= MOST_REPEATS && in_time(c, share)), 0)) {
         job_barrier(m->job);
-        double seconds = group < 0 ? NAN : time_group(c, comm, buffer);
+        double seconds = group < 0 ? NAN : time_group(m);
         measure_write(m, "group", group, &(struct measure_time){"all_reduce", seconds}, 1);
         job_gather_first(m->job, &seconds, sizeof seconds, c->seconds);
         if (m->job->rank == 0 && done)
@@ -146,8 +129,6 @@ static void measure_level(struct course *c, struct load_level *level, size_t lea
         progress_show(&c->progress, 1, m->part);
         done++;
     }
-    comm->release(comm, buffer);
-    comm->destroy(comm);
 }
 
 /* Measures the levels. A group found at fault must still be slow after the same number of repetitions again, which
@@ -172,7 +153,8 @@ static void measure_groups(struct course *c)
 void load_measure(struct load *load, struct measure *m, const struct diagnosis *diagnosis, double resolve,
                   const struct comm_options *options, double limit_s)
 {
-    struct course c = {.measure = m, .options = options, .load = load, .begin_ns = clock_now_ns(), .limit_s = limit_s};
+    struct course c = {.measure = m, .load = load, .begin_ns = clock_now_ns(), .limit_s = limit_s};
+    (void)options;
     load_create(load, m->members, resolve);
     snprintf(m->part, sizeof m->part, "messages across the middle");
     watchdog_doing(m->job->watchdog, "%s", m->part);

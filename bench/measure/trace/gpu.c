@@ -239,8 +239,12 @@ static void put_stamped(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
-    struct gpu_lane lane[] = {{.stream = STREAM_COMPUTE}, {.stream = STREAM_COMMUNICATION, .nccl = 1}};
-    put_gpu_lanes(w, lane, t->nccl_version ? 2 : 1);
+    int slots = !t->nccl_version ? 0 : w->slots > 1 ? w->slots : 1; /* groups of ranks communicate at the same time */
+    struct gpu_lane *lane = allocate(1 + (size_t)slots, sizeof *lane);
+    lane[0].stream = STREAM_COMPUTE;
+    for (int s = 0; s < slots; s++)
+        lane[1 + s] = (struct gpu_lane){.stream = STREAM_COMMUNICATION, .nccl = 1, .place = s};
+    put_gpu_lanes(w, lane, 1 + (size_t)slots);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), s->start_ns, s->end_ns,
@@ -251,8 +255,8 @@ static void put_stamped(struct trace_writer *w)
     }
     for (size_t i = 0; t->nccl_version && i < t->collectives->n; i++) {
         const struct timed_collective *c = &t->collectives->item[i];
-        trace_ts_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
-                            c->completed_ns - t->base_ns, w->collective_id + (long)i);
+        trace_ts_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1 + w->slot[i]]),
+                            c->posted_ns - t->base_ns, c->completed_ns - t->base_ns, w->collective_id + (long)i);
         fprintf(w->out, ", \"stream\": %d", STREAM_COMMUNICATION);
         trace_put_stamped(w, w->collective_id + (long)i);
         trace_put_collective(w, i);
@@ -260,6 +264,7 @@ static void put_stamped(struct trace_writer *w)
         snprintf(name, sizeof name, "nccl:%s", comm_kind_name[c->kind]);
         trace_span_end(w, name);
     }
+    free(lane);
 }
 
 void trace_put_device(struct trace_writer *w)

@@ -86,7 +86,7 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
  * busy when a collective is issued, which hides the time to launch it. So if the device runs the collectives, another
  * collective, `lead`, runs first: it hides the launch of the measured one, and ends at the same time on all ranks. */
 static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer,
-                            const struct collective *lead, const struct collective *collective)
+                            const struct collective *lead, struct collective collective)
 {
     struct timeline_mark mark = timeline_mark(timeline);
     const struct span *span = &timeline->lane[LANE_COMMUNICATION].span[mark.n[LANE_COMMUNICATION]];
@@ -97,7 +97,8 @@ static double seconds_alone(const struct job *job, struct timeline *timeline, co
         reducer->comm->start(reducer->comm, lead);
         span++;
     }
-    reducer->comm->run_blocking(reducer->comm, collective);
+    collective.after_earlier = 1;
+    reducer->comm->run_blocking(reducer->comm, &collective);
     device->stamps_end();
     timeline_settle(timeline, device->stamp_ns);
     double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);
@@ -131,7 +132,7 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
             enum part part = collective.group == COMM_HOST ? WITHIN_HOST : of_gradients ? REDUCE : GATHER;
             if (collective.count)
                 alone_of(attainable, b->implementation, part, bucket)[b->round] +=
-                    reducer_share(reducer) * seconds_alone(job, timeline, reducer, &lead, &collective);
+                    reducer_share(reducer) * seconds_alone(job, timeline, reducer, &lead, collective);
         }
     }
 }
