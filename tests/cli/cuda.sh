@@ -18,13 +18,14 @@ tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --
 # The training text is this project's own files.
 cat "$root"/README.md "$root"/ddp/*.c >text
 
-# train NAME PROGRAM RANKS OPTION...: runs the program; writes the losses to NAME.losses, one per step.
+# train NAME PROGRAM RANKS OPTION...: runs the program, each rank by the command `before`; writes the losses to NAME.losses, one per step.
+before=()
 train() {
     local name=$1 what=$2 ranks=$3
     shift 3
     rm -rf "$name"
     latest "${tiny[@]}" --data text --output "$name" "$@"
-    try "${mpirun[@]}" -n "$ranks" "$what" "${latest[@]}"
+    try "${mpirun[@]}" -n "$ranks" "${before[@]}" "$what" "${latest[@]}"
     result "$status" "$name: exit status 0"
     [ ! -e "$name" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$name/rank_0_metrics.jsonl" >"$name.losses"
 }
@@ -138,6 +139,26 @@ close nccl cpus 1e-4
 EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4
 
+# Eight ranks on two made-up hosts, each of which sees its own GPU only, train with all strategies.
+if ! name_hosts 4; then
+    echo "skip - ddp_hierarchical on several hosts: needs root"
+    named=()
+fi
+# shellcheck disable=SC2016 # expanded by the shell of each rank
+before=("${named[@]}" sh -c 'EMULATED_CUDA_ONLY=${PMI_RANK:-$OMPI_COMM_WORLD_RANK} exec "$@"' sh)
+strategies=(--implementations 'ddp_bucketed,ddp_sharded,ddp_powersgd:2,ddp_hierarchical,ddp_local:2,ddp_individual_v2' --wire-dtype 'fp32,bf16'
+    --batch-size 8 --num-epochs 3 --warmup-epochs 1)
+train cpus8 "$on_cpu" 8 --device cpu "${strategies[@]}"
+train nccl8 "$program" 8 --device cuda --comm nccl "${strategies[@]}"
+before=()
+close nccl8 cpus8 1e-3
+succeeds "a summary warns of GPUs that a control group hides" grep -q 'Warning: a control group or container shows ranks fewer GPUs' nccl8/summary.txt
+
+isolate() { try "${mpirun[@]}" -n 3 "$program" isolate --device cuda --comm nccl --per rank --bytes 64K --resolve 50% --max-minutes 0.05 --output "$@"; }
+isolate searched
+is "isolate on three GPUs judges each rank" "$(awk '$1 == "rank" { print $2 }' searched/summary.txt | sort -u | tr '\n' ' ') $([[ $status = [034] ]] && echo judged || echo "status $status")" "0 1 2  judged"
+is "isolate on GPUs measures groups" "$(grep -c '"part":"all-reduces among groups of 2".*"all_reduce":' searched/rank_0_metrics.jsonl | awk '{ print ($1 >= 13) }')" 1
+
 # ---- failures ----
 
 # broken RANKS OPTION...: makes a short run with something broken.
@@ -172,6 +193,15 @@ EMULATED_NCCL_FAIL_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 5
 check 1 "NCCL fails on one rank: the collective is named" 'all_reduce of [0-9]+ float'
 result "$([ -s out/run.json ] && echo 0 || echo 1)" "NCCL fails on one rank: run.json is kept"
 is "NCCL fails on one rank: no rank is left" "$(gone out)" ''
+EMULATED_NCCL_FAIL_RANK=1,call=0 broken 2 --device cuda --comm nccl
+check 1 "NCCL fails to connect: the message has what helps" \
+    'rank 1: .*NCCL: unhandled system error: .*connecting 2 ranks by NCCL \(NCCL_DEBUG=INFO .*NCCL_NVLS_ENABLE=0.* /dev/shm, which has [0-9]+ MiB free'
+EMULATED_NCCL_FAIL_RANK=1,call=5 isolate failing --timeout 60
+check 1 "NCCL fails in isolate: its error, the peer and the direction are named" \
+    'rank 1: NCCL: unhandled system error: .*, in (sending|receiving) 65536 bytes (to|from) rank [02]'
+EMULATED_NCCL_HANG_RANK=1,finalize broken 2 --device cuda --comm nccl --timeout 6
+check 0 "NCCL hangs while it disconnects: the run succeeds" 'rank 1: NCCL has not disconnected from the other ranks within 3 s'
+succeeds "NCCL hangs while it disconnects: the results are kept" valid out/summary.json
 EMULATED_NCCL_HANG_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 3
 check 1 "NCCL hangs on one rank: the collective and the rank are named" 'all_reduce of [0-9]+ float.*rank 1|rank 1.*all_reduce'
 is "NCCL hangs on one rank: no rank is left" "$(gone out)" ''

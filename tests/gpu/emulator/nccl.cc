@@ -36,6 +36,7 @@ thread_local ncclResult_t last_result;
 long collectives;               /* collectives issued by this process so far */
 std::atomic<long> threads;      /* threads started by calls on non-blocking communicators */
 std::atomic<int> communicators; /* open communicators; while there are any, a thread does queued work */
+std::atomic<int> own_rank;      /* this process's rank in the communicator that it opened last, not by a split */
 
 ncclResult_t answer(ncclResult_t result)
 {
@@ -44,17 +45,27 @@ ncclResult_t answer(ncclResult_t result)
     return result;
 }
 
-/* Returns n if the environment variable `name` is "r,call=n", where r is this rank; otherwise -1. */
-long chosen_call(const char *name, int rank)
+/* Returns n if the environment variable `name` is "r,call=n", where r is this rank, or FINALIZE if it is "r,finalize";
+ * otherwise -1. */
+constexpr long FINALIZE = LONG_MAX;
+long chosen_call(const char *name)
 {
     const char *text = getenv(name);
     int of_rank, end = 0;
-    long call = -1;
+    long call = FINALIZE;
     if (!text)
         return -1;
-    if (sscanf(text, "%d,call=%ld%n", &of_rank, &call, &end) != 2 || text[end] || call < 0)
-        emulated_wrong(__FILE__, __LINE__, "%s=%s is not of the form rank,call=number", name, text);
-    return of_rank == rank ? call : -1;
+    if (sscanf(text, "%d,finalize%n", &of_rank, &end) != 1 || !end)
+        sscanf(text, "%d,call=%ld%n", &of_rank, &call, &end);
+    if (!end || text[end] || call < 0)
+        emulated_wrong(__FILE__, __LINE__, "%s=%s is not of the form rank,call=number or rank,finalize", name, text);
+    return of_rank == own_rank ? call : -1;
+}
+
+[[noreturn]] void hang()
+{
+    for (;;)
+        pause();
 }
 
 /* Does work in the background, as a real GPU does while its host waits for something else. */
@@ -178,8 +189,8 @@ ncclResult_t put(Lock &lock, const std::shared_ptr<State> &state, const emulated
                  cudaStream_t stream)
 {
     long number = ++collectives, place = state->issued++;
-    bool fails = number == chosen_call("EMULATED_NCCL_FAIL_RANK", state->ranks.rank);
-    bool hangs = number == chosen_call("EMULATED_NCCL_HANG_RANK", state->ranks.rank);
+    bool fails = number == chosen_call("EMULATED_NCCL_FAIL_RANK");
+    bool hangs = number == chosen_call("EMULATED_NCCL_HANG_RANK");
     auto progress = std::make_shared<emulated::Progress>();
     emulated::Traced launch("cuLaunchKernelEx", emulated::Traced::KERNEL,
                             "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", true);
@@ -281,9 +292,18 @@ const char *ncclGetErrorString(ncclResult_t result)
     return static_cast<unsigned>(result) < sizeof text / sizeof *text ? text[result] : "unknown result code";
 }
 
+/* Returns the asynchronous error of a communicator, to which messages between its ranks belong; or ncclSuccess. */
+static ncclResult_t broken(ncclComm_t comm)
+{
+    ncclResult_t error = comm->state->broken;
+    for (const auto &pair : comm->pairs)
+        error = error ? error : pair.second->state->broken.load();
+    return error;
+}
+
 const char *ncclGetLastError(ncclComm_t comm)
 {
-    if (comm && comm->state->broken)
+    if (comm && broken(comm))
         return "emulated NCCL: requested failure";
     return last_result ? ncclGetErrorString(last_result) : "";
 }
@@ -307,8 +327,11 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId i
         return answer(ncclInvalidArgument);
     if (emulated::no_machine())
         return answer(ncclUnhandledCudaError);
-    if (!chosen_call("EMULATED_NCCL_HANG_RANK", rank))
-        pause();
+    own_rank = rank;
+    if (!chosen_call("EMULATED_NCCL_HANG_RANK"))
+        hang();
+    if (!chosen_call("EMULATED_NCCL_FAIL_RANK"))
+        return answer(ncclSystemError);
     return answer(open_communicator(comm, id.internal, nranks, rank, config));
 }
 
@@ -349,8 +372,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
     Lock lock(machine);
     State &state = *comm->state;
     *error = ncclInProgress;
-    if (state.broken)
-        *error = state.broken;
+    if (ncclResult_t found = broken(comm))
+        *error = found;
     else if (!state.busy && (!state.finalized || state.done == state.issued))
         *error = ncclSuccess;
     return ncclSuccess;
@@ -359,6 +382,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
     std::shared_ptr<State> state = comm->state;
+    if (chosen_call("EMULATED_NCCL_HANG_RANK") == FINALIZE)
+        hang();
     {
         Lock lock(machine);
         if (ncclResult_t refused = refusal(*state))

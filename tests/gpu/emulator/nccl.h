@@ -2,10 +2,12 @@
  *
  * Names, codes and meanings are those of NVIDIA's NCCL. Ranks meet in shared memory; a collective is work of a stream
  * that is done when all ranks have reached it (of a single rank: a copy, or nothing if in place). Environment
- * variables (n counts a process's collectives from 1; defaults in parentheses):
+ * variables (n counts a process's collectives and messages from 1; defaults in parentheses):
  *
- *   EMULATED_NCCL_FAIL_RANK=r,call=n   collective n of rank r ends in an asynchronous error and is never done
+ *   EMULATED_NCCL_FAIL_RANK=r,call=n   collective n of rank r (in the communicator that is no part of another) ends in
+ *                                      an asynchronous error and is never done; n = 0: connecting fails
  *   EMULATED_NCCL_HANG_RANK=r,call=n   collective n never begins on rank r; n = 0: connecting never ends
+ *   EMULATED_NCCL_HANG_RANK=r,finalize ncclCommFinalize never returns on rank r
  *   EMULATED_NCCL_THREADS=n            calls on non-blocking communicators may start n threads (one per call), no more
  *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block; overrides their configuration, as in NCCL
  *   EMULATED_NCCL_VERSION=23000        the result of ncclGetVersion (22809) */
