@@ -536,12 +536,13 @@ TEST_EACH(groups_do_not_wait_for_each_other, ways)
     ck_assert_int_eq(waited, 0);
 }
 
-/* A join waits for rank 0's collective with rank 1, which starts it late, though rank 0 has since started more
- * collectives in another group than the comm remembers. */
-TEST_EACH(a_join_waits_for_all_groups, ways)
+/* A join waits for rank 0's collective with rank 1, which starts it late, though rank 0 has since started collectives
+ * in another group: one, or more than the comm remembers. */
+TEST_EACH(a_join_waits_for_all_groups, 2 * ways)
 {
-    enum { MORE = 4 * MOST + 5, ASKED = 1000 };
-    const struct way *w = &way[_i];
+    const double long_s = 0.5; /* time for the devices to do what does not wait */
+    const int many = _i % 2 ? 4 * MOST + 5 : 1;
+    const struct way *w = &way[_i / 2];
     if (!has_two_levels(w))
         return;
     struct comm *comm = create_on(&placed, 1, w, NULL);
@@ -552,14 +553,15 @@ TEST_EACH(a_join_waits_for_all_groups, ways)
     w->device->upload(memory, x, sizeof x);
     if (job.rank != 1)
         comm->start(comm, &within);
-    for (int i = 0; i < MORE; i++)
+    for (int i = 0; i < many; i++)
         ticket = comm->start(comm, &more);
     if (job.rank != 1) { /* what rank 1 starts later comes after the joins before it */
         comm->join(comm, ticket);
         w->device->copy(memory + 1, memory, 1);
     }
-    for (int i = 0; i < ASKED && job.rank == 0; i++) /* gives the device time to do what does not wait */
-        comm->complete(comm, ticket);
+    int64_t begin = clock_now_ns();
+    while (!comm->complete(comm, ticket) && clock_seconds_since(begin) < long_s)
+        sched_yield();
     job_barrier(&job);
     if (job.rank == 1) {
         comm->join(comm, comm->start(comm, &within));
@@ -590,7 +592,7 @@ TEST_EACH(ranks_are_regrouped, ways)
         ck_assert_int_eq(comm->local_size, size);
         for (int kind = 0; kind < COMM_KINDS; kind++)
             check_kinds(w, comm, COMM_HOST, kind * COMM_DTYPES * COMM_OPS);
-        check_has(comm->progress, w->library == COMM_NCCL ? "buffers registered" : "");
+        ck_assert(w->library != COMM_NCCL || !strstr(comm->progress, " in part")); /* buffers are registered anew */
     }
     comm->release(comm, memory);
     comm->destroy(comm);
@@ -603,6 +605,7 @@ TEST_EACH(new_memory_is_zero_before_a_call, ways)
     enum { TIMES = 20 };
     const struct way *w = &way[_i];
     float x = 1, sum;
+    int wrong = 0;
     struct comm *comm = create(w, NULL);
     float *in = comm->allocate(comm, sizeof x);
     w->device->upload(in, &x, sizeof x);
@@ -612,10 +615,11 @@ TEST_EACH(new_memory_is_zero_before_a_call, ways)
         comm->call(comm, &c, 1);
         w->device->download(&sum, c.buffer, sizeof sum);
         comm->release(comm, c.buffer);
-        ck_assert_float_eq(sum, (float)job.size);
+        wrong += sum != (float)job.size;
     }
     comm->release(comm, in);
     comm->destroy(comm);
+    ck_assert_int_eq(wrong, 0);
 }
 
 /* Sums over all ranks in three stages are exact even if the stages are started without waiting. Each stage reads the
