@@ -602,7 +602,7 @@ TEST_EACH(ranks_are_regrouped, ways)
 /* A call may write at once to new memory: it is zero before. */
 TEST_EACH(new_memory_is_zero_before_a_call, ways)
 {
-    enum { TIMES = 20 };
+    enum { TIMES = 100 };
     const struct way *w = &way[_i];
     float x = 1, sum;
     int wrong = 0;
