@@ -76,10 +76,10 @@ static int check(void *line, const struct option_table *table, int ranks, int on
     return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
 }
 
-/* Returns the bytes that a rank needs: a message, the buffer of an all-reduce, two of a copy, and three matrices. */
+/* Returns the bytes that a rank needs: a message, which all-reduces use, too, two buffers of a copy, three matrices. */
 static size_t memory_of_rank(const struct isolate_options *o, struct measure_work work)
 {
-    return 2 * (o->bytes + work.copy_bytes) + 3 * work.edge * work.edge * sizeof(float);
+    return o->bytes + 2 * work.copy_bytes + 3 * work.edge * work.edge * sizeof(float);
 }
 
 static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
@@ -275,8 +275,7 @@ static int run(struct isolate *a)
     progress_end(&a->progress);
     if (leads && !a->status)
         a->status = write_outcome(a);
-    load_measure(&a->load, &a->measure, a->diagnosis, o->resolve / 100, &a->harness.comm,
-                 load_share * 60 * o->max_minutes);
+    load_measure(&a->load, &a->measure, a->diagnosis, o->resolve / 100, load_share * 60 * o->max_minutes);
     a->complete = 1;
     int status = monitor_stop(a->harness.monitor) || a->measure.status ? -1 : 0;
     return job_agree_after(job, status, leads && (write_outcome(a) || a->status) ? -1 : 0);

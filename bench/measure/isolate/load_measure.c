@@ -151,10 +151,9 @@ static void measure_groups(struct course *c)
 }
 
 void load_measure(struct load *load, struct measure *m, const struct diagnosis *diagnosis, double resolve,
-                  const struct comm_options *options, double limit_s)
+                  double limit_s)
 {
     struct course c = {.measure = m, .load = load, .begin_ns = clock_now_ns(), .limit_s = limit_s};
-    (void)options;
     load_create(load, m->members, resolve);
     snprintf(m->part, sizeof m->part, "messages across the middle");
     watchdog_doing(m->job->watchdog, "%s", m->part);

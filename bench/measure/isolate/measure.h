@@ -63,11 +63,11 @@ void measure_write(struct measure *measure, const char *name, int value, const s
 /* ---- load_measure.c ---- */
 
 /* Sets up a load from what the search found (diagnosis; NULL on ranks other than 0), measures messages of all pairs
- * across the middle at once and all-reduces of groups, and fills the load on rank 0. options: of measure->comm.
+ * across the middle at once and all-reduces of groups, and fills the load on rank 0. Regroups measure->comm.
  * limit_s: the time for each part, but a level of groups that has begun is measured LOAD_REPEATS times. All ranks call
  * it while no collective is in flight. Release with load_destroy. */
 enum { LOAD_REPEATS = 12 };
 void load_measure(struct load *load, struct measure *measure, const struct diagnosis *diagnosis, double resolve,
-                  const struct comm_options *options, double limit_s);
+                  double limit_s);
 
 #endif
