@@ -40,20 +40,13 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
         list, mine->host_name, mine->id, mine->gpu_name);
 }
 
-/* Tests whether a rank does not see the GPU of another rank on its host, though both have the same
- * CUDA_VISIBLE_DEVICES. */
-static int is_hidden(const struct gpu_choice *rank, const struct gpu_choice *other)
-{
-    return rank->seen < rank->local_size && rank->chosen && other->chosen && rank->host == other->host &&
-           strcmp(rank->id, other->id) && !strcmp(rank->visible, other->visible);
-}
-
 int gpu_hides(const struct gpu_choice *choice, int ranks)
 {
     int hides = 0;
-    for (int r = 0; r < ranks; r++)
-        for (int other = 0; other < ranks && !hides; other++)
-            hides = is_hidden(&choice[r], &choice[other]);
+    for (const struct gpu_choice *a = choice; a < choice + ranks; a++)
+        for (const struct gpu_choice *b = choice; b < choice + ranks; b++)
+            hides |= a->seen < a->local_size && a->chosen && b->chosen && a->host == b->host && strcmp(a->id, b->id) &&
+                     !strcmp(a->visible, b->visible);
     return hides;
 }
 

@@ -68,35 +68,27 @@ static double time_trips(struct comm *comm, int partner, void *message, int firs
     return seconds[TRIPS / 2];
 }
 
-/* Tells the watchdog what this rank does with its partner until watchdog_arrived. */
-enum direction { SENDS, RECEIVES, EXCHANGES };
-static void begin_wait(const struct job *job, int partner, enum direction direction, size_t bytes)
-{
-    static const char *const verb[] = {"sending", "receiving", "exchanging"}, *const with[] = {"to", "from", "with"};
-    char words[96];
-    snprintf(words, sizeof words, "%s %zu bytes %s rank %d", verb[direction],
-             direction == EXCHANGES ? (size_t)LINKS_LEAST : bytes, with[direction], partner);
-    watchdog_wait(job->watchdog, words, 0, 0);
-}
-
 void links_time(const struct job *job, struct comm *comm, int partner, void *message, size_t bytes,
                 struct link_times *times)
 {
     enum { LOWER_SENDS, HIGHER_SENDS, ROUND_TRIPS, PARTS };
     int lower = job->rank < partner;
+    char words[96];
     *times = (struct link_times){NAN, NAN};
     for (int part = 0; part < PARTS; part++) {
         job_barrier(job);
         if (partner < 0)
             continue;
-        begin_wait(job, partner,
-                   part == ROUND_TRIPS              ? EXCHANGES
-                   : lower == (part == LOWER_SENDS) ? SENDS
-                                                    : RECEIVES,
-                   bytes);
-        if (part == ROUND_TRIPS)
+        int sends = lower == (part == LOWER_SENDS), trips = part == ROUND_TRIPS;
+        snprintf(words, sizeof words,
+                 trips   ? "exchanging %zu bytes with rank %d"
+                 : sends ? "sending %zu bytes to rank %d"
+                         : "receiving %zu bytes from rank %d",
+                 trips ? (size_t)LINKS_LEAST : bytes, partner);
+        watchdog_wait(job->watchdog, words, 0, 0);
+        if (trips)
             times->round_trip = time_trips(comm, partner, message, lower);
-        else if (lower == (part == LOWER_SENDS))
+        else if (sends)
             times->send = time_message(comm, partner, message, bytes);
         else
             answer_message(comm, partner, message, bytes);
