@@ -144,7 +144,7 @@ struct comm_options {
     int shares_gpu;       /* 1: ranks may share a GPU */
     int groups;           /* 1: some collectives use a group; every host then has the same number of ranks */
     size_t nccl_max_ctas; /* the most thread blocks of an NCCL collective; 0: as NCCL chooses */
-    double timeout_s;     /* --timeout, which the caller passes to the job's watchdog; 0: no limit */
+    double timeout_s;     /* --timeout, for the job's watchdog; NCCL has half of it to disconnect; 0: no limit */
 };
 
 /* Returns the address of a collective's result in its buffer. */
