@@ -40,7 +40,8 @@ struct collective {
 
 /* Returns the number of a collective's queue. All ranks of a group must start the collectives of a queue in the same
  * order. One queue holds all collectives among all ranks. In the other groups each kind of collective has its own
- * queue, so that stages of several buckets can be in flight. */
+ * queue, so that stages of several buckets can be in flight. If the device runs collectives (on_device), all ranks
+ * start those of all groups in one order. */
 enum { COMM_QUEUES = 1 + (COMM_GROUPS - 1) * COMM_KINDS };
 static inline int comm_queue(const struct collective *c)
 {

@@ -15,7 +15,7 @@ static int on_cuda(const struct device *device)
     return !strcmp(device->name, "cuda");
 }
 
-static int nccl_serves(const struct job *job, const struct device *device, const struct comm_options *o)
+int comm_by_nccl(const struct job *job, const struct device *device, const struct comm_options *o)
 {
     (void)job;
     int fits = on_cuda(device) && !o->shares_gpu && comm_nccl_version();
@@ -68,7 +68,7 @@ static const struct backend {
                            size_t capacity, const struct comm_options *options);
     int on_device; /* 1: runs collectives in the device's memory; 0: in host memory */
 } backends[] = {
-    {nccl_serves, nccl_check, comm_nccl_create, 1},
+    {comm_by_nccl, nccl_check, comm_nccl_create, 1},
     {self_serves, NULL, self_create, 0},
     {mpi_serves, NULL, comm_mpi_create, 0},
 };

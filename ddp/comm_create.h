@@ -10,6 +10,9 @@
  * a byte of host memory for every byte that the comm allocates on the device. */
 int comm_stages(const struct job *job, const struct device *device, const struct comm_options *options);
 
+/* Tests whether comm_create will choose NCCL. */
+int comm_by_nccl(const struct job *job, const struct device *device, const struct comm_options *options);
+
 /* Creates the comm of a job for memory of `device`: NCCL if each rank has its own GPU, comm_self for one rank on the
  * CPU, otherwise MPI; or the library that the options name. Each rank passes its own options->core_to_spare, which has
  * an effect only if it is 1 on every rank. capacity: the most collectives in flight. timeline NULL: records no spans.

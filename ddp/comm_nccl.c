@@ -3,9 +3,9 @@
  * Each group has a communicator and a stream: collectives of different groups can run at the same time, those of a
  * group run in the order of their tickets. All streams wait for each other by events; during a step the host does not
  * wait. Kernels of NCCL wait on the GPU for the other ranks, so ranks that start collectives of two communicators in
- * different orders can wait for each other forever. All ranks issue collectives in the order of their tickets, whatever
- * the groups, which is the same on every rank, and the kernels of all groups must fit on a GPU at once (--nccl-max-ctas
- * makes them smaller). Source: NCCL user guide, "Using multiple NCCL communicators concurrently".
+ * different orders can wait for each other forever. So all ranks issue the collectives of all groups in one order, that
+ * of their tickets. The kernels of all groups must also fit on a GPU at once (--nccl-max-ctas makes them smaller).
+ * Source: NCCL user guide, "Using multiple NCCL communicators concurrently".
  *
  * Communicators are blocking, because NCCL starts a thread for each call on a non-blocking communicator. From before
  * the ranks connect until they disconnect, the watchdog ends the job if a call does not return. */
@@ -453,7 +453,6 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     pthread_mutex_lock(&c->calling);
     if (library.ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
         CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
-        CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
         for (int g = 0; g < COMM_GROUPS; g++)
             register_with(c, b, (enum comm_group)g);
         b->next = c->buffers;
@@ -467,7 +466,9 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     }
     pthread_mutex_unlock(&c->calling);
     describe_settings(c);
-    return b ? b->memory : c->device->allocate(bytes);
+    void *memory = b ? b->memory : c->device->allocate(bytes);
+    CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
+    return memory;
 }
 
 static void nccl_release(struct comm *comm, void *memory)
@@ -558,7 +559,7 @@ static int disconnect_in_time(struct comm_nccl *c)
         return 1;
     fprintf(stderr,
             "ddpbench: rank %d: NCCL has not disconnected from the other ranks within %.0f s (half of --timeout); this "
-            "rank goes on without it\n",
+            "rank ends without that\n",
             c->comm.rank, ceil(c->patience_s));
     return 0;
 }

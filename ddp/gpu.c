@@ -40,20 +40,32 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
         list, mine->host_name, mine->id, mine->gpu_name);
 }
 
+/* Returns the number of different GPUs that the ranks of a host use. */
+static int gpus_of_host(const struct gpu_choice *choice, int ranks, int host)
+{
+    int n = 0;
+    for (const struct gpu_choice *a = choice; a < choice + ranks; a++) {
+        const struct gpu_choice *before = choice;
+        while (before < a && !(before->chosen && before->host == host && !strcmp(before->id, a->id)))
+            before++;
+        n += before == a && a->chosen && a->host == host;
+    }
+    return n;
+}
+
 int gpu_hides(const struct gpu_choice *choice, int ranks)
 {
     int hides = 0;
     for (const struct gpu_choice *a = choice; a < choice + ranks; a++)
         for (const struct gpu_choice *b = choice; b < choice + ranks; b++)
-            hides |= a->seen < a->local_size && a->chosen && b->chosen && a->host == b->host && strcmp(a->id, b->id) &&
-                     !strcmp(a->visible, b->visible);
+            hides |= a->seen < gpus_of_host(choice, ranks, a->host) && a->chosen && b->chosen && a->host == b->host &&
+                     strcmp(a->id, b->id) && !strcmp(a->visible, b->visible);
     return hides;
 }
 
 int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index, int *hides)
 {
-    struct gpu_choice mine = {.host = job->host, .local_size = job->local_size},
-                      *all = allocate((size_t)job->size, sizeof *all);
+    struct gpu_choice mine = {.host = job->host}, *all = allocate((size_t)job->size, sizeof *all);
     struct gpu_facts gpu = {.name = ""};
     int n = accelerator->count(), chosen = n > 0 ? gpu_index(job->local_rank, job->local_size, n) : -1;
     int status = n > 0 ? accelerator->describe(chosen, &gpu) : -1;

@@ -13,9 +13,9 @@ int gpu_choose(const struct accelerator *accelerator, const struct job *job, int
 
 /* The GPU that a rank would use, as exchanged between ranks. */
 struct gpu_choice {
-    int chosen;           /* 1: the rank found a GPU; 0: it found none */
-    int seen;             /* number of GPUs that its process sees */
-    int host, local_size; /* as in struct job */
+    int chosen; /* 1: the rank found a GPU; 0: it found none */
+    int seen;   /* number of GPUs that its process sees */
+    int host;   /* as in struct job */
     char host_name[64], gpu_name[256], id[48];
     char visible[256]; /* CUDA_VISIBLE_DEVICES */
 };

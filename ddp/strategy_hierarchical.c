@@ -3,9 +3,9 @@
  * one part of the bucket; a reduce-scatter and an all-gather across hosts, which together are an all-reduce, add this
  * part over the hosts; an all-gather within the host distributes the sums. Between hosts a rank sends and receives 1 /
  * g of what a flat all-reduce does. Stages of several buckets run at the same time if the comm allows it. If the comm
- * runs the collectives of a group in the order of their tickets, a bucket's last stage comes after the first stage of
- * the next bucket: in the order of stages, that first stage would wait for the last one, and no two stages could
- * overlap.
+ * runs a group's collectives in the order of their tickets, the last stage of a bucket is started after the first stage
+ * of the next bucket. Started before it, it would hold that first stage back until all stages of its own bucket are
+ * complete, and no stages would overlap.
  *
  * Across hosts there are two stages, because a library's all-reduce may send more than a ring does: if the number of
  * hosts is not a power of two, MPICH's all-reduce first sends whole messages to some of them. Source: Cho et al.,

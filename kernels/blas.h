@@ -1,4 +1,4 @@
-/* blas.h - the libraries that compute matrix products; of those of the CPU: which is in use, its name, kernels and
+/* blas.h - the libraries that compute matrix products, and for the CPU which one is in use, its name, kernels and
  * speed. */
 #ifndef KERNELS_BLAS_H
 #define KERNELS_BLAS_H

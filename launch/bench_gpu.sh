@@ -36,7 +36,7 @@ set -euo pipefail
 all_parts=(tests step strategies peers profile kernels nccl more)
 output='' reference='' python=python3 minutes='' bare='' dry_run='' archive='' quick=''
 check_directory() { [ -d "$2" ] || usage_error "$1 $2: there is no such directory"; }
-check_minutes() { [[ $2 =~ ^([1-9][0-9]{0,4}|0[.][0-9]{0,2}[1-9])$ ]] || usage_error "$1 $2: expected 0.001 to 0.999, or a whole number from 1 to 99999"; }
+check_minutes() { [[ $2 =~ ^([1-9][0-9]{0,4}|0[.][0-9]{1,3})$ && $2 == *[1-9]* ]] || usage_error "$1 $2: expected 0.001 to 0.999, or a whole number from 1 to 99999"; }
 option_rows=("--output output check_path" "--minutes minutes check_minutes" "--reference reference check_directory"
     "--python python check_path" "--bare bare flag" "--dry-run dry_run flag" "--archive archive check_path" "--quick quick flag")
 most_arguments=99
@@ -111,7 +111,7 @@ gpu_columns+=,clocks_event_reasons.sw_power_cap,clocks_event_reasons.hw_slowdown
 watch_gpus() {
     local sampler='' status=0
     if command -v nvidia-smi >/dev/null; then
-        nvidia-smi "--query-gpu=$gpu_columns" --format=csv,nounits -l 1 >"$1/gpu.csv" 2>&1 </dev/null &
+        nvidia-smi ${CUDA_VISIBLE_DEVICES:+-i "$CUDA_VISIBLE_DEVICES"} "--query-gpu=$gpu_columns" --format=csv,nounits -l 1 >"$1/gpu.csv" 2>&1 </dev/null &
         sampler=$!
     fi
     tee_output "$1/output.txt" "${@:2}" || status=$?
@@ -126,9 +126,13 @@ expect_seconds() {
     echo $((had >= $2 ? had + 1 : $2))
 }
 
-failed='' left='' left_seconds=0 skipped='' worst=0 measured=0
+failed='' left='' left_seconds=0 longest=0 skipped='' worst=0 measured=0
 # leave NAME SECONDS: leaves the measurement to the next call.
-leave() { left+=" $1" left_seconds=$((left_seconds + $(expect_seconds "$1" "$2"))); }
+leave() {
+    local seconds
+    seconds=$(expect_seconds "$1" "$2")
+    left+=" $1" left_seconds=$((left_seconds + seconds)) longest=$((seconds > longest ? seconds : longest))
+}
 
 # measure NAME SECONDS COMMAND...: runs the command for at most ten minutes, unless it succeeded in an earlier call or took too
 # long, or the SECONDS that it takes on one H100 are not left. Writes its exit status to NAME/status when it ends, and its seconds
@@ -173,10 +177,11 @@ measure() {
     [ "$status" -le "$worst" ] || worst=$status
 }
 
-# list_measurements: prints a line for each measurement of this and earlier calls: status, seconds, and the GPUs while they worked.
+# list_measurements: prints a line for each measurement of this and earlier calls: status, seconds and, of the samples in which a
+# GPU worked, the clock's median and 5 % quantile, the median power, and the share held back by power, temperature or hardware.
 list_measurements() {
     local file
-    echo "measurement status seconds clock_MHz(median least) power_W(median) hottest_C held_back_%(power or temperature)"
+    echo "measurement status seconds clock_MHz low_MHz power_W hottest_C held_back_%"
     while read -r file; do
         awk -F', *' -v name="${file%/seconds}" -v status="$(cat "$output/${file%seconds}status" 2>/dev/null || echo cut-off)" \
             -v seconds="$(<"$output/$file")" '
@@ -190,7 +195,7 @@ list_measurements() {
                 if ($4 + 0 > hottest) hottest = $4 + 0
                 held += $5 == "Active" || $6 == "Active" || $7 == "Active"
             }
-            END { print name, status, seconds, median(clock, n), n ? clock[1] : "N/A", median(power, n), n ? hottest : "N/A",
+            END { print name, status, seconds, median(clock, n), n ? clock[int((n + 19) / 20)] : "N/A", median(power, n), n ? hottest : "N/A",
                 n ? sprintf("%.0f", 100 * held / n) : "N/A" }' "$(ls "$output/${file%seconds}gpu.csv" 2>/dev/null || echo /dev/null)"
     done < <(cd "$output" && find . -name seconds -printf '%P\n' | sort)
 }
@@ -324,7 +329,12 @@ compare_peers() {
     done
 }
 # ended_peers PROGRAM: prints the names of its runs that ended with status 0.
-ended_peers() { [ ! -e "$output/peers" ] || find "$output/peers" -path "*/$1-*/status" -exec grep -lx 0 {} + 2>/dev/null | sed -E 's,.*/(.*)/status,\1,' | sort; }
+ended_peers() {
+    local file
+    for file in "$output/peers/$1"-*/status; do
+        [ "$(cat "$file" 2>/dev/null)" != 0 ] || basename "$(dirname "$file")"
+    done
+}
 part_peers() { if [ -n "$torch" ]; then measure_peers 1 2; else skipped+=" peers"; fi; }
 
 part_profile() {
@@ -390,6 +400,7 @@ for part in "${parts[@]}"; do "part_$part"; done
 pack_results
 [ -z "$dry_run" ] || exit 0
 column -t "$output/measurements.txt" 2>/dev/null || cat "$output/measurements.txt"
+[ "$longest" -lt "${end:-600}" ] || left+=" (the longest needs --minutes $((longest / 60 + 2)))"
 say "$measured measurements ended${left:+; LEFT, about $left_seconds s:$left}${failed:+; FAILED:$failed (see output.txt of each)}\
 ${skipped:+; SKIPPED:$skipped (no Python, no PyTorch that sees a GPU, or no such tool)}\
 $([ -z "$left$failed" ] || echo "; the same command with --output $(quote_words "$output") goes on")"

@@ -106,8 +106,10 @@ static int propose(Call *call, const struct gpu_product &p, cublasLtMatmulHeuris
     for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
         set(&preference, attribute, static_cast<uint32_t>(p.alignment));
-    CUBLAS_CHECK(cublasLtMatmulAlgoGetHeuristic(handle, &call->operation, &call->a, &call->b, &call->c, &call->c,
-                                                &preference, MOST_PROPOSALS, proposal, &n));
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, &call->operation, &call->a, &call->b, &call->c,
+                                                           &call->c, &preference, MOST_PROPOSALS, proposal, &n);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) /* then there are none */
+        CUBLAS_CHECK(status);
     for (int i = 0; i < n; i++)
         if (proposal[i].state == CUBLAS_STATUS_SUCCESS)
             proposal[proposals++] = proposal[i];

@@ -17,8 +17,9 @@ __device__ inline double dot(const float *x, const float *y, size_t O)
 /* Makes the rows of p[R, O] orthonormal by modified Gram-Schmidt, twice; a row of zeros stays zero. One block does it
  * all in one launch, since 2 R launches, one for each row and pass, take longer than the work of small ranks. In
  * return, a single multiprocessor reads about 4 R^2 O numbers, from its L1 cache or L2, and sums R^2 + R times over the
- * block: an estimate is that 2 R launches with a block a row are faster from a rank of about 16. A thread has the same
- * columns in each row, so that it reads only numbers that it has written itself. */
+ * block: an estimate is that 2 R launches with a block a row are faster from a rank of about 16, but PowerSGD is used
+ * with ranks of 1 to 4. A thread has the same columns in each row, so that it reads only numbers that it has written
+ * itself. */
 __global__ void __launch_bounds__(THREADS) orthonormalise_kernel(float *p, size_t R, size_t O)
 {
     for (size_t turn = 0; turn < 2 * R; turn++) {

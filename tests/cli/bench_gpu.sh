@@ -35,6 +35,7 @@ case $* in
 *gpu_trace.py*) [ -z "$TRACE_SECONDS" ] || exec sleep "$TRACE_SECONDS"; exec python3 "$@" ;;
 *torch_kernels.py*) echo "flash" ;;
 *torch_ddp.py*)
+    [[ -z $BAD_COMPILER || $* != *--compile* ]] || exit 1
     words=" ${*/--compile/} "
     words=${words/ --residual-dtype bf16/}
     read -r -a words <<<"${words#*torch_ddp.py}"
@@ -108,7 +109,7 @@ check 1 "the last line names failed measurements" "$measurements measurements en
 printf '#!/bin/sh\nsleep 60\n' >there/tools/ncu
 rm second/tools/ncu/status # as if a call that repeats ncu had been killed; the archive still has the status
 try "${measure[@]}" --output second --minutes 0.05 more
-check 7 "an interrupted repetition loses no results of the archive" 'LEFT, about 90 s: tools/ncu;'
+check 7 "an interrupted repetition loses no results of the archive" 'LEFT, about 90 s: tools/ncu .the longest needs --minutes 3.;'
 mkdir third
 ln second/provenance.txt before
 printf '#!/bin/sh\n' >there/tools/ncu
@@ -122,12 +123,15 @@ if [ -e there/tools/nvidia-smi ]; then
     check 1 "results of another board need another directory" 'third: has results of other GPUs, GPU 0: made up .UUID: GPU-1.; here is GPU 0: made up .UUID: GPU-2.'
 fi
 rm third/nccl/trace/status
-TRACE_SECONDS=60 try "${measure[@]}" --output third --minutes 0.3 nccl
-check 7 "a measurement that outlasts --minutes is cut off" 'LEFT, about [0-9]+ s: nccl/trace;'
-succeeds "its seconds are kept" grep -qE '^nccl/trace cut-off ([4-9]|1[0-9]) ' third/measurements.txt
+TRACE_SECONDS=60 try "${measure[@]}" --output third --minutes 0.5 nccl
+check 7 "a measurement that outlasts --minutes is cut off" 'LEFT, about [0-9]+ s: nccl/trace .the longest needs --minutes 2.;'
+succeeds "its seconds are kept" grep -qE '^nccl/trace cut-off [0-9]+ ' third/measurements.txt
 echo 1000 >third/nccl/trace/seconds
 try "${measure[@]}" --output third --minutes 2 nccl
-check 7 "a measurement that was cut off is left to a call that gives it more time" 'LEFT, about 1001 s: nccl/trace;'
+check 7 "a measurement that was cut off is left to a call that gives it more time" 'LEFT, about 1001 s: nccl/trace .the longest needs --minutes 18.;'
+BAD_COMPILER=1 try "${measure[@]}" --output failing --archive failing.tgz peers kernels
+check 1 "a peer that always fails does not end the script" '^bench_gpu.sh: 8 measurements ended; FAILED: peers/torch_compile-1 peers/torch_compile-2 '
+succeeds "the other peer is compared" grep -q 'ddpbench.*torch' failing/peers/torch.txt
 NO_TORCH=1 try "${measure[@]}" --output without --archive without.tgz peers
 check 0 "without PyTorch its comparison is skipped" '^bench_gpu.sh: 0 measurements ended; SKIPPED: peers '
 try "${measure[@]}" --output third --reference third

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "ddp/comm_create.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -202,12 +203,12 @@ void harness_add_findings(const struct harness *h, const char *first, cJSON *sum
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
     for (const cJSON *of = json_first(h->ranks, "rank_differences"); of; of = of->next)
         results_add_sentence(summary, "notes", "Warning: ranks differ in %s.", of->valuestring);
-    if (h->opened.hides_gpus && h->comm.library != COMM_MPI)
+    if (h->opened.hides_gpus && comm_by_nccl(h->job, h->opened.device, &h->comm))
         results_add_sentence(
             summary, "notes",
-            "Warning: a control group or container shows ranks fewer GPUs than their host has ranks, so "
-            "NCCL copies between these GPUs through host memory, not by NVLink or PCIe alone: let each "
-            "rank see all GPUs of its host (in Slurm: --gpu-bind=none).");
+            "Warning: a control group or container hides GPUs from ranks of their host, so NCCL copies between "
+            "them through host memory instead of directly (NVLink or PCIe): let each rank see all GPUs of its "
+            "host (Slurm: --gpus-per-task=1 --gpu-bind=none).");
     add_quota(h->job, &h->other_processes.stops, summary);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
     json_add_number(others, "cores", used.share * used.cores);

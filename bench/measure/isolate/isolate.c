@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "ddp/comm_create.h"
+#include "ddp/comm_nccl.h"
 #include "ddp/links.h"
 #include "ddp/watchdog.h"
 #include "isolate/measure.h"
@@ -58,10 +59,12 @@ static int check(void *line, const struct option_table *table, int ranks, int on
     struct isolate_options *o = line;
     int hosts = o->harness.results.dry_run_ranks ? ranks : o->job->hosts;
     int on_device = on_gpus && o->harness.comm.library != COMM_MPI;
+    int by_nccl = on_device && (o->harness.comm.library == COMM_NCCL || !o->harness.device.share_gpu) &&
+                  (o->harness.results.dry_run_ranks || comm_nccl_version());
     const char *unused = o->nominal.rate > 0 ? nominal_unused(&o->nominal, hosts, on_device) : NULL;
     (void)table;
     if (!o->bytes)
-        o->bytes = on_device ? 64 << 20 : 1 << 20;
+        o->bytes = by_nccl ? 64 << 20 : 1 << 20;
     if (o->bytes < LINKS_LEAST)
         return error_report("--bytes %zu: expected 0, or %d and more", o->bytes, LINKS_LEAST);
     if (o->per == PER_RANK && ranks < DIAGNOSIS_LEAST)
@@ -149,7 +152,8 @@ static int set_up_measure(struct isolate *a, const struct job *job)
                                             : job->local_rank == 0 ? job->host
                                                                    : -1};
     size_t bytes = memory_of_rank(a->options, a->measure.work);
-    if (harness_check_memory(h, (double)bytes, (double)bytes, "bytes"))
+    double of_host = (double)(h->opened.on_gpu ? a->options->bytes : bytes);
+    if (harness_check_memory(h, of_host, (double)bytes, "bytes"))
         return -1;
     a->measure.comm = comm_create(job, h->opened.device, NULL, 1, &h->comm);
     if (!a->measure.comm)

@@ -63,7 +63,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     size_t bytes);
 /* Proposes up to four algorithms, or three for a given number of multiprocessors. Number i sums in i + 1 parts, and
  * number 1 cannot be used. A mask of other reduction schemes gives one more part, and parts in the type of D.
- * EMULATED_CUBLASLT_FASTEST is the number of an algorithm, before the others take 2 ms more for each product. */
+ * EMULATED_CUBLASLT_FASTEST=n: all algorithms but number n take 2 ms longer for each product. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,

@@ -65,7 +65,6 @@ TEST(hidden_gpus_are_found)
     for (int r = 0; r < 3; r++) {
         p[r].seen = 1;
         p[r].host = r / 2;
-        p[r].local_size = r < 2 ? 2 : 1;
     }
     ck_assert_int_eq(gpu_hides(p, 3), 1);
     ck_assert_int_eq(gpu_hides(p + 1, 2), 0); /* one rank on each host */
@@ -75,6 +74,15 @@ TEST(hidden_gpus_are_found)
     ck_assert_int_eq(gpu_hides(p, 3), 1);
     p[0].seen = p[1].seen = 2;
     ck_assert_int_eq(gpu_hides(p, 3), 0);
+}
+
+/* Four ranks share two GPUs that all of them see. */
+TEST(shared_gpus_are_not_hidden)
+{
+    struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("x", "GPU-1"), place("x", "GPU-2")};
+    for (int r = 0; r < 4; r++)
+        p[r].seen = 2;
+    ck_assert_int_eq(gpu_hides(p, 4), 0);
 }
 
 SUITE("gpu", NULL, NULL)
