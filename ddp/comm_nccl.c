@@ -421,10 +421,11 @@ static void describe_settings(struct comm_nccl *c)
             wanted += c->nccl[g] != NULL;
             registered += b->handle[g] != NULL;
         }
-    snprintf(c->progress_text, sizeof c->progress_text, "%s, buffers %s", c->about,
-             !registered            ? "not registered"
-             : registered == wanted ? "registered"
-                                    : "registered in part");
+    snprintf(c->progress_text, sizeof c->progress_text, "%s%s", c->about,
+             !wanted                ? "" /* there are no buffers yet */
+             : !registered          ? ", buffers not registered"
+             : registered == wanted ? ", buffers registered"
+                                    : ", buffers registered in part");
 }
 
 /* register_with registers a buffer with a group's communicator, unless there is none, or NCCL cannot; deregister_from

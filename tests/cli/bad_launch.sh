@@ -658,7 +658,7 @@ $(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "a
 stopped "HUP INT USR2 TERM" gate.sh tree/tests/long/gate.sh --output "$temporary/scratch_gate"
 stopped INT overlap.sh tree/tests/long/overlap.sh
 stopped TERM same_twice.sh tree/tests/long/same_twice.sh
-stopped "HUP INT USR2 TERM" bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" step
+stopped "HUP INT USR2 TERM" bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" strategies
 cp -r "$root"/{bench,ddp,tests,LICENSE} tree
 cp "$program" tree/build/ddpbench # pack.sh asks it for its version
 stopped "INT TERM" pack.sh tree/launch/pack.sh tree/build ddpbench

@@ -154,6 +154,7 @@ export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks of memory functions do not work
 
 EMULATED_NCCL_THREADS=0 run 2 --device cuda --implementations none,ddp_individual
 is "GPUs use NCCL, without a thread per collective" "$status $(field comm)" "0 nccl"
+is "the heading, printed before there are buffers, does not call them unregistered" "$(grep -c 'CTAs chosen by NCCL)' printed)" 1
 is "run.json contains the NCCL version and its settings" \
     "$(field nccl)" "NCCL 2.28.9, CTAs chosen by NCCL, buffers registered"
 run 2 --device cuda --implementations none,ddp_individual --nccl-max-ctas 4

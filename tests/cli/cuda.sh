@@ -182,6 +182,8 @@ EMULATED_CUDA_DRIVER=old broken 2 --device cuda
 check 1 "a driver that is too old is an error" 'the NVIDIA driver is too old: it supports CUDA up to [0-9.]+, and this program was built with [0-9.]+'
 EMULATED_CUDA_GPUS=0 broken 2 --device cuda
 check 1 "--device cuda without a GPU is an error" 'shows no GPU'
+EMULATED_CUDA_GPUS=0 try "$program" check --dtype bf16
+check 1 "check says why it uses no GPU" 'needs a GPU; on the CPU it is fp32. No GPU is used: the NVIDIA driver shows no GPU'
 EMULATED_CUDA_GPUS=1 broken 2 --device cuda
 check 1 "two ranks on one GPU are refused" 'share.*--share-gpu'
 EMULATED_CUDA_ARCH=70 broken 2 --device cuda

@@ -112,7 +112,8 @@ size_t open_device_available(const struct open_device *opened)
 static int open_cpu(struct open_device *opened, const struct device_options *o, int threads)
 {
     if (o->precision != PRECISION_FP32)
-        return error_report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
+        return error_report("--dtype %s needs a GPU; on the CPU it is fp32%s%s", precision_name[o->precision],
+                            *opened->why_cpu ? ". No GPU is used: " : "", opened->why_cpu);
     const char *why = blas_find(o->blas);
     if (why)
         return error_report("--blas %s: %s", blas_library_name[o->blas], why);
