@@ -154,7 +154,7 @@ train cpus_of_all "$on_cpu" $((2 * half)) --device cpu "${strategies[@]}"
 train nccl_of_all "$program" $((2 * half)) --device cuda --comm nccl "${strategies[@]}"
 before=()
 close nccl_of_all cpus_of_all 1e-3
-succeeds "a summary warns of GPUs that a control group hides" grep -q 'Warning: a control group or container shows ranks fewer GPUs' nccl_of_all/summary.txt
+succeeds "a summary warns of GPUs that a control group hides" grep -q 'Warning: a control group or container hides GPUs' nccl_of_all/summary.txt
 
 isolate() { try "${mpirun[@]}" -n 3 "$program" isolate --device cuda --comm nccl --per rank --bytes 64K --resolve 50% --max-minutes 0.05 --output "$@"; }
 isolate searched
