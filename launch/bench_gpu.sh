@@ -276,18 +276,14 @@ torch=$dry_run # 1: PyTorch can be measured
 [ -n "$torch" ] || ! "$python" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null || torch=1
 
 part_tests() {
-    local group
-    for group in '12 device unit/kernels/*' '8 model unit/ddp/*' '6 comm mpi/comm*' '8 parity-mpi mpi/parity*by mpi*' \
-        '8 parity-nccl mpi/parity*by nccl*'; do
-        measure_tests "$group"
-    done
+    measure_tests device 12 'unit/kernels/*'
+    measure_tests model 8 'unit/ddp/*'
+    measure_tests comm 6 'mpi/comm*'
+    measure_tests parity-mpi 8 'mpi/parity*by mpi*'
+    measure_tests parity-nccl 8 'mpi/parity*by nccl*'
 }
-# measure_tests "SECONDS NAME PATTERN": runs the tests whose names match the pattern.
-measure_tests() {
-    local words
-    read -r -a words <<<"$1"
-    measure "tests/${words[1]}" "${words[0]}" env TEST_ONLY="${words[*]:2}" tests/run.sh --gpu build
-}
+# measure_tests NAME SECONDS PATTERN: runs the tests whose names match the pattern.
+measure_tests() { measure "tests/$1" "$2" env TEST_ONLY="$3" tests/run.sh --gpu build; }
 
 part_step() {
     measure step 18 build/bench_step "${on[@]}" "${step[@]}"
@@ -391,8 +387,8 @@ part_more() {
         -c 16 build/bench_kernels "${on[@]}" "${small[@]}"
     measure_with ncu tools/ncu-products 60 --target-processes all --clock-control none --set basic -k 'regex:gemm|cutlass|nvjet' -c 40 \
         build/bench_kernels "${on[@]}" "${small[@]}"
-    measure_tests '120 cuda cli/cuda.sh'
-    measure_tests '120 cuda_profile cli/cuda_profile.sh'
+    measure_tests cuda 120 cli/cuda.sh
+    measure_tests cuda_profile 120 cli/cuda_profile.sh
 }
 
 for part in "${parts[@]}"; do "part_$part"; done
