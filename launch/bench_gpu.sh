@@ -17,11 +17,13 @@
 #   --output DIR      directory of the results (default results/gpu-<time>): provenance.txt, measurements.txt (status, seconds,
 #                     clock and power of each measurement) and, for each, a directory with output.txt, gpu.csv and status
 #   --archive FILE    after each measurement, packs the results into FILE, a .tgz; if --output has no results, unpacks FILE first
-#   --reference DIR   results of an earlier call, with which ddpbench compare compares the new results; the GPU may be another
+#   --reference DIR   results of an earlier call, perhaps of another GPU, with which ddpbench compare compares each measurement that
+#                     has a summary.json in both
 #   --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them PyTorch is not measured
 #   --quick           small sizes and few repeats, to see that all parts run; leaves out measurements that have no small size
 #   --bare            for minimal containers, as root: makes the host's name resolve, mounts /dev/shm and brings lo up
-#   --dry-run         prints the commands for a machine with two GPUs, with their expected seconds; needs no GPU
+#   --dry-run         prints the commands for the GPUs in CUDA_VISIBLE_DEVICES (if it is empty, for two), with their expected
+#                     seconds; needs no GPU
 # A failed measurement does not stop the others. The last line has the number of measurements, and the names of those that
 # failed, are left, or were skipped because a tool is missing. All results of a directory are of the same GPUs: with others, the
 # script asks for another directory. launch/gpus.md explains the figures.
@@ -36,7 +38,7 @@ set -euo pipefail
 all_parts=(tests step strategies peers profile kernels nccl more)
 output='' reference='' python=python3 minutes='' bare='' dry_run='' archive='' quick=''
 check_directory() { [ -d "$2" ] || usage_error "$1 $2: there is no such directory"; }
-check_minutes() { [[ $2 =~ ^([1-9][0-9]{0,4}|0[.][0-9]{1,3})$ && $2 == *[1-9]* ]] || usage_error "$1 $2: expected 0.001 to 0.999, or a whole number from 1 to 99999"; }
+check_minutes() { [[ $2 =~ ^[0-9]{1,5}([.][0-9]{1,3})?$ && $2 == *[1-9]* ]] || usage_error "$1 $2: expected 0.001 to 99999"; }
 option_rows=("--output output check_path" "--minutes minutes check_minutes" "--reference reference check_directory"
     "--python python check_path" "--bare bare flag" "--dry-run dry_run flag" "--archive archive check_path" "--quick quick flag")
 most_arguments=99
@@ -126,7 +128,7 @@ expect_seconds() {
     echo $((had >= $2 ? had + 1 : $2))
 }
 
-failed='' left='' left_seconds=0 longest=0 skipped='' worst=0 measured=0
+failed='' left='' left_seconds=0 longest=0 skipped='' alone='' worst=0 measured=0
 # leave NAME SECONDS: leaves the measurement to the next call.
 leave() {
     local seconds
@@ -135,8 +137,8 @@ leave() {
 }
 
 # measure NAME SECONDS COMMAND...: runs the command for at most ten minutes, unless it succeeded in an earlier call or took too
-# long, or the SECONDS that it takes on one H100 are not left. Writes its exit status to NAME/status when it ends, and its seconds
-# to NAME/seconds.
+# long, or the SECONDS that it takes on one H100 are not left. Writes its exit status to NAME/status when it ends, as 0 if it matches
+# the pattern in $answers, and its seconds to NAME/seconds.
 measure() {
     local name=$1 expected=$2 status=0 limit=600 begin && shift 2
     local to=$output/$name
@@ -144,6 +146,7 @@ measure() {
     [[ $name != $too_long ]] || { say "$name: left out by --quick"; return; }
     if [ -n "$dry_run" ]; then
         echo "$name, about $expected s: $(quote_words "$@")"
+        left_seconds=$((left_seconds + expected))
         return
     fi
     [ -z "$end" ] || [ $((end - SECONDS)) -ge "$limit" ] || limit=$((end - SECONDS))
@@ -165,13 +168,15 @@ measure() {
             pack_results
             return
         fi
-        [[ $name != nccl/isolate || $status != [34] ]] || status=0 # "slow" and "undecided" are answers, not failures
+        # shellcheck disable=SC2053 # answers is a pattern
+        [[ $status != ${answers:-0} ]] || status=0
         echo "$status" >"$to/status"
         pack_results
     fi
     measured=$((measured + 1))
     [ "$(<"$to/status")" = 0 ] || failed+=" $name"
-    [[ -n $reference && -e $to/summary.json && -e $reference/$name/summary.json ]] || return 0
+    [[ -n $reference && -e $to/summary.json ]] || return 0
+    [ -e "$reference/$name/summary.json" ] || { alone+=" $name"; return; }
     status=0
     build/ddpbench compare "$reference/$name" "$to" --allow gpu | tee "$to/compared.txt" || status=$?
     [ "$status" -le "$worst" ] || worst=$status
@@ -233,7 +238,7 @@ trap end_child EXIT
 trap_signals
 [ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
 gpus=2
-[ -n "$dry_run" ] || gpus=$(count_gpus)
+[[ -n $dry_run && -z ${CUDA_VISIBLE_DEVICES:-} ]] || gpus=$(count_gpus)
 [ "$gpus" -gt 0 ] || die "found no NVIDIA GPU: nvidia-smi -L must list one, or, without nvidia-smi, build/ddpbench --device cuda must run"
 
 if [ -z "$dry_run" ]; then
@@ -358,11 +363,10 @@ part_nccl() {
     else
         skipped+=" nccl/trace"
     fi
-    if [ "$gpus" -ge 3 ]; then
-        measure nccl/isolate 25 "${ranks[@]}" "${isolate[@]}"
-    else
-        measure nccl/isolate 25 "${mpirun[@]}" -n 3 "${as_hosts[@]}" build/ddpbench "${isolate[@]}" --share-gpu
+    if [ "$gpus" -ge 3 ]; then isolate=("${ranks[@]}" "${isolate[@]}"); else
+        isolate=("${mpirun[@]}" -n 3 "${as_hosts[@]}" build/ddpbench "${isolate[@]}" --share-gpu)
     fi
+    answers='[034]' measure nccl/isolate 25 "${isolate[@]}" # 3, slow, and 4, undecided, are answers
     [ "$gpus" = 1 ] || measure allreduce 60 "${ranks[@]}" allreduce --device cuda --comm nccl -b 8 -e "$largest" -f 2 --output "$output/allreduce"
 }
 
@@ -394,11 +398,12 @@ part_more() {
 for part in "${parts[@]}"; do "part_$part"; done
 [ -n "$dry_run" ] || write_file "$output/measurements.txt" list_measurements || failed+=" measurements.txt"
 pack_results
-[ -z "$dry_run" ] || exit 0
+[ -z "$dry_run" ] || { echo "in all about $left_seconds s; GPUs: $gpus"; exit 0; }
 column -t "$output/measurements.txt" 2>/dev/null || cat "$output/measurements.txt"
 [ "$longest" -lt "${end:-600}" ] || left+=" (the longest needs --minutes $((longest / 60 + 2)))"
 say "$measured measurements ended${left:+; LEFT, about $left_seconds s:$left}${failed:+; FAILED:$failed (see output.txt of each)}\
 ${skipped:+; SKIPPED:$skipped (no Python, no PyTorch that sees a GPU, or no such tool)}\
+${alone:+; NOT COMPARED, as --reference has none:$alone}\
 $([ -z "$left$failed" ] || echo "; the same command with --output $(quote_words "$output") goes on")"
 [ -z "$failed" ] || exit 1
 [ -z "$left" ] || exit 7

@@ -14,17 +14,16 @@ export EMULATED_CUDA_GPUS=1 OMP_NUM_THREADS=1
 mkdir -p there/{bench,tools,lib}
 cp -r "$root/launch" "$root/tests" there && cp -r "$root/bench/peers" there/bench
 ln -s "$(realpath "$build/emulated")" there/build
-# A GPU that works in two of three samples, once held back by its power limit
+# A GPU that works in two of three samples, once held back by its power limit; one write has all samples
 cat >there/tools/nvidia-smi <<'END'
 #!/bin/sh
 case $* in
 -L) echo "GPU 0: made up (UUID: GPU-${BOARD:-1})" ;;
 *--query-gpu=*)
-    echo "utilization.gpu [%], clocks.current.sm [MHz], power.draw [W], temperature.gpu, power cap, hardware, thermal"
-    echo "0, 345, 70.10, 31, Not Active, Not Active, Not Active"
-    echo "100, 1980, 640.00, 60, Not Active, Not Active, Not Active"
-    echo "97, 1755, 699.50, 64, Active, Not Active, Not Active"
-    ;;
+    echo "utilization.gpu [%], clocks.current.sm [MHz], power.draw [W], temperature.gpu, power cap, hardware, thermal
+0, 345, 70.10, 31, Not Active, Not Active, Not Active
+100, 1980, 640.00, 60, Not Active, Not Active, Not Active
+97, 1755, 699.50, 64, Active, Not Active, Not Active" ;;
 esac
 END
 # A Python whose PyTorch is ddpbench, and tools that do not run what they are given
@@ -50,6 +49,11 @@ chmod +x there/tools/*
 measure=(env PATH="$PWD/there/tools:$PATH" LD_LIBRARY_PATH="$PWD/there/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$PWD/there/launch/bench_gpu.sh"
     --quick --python "$PWD/there/tools/python" --archive "$PWD/first.tgz") # not bin: bench_gpu.sh takes a folder bin for an archive of `make pack`
 
+CUDA_VISIBLE_DEVICES=0,1,2 try "${measure[@]}" --dry-run --minutes 9.5 kernels nccl
+result "$status" "a dry run needs no GPU"
+succeeds "its commands are for the GPUs in CUDA_VISIBLE_DEVICES" grep -qE '^allreduce, about [0-9]+ s: .* -n 3 ' printed
+is "its last line has the sum of the expected seconds" "$(tail -n 1 printed)" \
+    "in all about $(awk '$2 == "about" { s += $3 } END { print s }' printed) s; GPUs: 3"
 try "${measure[@]}" --output first tests kernels
 check 0 "parts are measured" '^bench_gpu.sh: [0-9]+ measurements ended$'
 succeeds "the archive contains the measurements" bash -c 'tar -tzf first.tgz | grep -q ^./kernels-bf16/status'
@@ -70,9 +74,11 @@ is "the last line counts the measurements" "$(tail -n 1 said)" "bench_gpu.sh: $m
 for program in ddpbench torch torch_compile; do
     [ $program = ddpbench ] || succeeds "all runs of $program are compared with ours" grep -q "ddpbench.*$program" "second/peers/$program.txt"
 done
+unknown='N/A N/A N/A N/A N/A' gpu=$unknown # unknown: there is no nvidia-smi, or the measurement ended before its first sample
+[ ! -e there/tools/nvidia-smi ] || gpu='1867.5 1755 669.75 64 50'
 is "measurements.txt has the seconds and the GPU of each measurement" \
-    "$(awk 'NR > 1 && NF == 8 && $2 == 0 && $3 ~ /^[0-9]+$/ { print $4, $5, $6, $7, $8 }' second/measurements.txt | sort | uniq -c | xargs)" \
-    "$measurements $([ -e there/tools/nvidia-smi ] && echo "1867.5 1755 669.75 64 50" || echo "N/A N/A N/A N/A N/A")"
+    "$(awk 'NR > 1 && NF == 8 && $2 == 0 && $3 ~ /^[0-9]+$/ { print $4, $5, $6, $7, $8 }' second/measurements.txt | grep -cE "^($gpu|$unknown)$") \
+$(awk '$1 == "strategies" { print $4, $5, $6, $7, $8 }' second/measurements.txt)" "$measurements $gpu"
 succeeds "ncu leaves the clock as it is" grep -q 'clock-control none' second/tools/ncu/output.txt
 # shares FILE: recomputes each share in a table of bench_kernels from the other columns. Prints lines whose share differs by more
 # than the rounding of all three numbers, then the number of operations with a share.
@@ -124,7 +130,7 @@ if [ -e there/tools/nvidia-smi ]; then
 fi
 rm third/nccl/trace/status
 TRACE_SECONDS=60 try "${measure[@]}" --output third --minutes 0.5 nccl
-check 7 "a measurement that outlasts --minutes is cut off" 'LEFT, about [0-9]+ s: nccl/trace .the longest needs --minutes 2.;'
+check 7 "a measurement that outlasts --minutes is cut off" 'LEFT, about [0-9]+ s: nccl/trace( .the longest needs --minutes 2.)?;'
 succeeds "its seconds are kept" grep -qE '^nccl/trace cut-off [0-9]+ ' third/measurements.txt
 echo 1000 >third/nccl/trace/seconds
 try "${measure[@]}" --output third --minutes 2 nccl
@@ -145,8 +151,10 @@ try "${measure[@]}" --output fourth
 check 2 "an archive is not replaced by one with fewer results" '--archive .*first.tgz: has results that --output .* lacks'
 sed 's/"name":\t*"[^"]*"/"name": "another GPU"/' third/strategies/run.json >run.json && cp -r third reference && mv run.json reference/strategies
 rm third/strategies/status
-try "${measure[@]}" --output third --reference reference strategies
+rm -r reference/profile/ddp_bucketed
+try "${measure[@]}" --output third --reference reference strategies profile
 result "$([[ $status == [04] ]] && echo 0 || echo 1)" "a reference may be of another GPU (status $status)"
+succeeds "the last line names what the reference lacks" grep -q 'ended; NOT COMPARED, as --reference has none: profile/ddp_bucketed$' said
 rm -f there/tools/nvidia-smi
 if command -v nvidia-smi >/dev/null; then
     echo "skip - bench_gpu.sh without nvidia-smi: this machine has it"
