@@ -12,13 +12,13 @@
 /* Activations that forward keeps for backward, all in activations.memory. N = B * T. `void` arrays have the device's
  * compute type. */
 struct layer {
-    void *x;    /* (N, C) output of the previous layer; norm 1 adds the residual stream to it */
+    void *x;    /* (N, C) the residual stream before attention */
     void *n1;   /* (N, C) x after norm 1 */
     float *r1;  /* (N) scale of n1 (1 / RMS) */
     void *vkq;  /* (N, 3C) v, k and q of each token, in the order of their weights; k and q are rotated */
     void *att;  /* (N, C) attention's output */
     float *lse; /* (B, H, T) logarithms of attention's sums of exponentials */
-    void *mid;  /* (N, C) output of attention's projection; norm 2 adds the residual stream to it */
+    void *mid;  /* (N, C) the residual stream after attention */
     void *n2;   /* (N, C) mid after norm 2 */
     float *r2;  /* (N) scale of n2 (1 / RMS) */
     void *ga;   /* (N, 2F) g = w3 n2 and a = w1 n2 of each token */
@@ -237,26 +237,25 @@ static void forward(struct model *model, const int32_t *input, const int32_t *ta
 
         announce_use(hook, w + ATTENTION_O);
         d->range_begin("attention", (int)l);
-        d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, layer_weight(model, w + NORM1), N, C);
+        d->rmsnorm_forward(a->n1, a->r1, a->x, layer_weight(model, w + NORM1), N, C);
         d->linear_forward(a->vkq, a->n1, layer_weight(model, w + ATTENTION_V), N, C, 3 * C);
         d->rope_forward(element(model, a->vkq, 2 * C), element(model, a->vkq, C), A->rope, B, T, H, D, 3 * C);
         d->attention_forward(a->att, a->lse, element(model, a->vkq, 2 * C), element(model, a->vkq, C), a->vkq, B, T, H,
                              D, 3 * C);
-        d->linear_forward(a->mid, a->att, layer_weight(model, w + ATTENTION_O), N, C, C);
+        d->linear_residual_forward(a->mid, a->x, a->att, layer_weight(model, w + ATTENTION_O), N, C, C);
         d->range_end();
 
         announce_use(hook, w + FEED_FORWARD_W2);
         d->range_begin("feed_forward", (int)l);
-        d->rmsnorm_forward(a->n2, a->r2, a->mid, a->x, layer_weight(model, w + NORM2), N, C);
+        d->rmsnorm_forward(a->n2, a->r2, a->mid, layer_weight(model, w + NORM2), N, C);
         d->linear_forward(a->ga, a->n2, layer_weight(model, w + FEED_FORWARD_W3), N, C, 2 * F);
         d->swiglu_forward(a->h, element(model, a->ga, F), a->ga, N, F, 2 * F);
-        d->linear_forward(next, a->h, layer_weight(model, w + FEED_FORWARD_W2), N, F, C);
+        d->linear_residual_forward(next, a->mid, a->h, layer_weight(model, w + FEED_FORWARD_W2), N, F, C);
         d->range_end();
     }
     announce_use(hook, model->tensors - 1);
     d->range_begin("output", -1);
-    d->rmsnorm_forward(A->n, A->r, A->x, s->layers ? A->layer[s->layers - 1].mid : NULL,
-                       layer_weight(model, model->tensors - 2), N, C);
+    d->rmsnorm_forward(A->n, A->r, A->x, layer_weight(model, model->tensors - 2), N, C);
     d->linear_forward(A->logits, A->n, layer_weight(model, model->tensors - 1), N, C, P);
     d->cross_entropy(loss, A->logits, target, N, V, P, loss_scale, grad_scale);
     d->range_end();

@@ -113,6 +113,9 @@ struct device {
 
     /* y[N, O] = x[N, I] * w[O, I]^T. */
     void (*linear_forward)(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
+    /* y[N, O] = residual[N, O] + x[N, I] * w[O, I]^T; y is not residual. */
+    void (*linear_residual_forward)(void *y, const void *residual, const void *x, const void *w, size_t N, size_t I,
+                                    size_t O);
     /* dx[N, I] = dy[N, O] * w[O, I], or += when accumulate is not 0. */
     void (*linear_backward_input)(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O,
                                   int accumulate);
@@ -120,10 +123,9 @@ struct device {
     void (*linear_backward_weight)(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O,
                                    int accumulate);
 
-    /* x[N, C] += residual first, unless that is NULL; then y[N, C] = x * rstd * w[C] with
-     * rstd[N] = 1 / sqrt(mean(x^2 over C) + RMSNORM_EPSILON), rstd kept for backward.
-     * Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019, arXiv:1910.07467. */
-    void (*rmsnorm_forward)(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C);
+    /* y[N, C] = x[N, C] * rstd * w[C] with rstd[N] = 1 / sqrt(mean(x^2 over C) + RMSNORM_EPSILON), rstd kept for
+     * backward. Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019, arXiv:1910.07467. */
+    void (*rmsnorm_forward)(void *y, float *rstd, const void *x, const void *w, size_t N, size_t C);
     /* With n = x * rstd: dx[N, C] = rstd * (dy * w - n * mean(dy * w * n over C)), or += when accumulate is not 0;
      * dw[C] = sum over N of dy * n, or += when accumulate_weight is not 0. */
     void (*rmsnorm_backward)(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,

@@ -52,6 +52,11 @@ static void null_linear_forward(void *y, const void *a, const void *b, size_t N,
 {
     (void)y, (void)a, (void)b, (void)N, (void)I, (void)O;
 }
+static void null_linear_residual(void *y, const void *residual, const void *a, const void *b, size_t N, size_t I,
+                                 size_t O)
+{
+    (void)y, (void)residual, (void)a, (void)b, (void)N, (void)I, (void)O;
+}
 static void null_linear_input(void *y, const void *a, const void *b, size_t N, size_t I, size_t O, int accumulate)
 {
     (void)y, (void)a, (void)b, (void)N, (void)I, (void)O, (void)accumulate;
@@ -60,9 +65,9 @@ static void null_linear_weight(float *y, const void *a, const void *b, size_t N,
 {
     (void)y, (void)a, (void)b, (void)N, (void)I, (void)O, (void)accumulate;
 }
-static void null_norm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C)
+static void null_norm_forward(void *y, float *rstd, const void *x, const void *w, size_t N, size_t C)
 {
-    (void)y, (void)rstd, (void)x, (void)residual, (void)w, (void)N, (void)C;
+    (void)y, (void)rstd, (void)x, (void)w, (void)N, (void)C;
 }
 static void null_norm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
                                size_t N, size_t C, int accumulate, int accumulate_weight)
@@ -181,6 +186,7 @@ static const struct device table = {
     .embedding_forward = null_embedding_forward,
     .embedding_backward = null_embedding_backward,
     .linear_forward = null_linear_forward,
+    .linear_residual_forward = null_linear_residual,
     .linear_backward_input = null_linear_input,
     .linear_backward_weight = null_linear_weight,
     .rmsnorm_forward = null_norm_forward,

@@ -136,6 +136,14 @@ static void traced_linear_forward(void *y, const void *x, const void *w, size_t 
     record_operation(OPERATION_LINEAR_FORWARD, start, N, I, O, 0);
 }
 
+static void traced_linear_residual_forward(void *y, const void *residual, const void *x, const void *w, size_t N,
+                                           size_t I, size_t O)
+{
+    struct moment start = moment_now();
+    inner->linear_residual_forward(y, residual, x, w, N, I, O);
+    record_operation(OPERATION_LINEAR_RESIDUAL_FORWARD, start, N, I, O, 0);
+}
+
 static void traced_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O,
                                          int accumulate)
 {
@@ -152,11 +160,10 @@ static void traced_linear_backward_weight(float *dw, const void *dy, const void 
     record_operation(OPERATION_LINEAR_BACKWARD_WEIGHT, start, N, I, O, 0);
 }
 
-static void traced_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N,
-                                   size_t C)
+static void traced_rmsnorm_forward(void *y, float *rstd, const void *x, const void *w, size_t N, size_t C)
 {
     struct moment start = moment_now();
-    inner->rmsnorm_forward(y, rstd, x, residual, w, N, C);
+    inner->rmsnorm_forward(y, rstd, x, w, N, C);
     record_operation(OPERATION_RMSNORM_FORWARD, start, N, C, 0, 0);
 }
 
@@ -271,6 +278,7 @@ static struct device table = {
     .embedding_forward = traced_embedding_forward,
     .embedding_backward = traced_embedding_backward,
     .linear_forward = traced_linear_forward,
+    .linear_residual_forward = traced_linear_residual_forward,
     .linear_backward_input = traced_linear_backward_input,
     .linear_backward_weight = traced_linear_backward_weight,
     .rmsnorm_forward = traced_rmsnorm_forward,

@@ -343,6 +343,9 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
     case OPERATION_LINEAR_FORWARD:
         d->linear_forward(x->y, x->a, x->b, s[0], s[1], s[2]);
         break;
+    case OPERATION_LINEAR_RESIDUAL_FORWARD:
+        d->linear_residual_forward(x->y, x->z, x->a, x->b, s[0], s[1], s[2]);
+        break;
     case OPERATION_LINEAR_BACKWARD_INPUT:
         d->linear_backward_input(x->y, x->a, x->b, s[0], s[1], s[2], 0);
         break;
@@ -350,7 +353,7 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
         d->linear_backward_weight(x->y32, x->a, x->b, s[0], s[1], s[2], 0);
         break;
     case OPERATION_RMSNORM_FORWARD:
-        d->rmsnorm_forward(x->z, x->rstd, x->y, x->b, x->w, s[0], s[1]);
+        d->rmsnorm_forward(x->z, x->rstd, x->y, x->w, s[0], s[1]);
         break;
     case OPERATION_RMSNORM_BACKWARD:
         d->rmsnorm_backward(x->y, x->dw, x->a, x->b, x->w, x->rstd, s[0], s[1], 1, 0);

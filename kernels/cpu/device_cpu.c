@@ -42,6 +42,7 @@ static const struct device table = {
     .embedding_forward = cpu_embedding_forward,
     .embedding_backward = cpu_embedding_backward,
     .linear_forward = cpu_linear_forward,
+    .linear_residual_forward = cpu_linear_residual_forward,
     .linear_backward_input = cpu_linear_backward_input,
     .linear_backward_weight = cpu_linear_backward_weight,
     .rmsnorm_forward = cpu_rmsnorm_forward,

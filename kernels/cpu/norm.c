@@ -5,21 +5,15 @@
 #include <omp.h>
 #include <string.h>
 
-CPU_CLONES void cpu_rmsnorm_forward(void *y_, float *rstd, void *x_, const void *residual_, const void *w_, size_t N,
-                                    size_t C)
+CPU_CLONES void cpu_rmsnorm_forward(void *y_, float *rstd, const void *x_, const void *w_, size_t N, size_t C)
 {
     float *y = y_;
-    float *x = x_;
-    const float *residual = residual_;
+    const float *x = x_;
     const float *w = w_;
 #pragma omp parallel for num_threads(cpu_threads)
     for (size_t i = 0; i < N; i++) {
-        float *row = x + i * C, sum = 0.0f;
-        if (residual) {
-#pragma omp simd
-            for (size_t c = 0; c < C; c++)
-                row[c] += residual[i * C + c];
-        }
+        const float *row = x + i * C;
+        float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
         for (size_t c = 0; c < C; c++)
             sum += row[c] * row[c];

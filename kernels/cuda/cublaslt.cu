@@ -25,12 +25,12 @@ static int target_sms;
 static bool chooses_by_time;
 static struct gpu_algorithms table;
 
-/* A product as cublasLt knows it. Since cuBLAS is column-major, its A is b, its B is a, and its C and D are c. */
+/* A product as cublasLt knows it. Since cuBLAS is column-major, its A is b, its B is a, and its D is c; its C is the
+ * addend. */
 struct Call {
     cublasLtMatmulDescOpaque_t operation;
     cublasLtMatrixLayoutOpaque_t a, b, c;
-    const void *from_a, *from_b;
-    float beta;
+    const void *from_a, *from_b, *addend;
     void *to;
 };
 
@@ -73,9 +73,9 @@ static void describe_matrix(cublasLtMatrixLayoutOpaque_t *layout, int bytes, int
                                           static_cast<uint64_t>(columns), rows));
 }
 
-static Call describe(const struct gpu_product &p, const void *a, const void *b, float beta, void *c)
+static Call describe(const struct gpu_product &p, const void *a, const void *b, const void *addend, void *c)
 {
-    Call call = {{}, {}, {}, {}, b, a, beta, c};
+    Call call = {{}, {}, {}, {}, b, a, addend, c};
     CUBLAS_CHECK(cublasLtMatmulDescInit(&call.operation, cublas_compute_type(p), CUDA_R_32F));
     set(&call, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(&call, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -88,13 +88,24 @@ static Call describe(const struct gpu_product &p, const void *a, const void *b, 
 
 static void run(Call *call, const cublasLtMatmulAlgo_t *algorithm)
 {
-    const float one = 1.0f;
-    CUBLAS_CHECK(cublasLtMatmul(handle, &call->operation, &one, call->from_a, &call->a, call->from_b, &call->b,
-                                &call->beta, call->to, &call->c, call->to, &call->c, algorithm, workspace,
-                                CUBLAS_WORKSPACE, cuda_stream));
+    const float one = 1.0f, beta = call->addend ? 1.0f : 0.0f;
+    CUBLAS_CHECK(cublasLtMatmul(handle, &call->operation, &one, call->from_a, &call->a, call->from_b, &call->b, &beta,
+                                call->addend ? call->addend : call->to, &call->c, call->to, &call->c, algorithm,
+                                workspace, CUBLAS_WORKSPACE, cuda_stream));
 }
 
-/* Writes cublasLt's proposals that add parts of a sum in fp32. Returns their number, at least 1. */
+/* Whether the algorithm can add another array than the one it writes. */
+static bool adds_another_array(const cublasLtMatmulAlgo_t *algorithm)
+{
+    int32_t can = 0;
+    size_t written = 0;
+    CUBLAS_CHECK(cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT, &can,
+                                                   sizeof can, &written));
+    return can != 0;
+}
+
+/* Writes cublasLt's proposals that add parts of a sum in fp32 and can add any array. Returns their number, at least 1.
+ */
 static int propose(Call *call, const struct gpu_product &p, cublasLtMatmulHeuristicResult_t proposal[MOST_PROPOSALS])
 {
     cublasLtMatmulPreferenceOpaque_t preference;
@@ -111,7 +122,7 @@ static int propose(Call *call, const struct gpu_product &p, cublasLtMatmulHeuris
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) /* then there are none */
         CUBLAS_CHECK(status);
     for (int i = 0; i < n; i++)
-        if (proposal[i].state == CUBLAS_STATUS_SUCCESS)
+        if (proposal[i].state == CUBLAS_STATUS_SUCCESS && adds_another_array(&proposal[i].algo))
             proposal[proposals++] = proposal[i];
     if (!proposals)
         FATAL("cublasLt has no algorithm for a product of %d x %d, summed over %d; --blas cublas avoids cublasLt",
@@ -157,9 +168,9 @@ static struct gpu_algorithm *choose(Call *call, const struct gpu_product &produc
     return row;
 }
 
-void cublaslt_multiply(const struct gpu_product &product, const void *a, const void *b, float beta, void *c)
+void cublaslt_multiply(const struct gpu_product &product, const void *a, const void *b, const void *addend, void *c)
 {
-    Call call = describe(product, a, b, beta, c);
+    Call call = describe(product, a, b, addend, c);
     struct gpu_algorithm *row = table.item, *end = table.item + table.n;
     cublasLtMatmulAlgo_t algorithm;
     while (row < end && memcmp(&row->product, &product, sizeof product) != 0)

@@ -35,8 +35,8 @@ inline cublasComputeType_t cublas_compute_type(const struct gpu_product &product
  * CUBLAS_WORKSPACE bytes. */
 void cublaslt_open(void *workspace, size_t sms);
 
-/* Computes c = op(a) op(b) + beta c in cuda_stream. */
-void cublaslt_multiply(const struct gpu_product &product, const void *a, const void *b, float beta, void *c);
+/* Computes c = op(a) op(b) + addend in cuda_stream. addend: NULL (none), c or another array. */
+void cublaslt_multiply(const struct gpu_product &product, const void *a, const void *b, const void *addend, void *c);
 
 /* Whether the algorithm of each new product is the fastest of cublasLt's proposals, which takes time; else it is the
  * first. */

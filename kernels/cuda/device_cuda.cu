@@ -151,6 +151,7 @@ template <typename Number> static struct device make_table(enum precision precis
     d.embedding_forward = cuda_embedding_forward<Number>;
     d.embedding_backward = cuda_embedding_backward<Number>;
     d.linear_forward = cuda_linear_forward<Number>;
+    d.linear_residual_forward = cuda_linear_residual_forward<Number>;
     d.linear_backward_input = cuda_linear_backward_input<Number>;
     d.linear_backward_weight = cuda_linear_backward_weight<Number>;
     d.rmsnorm_forward = cuda_rmsnorm_forward<Number>;

@@ -12,6 +12,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits.h>
 
 static cublasHandle_t handle;
@@ -48,63 +49,81 @@ static int size_of(size_t n)
     return static_cast<int>(n);
 }
 
-/* Returns the largest power of 2, of at most 16 bytes, that divides the addresses: no algorithm of cuBLAS needs more.
- */
-static int alignment_of(const void *a, const void *b, const void *c)
+/* Returns the largest power of 2, of at most 16 bytes, that divides the addresses (NULL: any number does): no
+ * algorithm of cuBLAS needs more. */
+static int alignment_of(std::initializer_list<const void *> addresses)
 {
-    uintptr_t bits =
-        16 | reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) | reinterpret_cast<uintptr_t>(c);
+    uintptr_t bits = 16;
+    for (const void *address : addresses)
+        bits |= reinterpret_cast<uintptr_t>(address);
     return static_cast<int>(bits & -bits);
 }
 
-static void cublas_multiply(const struct gpu_product &p, const void *a, const void *b, float beta, void *c)
+/* Computes c = op(a) op(b) + addend, like cublaslt_multiply; cublasGemmEx adds only to c, so another array is copied
+ * first. */
+static void cublas_multiply(const struct gpu_product &p, const void *a, const void *b, const void *addend, void *c)
 {
-    const float one = 1.0f;
+    const float one = 1.0f, beta = addend ? 1.0f : 0.0f;
     cudaDataType in = cublas_type(p.in_bytes), out = cublas_type(p.out_bytes);
+    if (addend && addend != c)
+        CUDA_CHECK(cudaMemcpyAsync(c, addend, static_cast<size_t>(p.rows) * p.columns * p.out_bytes,
+                                   cudaMemcpyDeviceToDevice, cuda_stream));
     CUBLAS_CHECK(cublasGemmEx(handle, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
                               p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, p.columns, p.rows, p.inner, &one, b, in,
                               p.transpose_b ? p.inner : p.columns, a, in, p.transpose_a ? p.rows : p.inner, &beta, c,
                               out, p.columns, cublas_compute_type(p), CUBLAS_GEMM_DEFAULT));
 }
 
-/* Computes row-major c[rows, columns] = op(a) op(b) + beta c, summing over `inner`; a is [rows, inner] or, transposed,
- * [inner, rows], and b is [inner, columns] or transposed. Sums are fp32. */
+/* Computes row-major c[rows, columns] = op(a) op(b) + addend, summing over `inner`; a is [rows, inner] or, transposed,
+ * [inner, rows], and b is [inner, columns] or transposed. Sums are fp32. addend: NULL (none), c or another array. */
 template <typename In, typename Out>
 static void multiply(Out *c, const In *a, int transpose_a, const In *b, int transpose_b, size_t rows, size_t columns,
-                     size_t inner, float beta)
+                     size_t inner, const Out *addend)
 {
-    const struct gpu_product product = {size_of(rows),        size_of(columns),
-                                        size_of(inner),       transpose_a,
-                                        transpose_b,          static_cast<int>(sizeof(In)),
-                                        sizeof(Out),          cuda_precision == PRECISION_TF32,
-                                        alignment_of(a, b, c)};
-    (by_cublaslt ? cublaslt_multiply : cublas_multiply)(product, a, b, beta, c);
+    const struct gpu_product product = {size_of(rows),
+                                        size_of(columns),
+                                        size_of(inner),
+                                        transpose_a,
+                                        transpose_b,
+                                        static_cast<int>(sizeof(In)),
+                                        sizeof(Out),
+                                        cuda_precision == PRECISION_TF32,
+                                        alignment_of({a, b, addend, c})};
+    (by_cublaslt ? cublaslt_multiply : cublas_multiply)(product, a, b, addend, c);
+}
+
+template <typename Number>
+void cuda_linear_residual_forward(void *y, const void *residual, const void *x, const void *w, size_t N, size_t I,
+                                  size_t O)
+{
+    multiply(static_cast<Number *>(y), static_cast<const Number *>(x), 0, static_cast<const Number *>(w), 1, N, O, I,
+             static_cast<const Number *>(residual));
 }
 
 template <typename Number> void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
 {
-    multiply(static_cast<Number *>(y), static_cast<const Number *>(x), 0, static_cast<const Number *>(w), 1, N, O, I,
-             0.0f);
+    cuda_linear_residual_forward<Number>(y, NULL, x, w, N, I, O);
 }
 
 template <typename Number>
 void cuda_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate)
 {
-    multiply(static_cast<Number *>(dx), static_cast<const Number *>(dy), 0, static_cast<const Number *>(w), 0, N, I, O,
-             accumulate ? 1.0f : 0.0f);
+    auto *sum = static_cast<Number *>(dx);
+    multiply(sum, static_cast<const Number *>(dy), 0, static_cast<const Number *>(w), 0, N, I, O,
+             accumulate ? sum : NULL);
 }
 
 template <typename Number>
 void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O, int accumulate)
 {
     multiply(dw, static_cast<const Number *>(dy), 1, static_cast<const Number *>(x), 0, O, I, N,
-             accumulate ? 1.0f : 0.0f);
+             accumulate ? dw : NULL);
 }
 
 void cuda_multiply(float *c, const float *a, int transpose_a, const float *b, int transpose_b, size_t rows,
                    size_t columns, size_t inner)
 {
-    multiply(c, a, transpose_a, b, transpose_b, rows, columns, inner, 0.0f);
+    multiply<float, float>(c, a, transpose_a, b, transpose_b, rows, columns, inner, NULL);
 }
 
 /* Computes each product of the model once, with arrays of zeros. */
@@ -144,6 +163,8 @@ struct gpu_algorithms *cuda_algorithms(const struct blas_products *products)
 
 #define INSTANTIATE(Number)                                                                                            \
     template void cuda_linear_forward<Number>(void *, const void *, const void *, size_t, size_t, size_t);             \
+    template void cuda_linear_residual_forward<Number>(void *, const void *, const void *, const void *, size_t,       \
+                                                       size_t, size_t);                                                \
     template void cuda_linear_backward_input<Number>(void *, const void *, const void *, size_t, size_t, size_t, int); \
     template void cuda_linear_backward_weight<Number>(float *, const void *, const void *, size_t, size_t, size_t, int);
 INSTANTIATE(float)

@@ -45,8 +45,8 @@ __device__ inline float reciprocal_root(float sum, int C)
 
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(forward_threads(threads, held))
-    rmsnorm_forward_kernel(T *__restrict__ y, float *__restrict__ rstd, T *__restrict__ x,
-                           const T *__restrict__ residual, const T *__restrict__ w, size_t N, int C)
+    rmsnorm_forward_kernel(T *__restrict__ y, float *__restrict__ rstd, const T *__restrict__ x,
+                           const T *__restrict__ w, size_t N, int C)
 {
     constexpr int count = Vector<T>::count, vectors = held / count;
     int lane = threadIdx.x % threads, most = C / count;
@@ -54,28 +54,13 @@ __global__ void __launch_bounds__(forward_threads(threads, held))
     if (row >= N) /* all threads of a warp take the same branch, because each row has whole warps */
         return;
     const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
-    Vector<T> *from = reinterpret_cast<Vector<T> *>(x + row * C), *to = reinterpret_cast<Vector<T> *>(y + row * C);
+    const Vector<T> *from = reinterpret_cast<const Vector<T> *>(x + row * C);
+    Vector<T> *to = reinterpret_cast<Vector<T> *>(y + row * C);
     Vector<T> xs[vectors];
 #pragma unroll
     for (int k = 0; k < vectors; k++)
         if (k * threads + lane < most)
             xs[k] = from[k * threads + lane];
-    if (residual != nullptr) {
-        const Vector<T> *more = reinterpret_cast<const Vector<T> *>(residual + row * C);
-        Vector<T> residuals[vectors];
-#pragma unroll
-        for (int k = 0; k < vectors; k++)
-            if (k * threads + lane < most)
-                residuals[k] = more[k * threads + lane];
-#pragma unroll
-        for (int k = 0; k < vectors; k++)
-            if (k * threads + lane < most) {
-#pragma unroll
-                for (int i = 0; i < count; i++)
-                    xs[k].number[i] = narrow<T>(widen(xs[k].number[i]) + widen(residuals[k].number[i]));
-                from[k * threads + lane] = xs[k];
-            }
-    }
     float sum = 0.0f;
 #pragma unroll
     for (int k = 0; k < vectors; k++)
@@ -205,16 +190,13 @@ __global__ void __launch_bounds__(backward_threads(threads), BACKWARD_THREADS / 
 
 template <typename T>
 __global__ void __launch_bounds__(PLAIN_THREADS)
-    rmsnorm_forward_plain_kernel(T *__restrict__ y, float *__restrict__ rstd, T *__restrict__ x,
-                                 const T *__restrict__ residual, const T *__restrict__ w, int C)
+    rmsnorm_forward_plain_kernel(T *__restrict__ y, float *__restrict__ rstd, const T *__restrict__ x,
+                                 const T *__restrict__ w, int C)
 {
     size_t row = blockIdx.x, start = row * C;
     float sum = 0.0f;
-    for (int c = threadIdx.x; c < C; c += PLAIN_THREADS) {
-        if (residual != nullptr)
-            x[start + c] = narrow<T>(widen(x[start + c]) + widen(residual[start + c]));
+    for (int c = threadIdx.x; c < C; c += PLAIN_THREADS)
         sum += widen(x[start + c]) * widen(x[start + c]);
-    }
     float r = reciprocal_root(block_sum<PLAIN_THREADS>(sum), C);
     if (threadIdx.x == 0)
         rstd[row] = r;
@@ -297,18 +279,16 @@ template <typename T> static const Spread<T> *find_spread(size_t C)
 }
 
 template <typename Number>
-void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C)
+void cuda_rmsnorm_forward(void *y, float *rstd, const void *x, const void *w, size_t N, size_t C)
 {
     const Spread<Number> *chosen = find_spread<Number>(C);
-    Number *out = static_cast<Number *>(y), *in = static_cast<Number *>(x);
-    const Number *more = static_cast<const Number *>(residual), *weights = static_cast<const Number *>(w);
-    if (chosen != nullptr && aligned(y, x, residual, w)) {
+    Number *out = static_cast<Number *>(y);
+    const Number *in = static_cast<const Number *>(x), *weights = static_cast<const Number *>(w);
+    if (chosen != nullptr && aligned(y, x, w)) {
         int threads = chosen->forward_threads;
-        launch(chosen->forward, blocks_of(N, threads / chosen->threads), threads, 0, out, rstd, in, more, weights, N,
-               C);
+        launch(chosen->forward, blocks_of(N, threads / chosen->threads), threads, 0, out, rstd, in, weights, N, C);
     } else
-        launch(rmsnorm_forward_plain_kernel<Number>, blocks_of(N, 1), PLAIN_THREADS, 0, out, rstd, in, more, weights,
-               C);
+        launch(rmsnorm_forward_plain_kernel<Number>, blocks_of(N, 1), PLAIN_THREADS, 0, out, rstd, in, weights, C);
 }
 
 template <typename Number>
@@ -328,8 +308,8 @@ void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, c
            accumulate_weight != 0);
 }
 
-template void cuda_rmsnorm_forward<float>(void *, float *, void *, const void *, const void *, size_t, size_t);
-template void cuda_rmsnorm_forward<bf16>(void *, float *, void *, const void *, const void *, size_t, size_t);
+template void cuda_rmsnorm_forward<float>(void *, float *, const void *, const void *, size_t, size_t);
+template void cuda_rmsnorm_forward<bf16>(void *, float *, const void *, const void *, size_t, size_t);
 template void cuda_rmsnorm_backward<float>(void *, float *, const void *, const void *, const void *, const float *,
                                            size_t, size_t, int, int);
 template void cuda_rmsnorm_backward<bf16>(void *, float *, const void *, const void *, const void *, const float *,

@@ -27,13 +27,16 @@ void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token
 template <typename Number>
 void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
 template <typename Number>
+void cuda_linear_residual_forward(void *y, const void *residual, const void *x, const void *w, size_t N, size_t I,
+                                  size_t O);
+template <typename Number>
 void cuda_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate);
 template <typename Number>
 void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O,
                                  int accumulate);
 
 template <typename Number>
-void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C);
+void cuda_rmsnorm_forward(void *y, float *rstd, const void *x, const void *w, size_t N, size_t C);
 template <typename Number>
 void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
                            size_t N, size_t C, int accumulate, int accumulate_weight);

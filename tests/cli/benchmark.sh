@@ -165,6 +165,12 @@ heading() { sed -n '/^From the preset/,$p' | sed -E '/^(Products|Warning|The fir
 is "a dry run prints preset, model, batch, buckets and memory as the run does" "$(heading <printed)" "$(heading <ran)"
 try "$program" --batch-size 4 --dry-run 3
 check 2 "--dry-run 3 refuses a batch that 3 ranks cannot divide" 'a batch of 4 cannot be divided evenly among 3 ranks'
+for word in dtype=bf16 comm=nccl; do
+    try "$program" --device cpu --$word --dry-run 4
+    check 1 "a dry run for the CPU refuses --${word/=/ }" "--${word/=/ } needs GPUs, and this run is for the CPU"
+    try "$program" --device cuda --$word --dry-run 4
+    result "$status" "a dry run for GPUs takes --${word/=/ }"
+done
 try "$program" allreduce --collective broadcast --root 3 --dry-run 3
 check 2 "allreduce --dry-run 3 refuses --root 3" '--root 3: there are ranks 0 to 2'
 

@@ -165,7 +165,7 @@ fi
 isolate 2
 check 2 "refused: two ranks" 'isolate compares 3 members or more with each other, and --per rank has 2: start 3 ranks or more$'
 try "${mpirun[@]}" -n 3 "$program" isolate --device cpu --output refused
-check 2 "refused: one host" 'this job has 1 host: use --per rank, .* or ddpbench allreduce'
+check 2 "refused: one host" 'this job has 1 host: --per rank compares ranks, .*ddpbench allreduce'
 is "refused: no results" "$(echo out* refused*)" "out2 refused*"
 try "$program" isolate --dry-run 2
 check 2 "refused: a dry run of two ranks" 'isolate compares 3 members or more'

@@ -87,11 +87,6 @@ struct array *array_numbers(size_t n, float low, float high)
     return a;
 }
 
-double array_rounded(const struct array *a, double value)
-{
-    return a->width == sizeof(float) ? (double)(float)value : (double)bf16_widen(bf16_narrow((float)value));
-}
-
 void array_set(struct array *a, size_t i, double value)
 {
     if (a->width == sizeof(float))

@@ -41,9 +41,8 @@ void *array_after(const struct array *a);
 double *array_doubles(size_t n);
 double *array_wide(const struct array *a);
 
-/* array_rounded returns the value rounded to the array's type; array_set stores the rounded value as number i. */
+/* Stores the value, rounded to the array's type, as number i. */
 void array_set(struct array *a, size_t i, double value);
-double array_rounded(const struct array *a, double value);
 
 /* arrays_upload uploads all arrays as they are before the operation; arrays_download downloads them after pass 0 or 1
  * of the operation, and fails the test unless both passes give the same bits. */

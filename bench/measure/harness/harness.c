@@ -27,6 +27,12 @@ void harness_options_add(struct option_table *table, struct harness_options *opt
 
 static int print_dry_run(const struct harness_command *c, const struct job *job, int ranks, int on_gpus)
 {
+    const enum precision precision = c->options->device.precision;
+    const int by_nccl = c->options->comm.library == COMM_NCCL;
+    if (!on_gpus && (precision != PRECISION_FP32 || by_nccl))
+        return job_agree(job,
+                         error_report("%s %s needs GPUs, and this run is for the CPU: --device cuda plans for GPUs",
+                                      by_nccl ? "--comm" : "--dtype", by_nccl ? "nccl" : precision_name[precision]));
     cJSON *summary = results_summary_create("dry-run", "", 0, 0, "");
     results_add_sentence(summary, "heading", "Dry run for %d rank%s%s", ranks, text_plural((size_t)ranks),
                          c->options->results.dry_run_ranks || job->size > 1

@@ -73,9 +73,9 @@ static int check(void *line, const struct option_table *table, int ranks, int on
                             DIAGNOSIS_LEAST, ranks, DIAGNOSIS_LEAST);
     if (o->per == PER_HOST && hosts < DIAGNOSIS_LEAST)
         return error_report(
-            "isolate compares %d members or more with each other, and this job has %d host%s: use --per "
-            "rank, which compares ranks, or ddpbench allreduce, which measures the link between two hosts",
-            DIAGNOSIS_LEAST, hosts, text_plural((size_t)hosts));
+            "isolate compares %d members or more with each other, and this job has %d host%s: --per rank compares "
+            "ranks, if there are %d or more; ddpbench allreduce measures the link between two",
+            DIAGNOSIS_LEAST, hosts, text_plural((size_t)hosts), DIAGNOSIS_LEAST);
     return unused ? error_report("--nominal %s: %s", o->nominal.name, unused) : 0;
 }
 

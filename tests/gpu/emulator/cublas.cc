@@ -246,6 +246,8 @@ struct Algorithm {
     uint64_t kind = 0x414c474f, number, narrow, alignment, workspace, product;
 };
 
+constexpr uint64_t IN_PLACE = 4; /* the number of the algorithm that adds only to D */
+
 /* The product that descriptors describe, without the numbers of its matrices; `product` differs between products. */
 struct Call {
     Gemm gemm;
@@ -362,7 +364,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     *returned = 0;
     if (!handle || requested < 1 || !supported(gemm.a.type, gemm.b.type, gemm.c.type, compute))
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    const uint64_t most = content_of<Operation>(operation, "")->attribute[CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET] ? 3 : 4;
+    const uint64_t most = content_of<Operation>(operation, "")->attribute[CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET] ? 3 : 5;
     for (uint64_t i = 0; i < most && i < static_cast<uint64_t>(requested); i++) {
         uint64_t workspace = i ? (i + 1) * gemm.m * gemm.n * sizeof(float) : 0;
         if (workspace > p->workspace)
@@ -374,6 +376,16 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
         ++*returned;
     }
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t *algorithm,
+                                                 cublasLtMatmulAlgoCapAttributes_t attribute, void *value, size_t bytes,
+                                                 size_t *written)
+{
+    const int32_t can = content_of<const Algorithm>(algorithm, "the algorithm")->number != IN_PLACE;
+    *written = sizeof can;
+    return attribute == CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT ? set(static_cast<int32_t *>(value), &can, bytes)
+                                                                      : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const void *alpha, const void *A,
@@ -389,6 +401,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
         return CUBLAS_STATUS_INVALID_VALUE;
     if (by->product != product)
         WRONG("an algorithm is used for another product than it was proposed for");
+    if (by->number == IN_PLACE && C != D && *static_cast<const float *>(beta) != 0)
+        WRONG("an algorithm that works in place adds C to another array");
     if (by->workspace > workspace_bytes)
         WRONG("the algorithm needs more than %zu bytes of workspace", workspace_bytes);
     for (size_t at : {static_cast<size_t>(0), workspace_bytes})

@@ -31,6 +31,9 @@ typedef enum {
     CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE = 4,
     CUBLASLT_REDUCTION_SCHEME_MASK = 7
 } cublasLtReductionScheme_t;
+typedef enum {
+    CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT = 4 /* int32_t: whether D may be another array than C */
+} cublasLtMatmulAlgoCapAttributes_t;
 
 typedef struct cublasLtContext *cublasLtHandle_t;
 typedef struct {
@@ -61,14 +64,18 @@ cublasStatus_t cublasLtMatmulPreferenceInit(cublasLtMatmulPreference_t preferenc
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                                     cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
                                                     size_t bytes);
-/* Proposes up to four algorithms, or three for a given number of multiprocessors. Number i sums in i + 1 parts, and
- * number 1 cannot be used. A mask of other reduction schemes gives one more part, and parts in the type of D.
- * EMULATED_CUBLASLT_FASTEST=n: all algorithms but number n take 2 ms longer for each product. */
+/* Proposes up to five algorithms, or three for a given number of multiprocessors. Number i sums in i + 1 parts; number
+ * 1 cannot be used, and number 4 cannot add another array than D. A mask of other reduction schemes gives one more
+ * part, and parts in the type of D. EMULATED_CUBLASLT_FASTEST=n: all algorithms but number n take 2 ms longer for each
+ * product. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int requested,
                                               cublasLtMatmulHeuristicResult_t results[], int *returned);
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t *algorithm,
+                                                 cublasLtMatmulAlgoCapAttributes_t attribute, void *value, size_t bytes,
+                                                 size_t *written);
 /* D = alpha op(A) op(B) + beta C; alpha and beta are floats on the host. With beta 0, C is not read. */
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const void *alpha, const void *A,
                               cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta,

@@ -242,12 +242,19 @@ TEST(recorded_sizes_are_those_of_the_model)
         enum operation operation;
         size_t size[SPAN_SIZES];
     } known[] = {
-        {OPERATION_EMBEDDING_FORWARD, {10, 12}},         {OPERATION_EMBEDDING_BACKWARD, {10, 12, 19}},
-        {OPERATION_LINEAR_BACKWARD_INPUT, {10, 12, 64}}, {OPERATION_LINEAR_BACKWARD_WEIGHT, {10, 12, 64}},
-        {OPERATION_RMSNORM_FORWARD, {10, 12}},           {OPERATION_RMSNORM_BACKWARD, {10, 12}},
-        {OPERATION_ROPE_FORWARD, {2, 5, 3, 4}},          {OPERATION_ATTENTION_FORWARD, {2, 5, 3, 4}},
-        {OPERATION_ATTENTION_BACKWARD, {2, 5, 3, 4}},    {OPERATION_SWIGLU_FORWARD, {10, 10}},
-        {OPERATION_SWIGLU_BACKWARD, {10, 10}},           {OPERATION_CROSS_ENTROPY, {10, 19}},
+        {OPERATION_EMBEDDING_FORWARD, {10, 12}},
+        {OPERATION_EMBEDDING_BACKWARD, {10, 12, 19}},
+        {OPERATION_LINEAR_BACKWARD_INPUT, {10, 12, 64}},
+        {OPERATION_LINEAR_BACKWARD_WEIGHT, {10, 12, 64}},
+        {OPERATION_LINEAR_RESIDUAL_FORWARD, {10, 12, 12}},
+        {OPERATION_RMSNORM_FORWARD, {10, 12}},
+        {OPERATION_RMSNORM_BACKWARD, {10, 12}},
+        {OPERATION_ROPE_FORWARD, {2, 5, 3, 4}},
+        {OPERATION_ATTENTION_FORWARD, {2, 5, 3, 4}},
+        {OPERATION_ATTENTION_BACKWARD, {2, 5, 3, 4}},
+        {OPERATION_SWIGLU_FORWARD, {10, 10}},
+        {OPERATION_SWIGLU_BACKWARD, {10, 10}},
+        {OPERATION_CROSS_ENTROPY, {10, 19}},
     };
     struct model model;
     train_once(&model, device_traced(device_cpu(1), &timeline, 1), 1);
