@@ -474,7 +474,7 @@ static void print_case(const struct bench *b, const struct kernel_case *k)
              1e3 * stats_quantile(k->seconds, b->rounds, 1));
     if (most > 0)
         snprintf(share, sizeof share, "%.2f", rate_of(b, k) / most);
-    printf("%-22s %-23s %7.1f %8.2f %8.3f %18s %7.1f %8.4f %9s %5s\n", k->name, sizes, 1e-6 * k->bytes, 1e-9 * k->flops,
+    printf("%-23s %-22s %7.1f %8.2f %8.3f %18s %7.1f %8.4f %9s %5s\n", k->name, sizes, 1e-6 * k->bytes, 1e-9 * k->flops,
            1e3 * median, range, 1e-9 * k->bytes / median, 1e-12 * k->flops / median, limit[k->limit], share);
 }
 
@@ -496,7 +496,7 @@ static void print_figures(const struct bench *b)
         "  peak       %s\n\n",
         b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, b->item[b->copy].name,
         on_gpu ? "this line" : "the nearest such line above", peak);
-    printf("%-22s %-23s %7s %8s %8s %18s %7s %8s %9s %5s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
+    printf("%-23s %-22s %7s %8s %8s %18s %7s %8s %9s %5s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
            "GB/s", "TFLOP/s", "limit", "share");
     for (size_t i = 0; i < b->n; i++)
         print_case(b, &b->item[i]);
