@@ -36,10 +36,11 @@ struct entry {
     long last[COMM_GROUPS]; /* as in struct comm_nccl, when the collective was issued */
 };
 
-/* Memory allocated by NCCL; handle NULL: the memory is not registered with the group's communicator. */
+/* Memory for collectives; handle NULL: it is not registered with the group's communicator. */
 struct buffer {
     void *memory, *handle[COMM_GROUPS];
     size_t bytes;
+    int by_cuda; /* 1: allocated by the device, since NCCL could not; never registered */
     struct buffer *next;
 };
 
@@ -433,7 +434,8 @@ static void describe_settings(struct comm_nccl *c)
 static void register_with(const struct comm_nccl *c, struct buffer *b, enum comm_group group)
 {
     void *handle = NULL;
-    if (c->nccl[group] && library.ncclCommRegister(c->nccl[group], b->memory, b->bytes, &handle) == ncclSuccess)
+    if (c->nccl[group] && !b->by_cuda &&
+        library.ncclCommRegister(c->nccl[group], b->memory, b->bytes, &handle) == ncclSuccess)
         b->handle[group] = handle;
 }
 
@@ -452,42 +454,42 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     struct buffer *b = allocate(1, sizeof *b);
     b->bytes = bytes;
     pthread_mutex_lock(&c->calling);
-    if (library.ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
+    b->by_cuda = library.ncclMemAlloc(&b->memory, bytes ? bytes : 1) != ncclSuccess;
+    if (b->by_cuda) {
+        (void)cudaGetLastError();
+        b->memory = c->device->allocate(bytes);
+    } else {
         CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
-        for (int g = 0; g < COMM_GROUPS; g++)
-            register_with(c, b, (enum comm_group)g);
-        b->next = c->buffers;
-        c->buffers = b;
         if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* the traced device does not see this allocation */
             timeline_add_memory(c->timeline, bytes, b->memory);
-    } else {
-        (void)cudaGetLastError();
-        free(b);
-        b = NULL;
     }
+    for (int g = 0; g < COMM_GROUPS; g++)
+        register_with(c, b, (enum comm_group)g);
+    b->next = c->buffers;
+    c->buffers = b;
     pthread_mutex_unlock(&c->calling);
     describe_settings(c);
-    void *memory = b ? b->memory : c->device->allocate(bytes);
     CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
-    return memory;
+    return b->memory;
 }
 
 static void nccl_release(struct comm *comm, void *memory)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
     struct buffer **at = &c->buffers, *b;
-    while (*at && (*at)->memory != memory)
+    if (!memory)
+        return;
+    while ((*at)->memory != memory)
         at = &(*at)->next;
     b = *at;
-    if (!b) {
-        c->device->release(memory);
-        return;
-    }
     c->device->synchronize();
     pthread_mutex_lock(&c->calling);
     for (int g = 0; g < COMM_GROUPS; g++)
         deregister_from(c, b, (enum comm_group)g);
-    NCCL_CHECK(c, library.ncclMemFree(memory));
+    if (b->by_cuda)
+        c->device->release(memory);
+    else
+        NCCL_CHECK(c, library.ncclMemFree(memory));
     pthread_mutex_unlock(&c->calling);
     *at = b->next;
     free(b);

@@ -117,7 +117,7 @@ is "the fastest proposals are used" "$(algorithms cublaslt), $(algorithms cublas
 # pair NAME A B OPTION...: trains on two GPUs with algorithm A the fastest on rank 0 and B on rank 1; writes rank 1's losses.
 pair() {
     latest "${tiny[@]}" --num-epochs 6 --device cuda --blas cublaslt --output "$1"
-    try "${mpirun[@]}" -n 1 env "EMULATED_CUBLASLT_FASTEST=$2" "$program" "${latest[@]}" : \
+    EMULATED_CUBLASLT_APART=100 try "${mpirun[@]}" -n 1 env "EMULATED_CUBLASLT_FASTEST=$2" "$program" "${latest[@]}" : \
         -n 1 env "EMULATED_CUBLASLT_FASTEST=$3" "${@:4}" "$program" "${latest[@]}"
     [ ! -e "$1" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$1/rank_1_metrics.jsonl" >"$1.losses"
 }
@@ -130,11 +130,17 @@ is "which differ by another algorithm" "$status $(algorithms third) $(cmp -s thi
 pair versions 2 2 EMULATED_CUBLASLT_VERSION=120900
 check 1 "ranks with different versions of cublasLt are refused" 'rank 0 has version 130100 of cublasLt, but this rank 120900'
 
+EMULATED_CUBLASLT_PROPOSALS=0 try "$program" "${tiny[@]}" --device cuda --blas cublaslt
+check 1 "a product for which cublasLt has no algorithm ends the run" 'cublasLt has no algorithm for a product of [0-9]+ x [0-9]+, .*--blas cublas avoids cublasLt'
+
 # ---- several GPUs ----
 
 train cpus "$on_cpu" 2 --device cpu
 train nccl "$program" 2 --device cuda --comm nccl
 close nccl cpus 1e-4
+EMULATED_NCCL_MEMORY=0 train unregistered "$program" 2 --device cuda --comm nccl
+is "if NCCL cannot allocate memory, losses are the same, and run.json says that buffers are not registered" \
+    "$(cat unregistered.losses) $(grep -o 'buffers [a-z ]*' unregistered/run.json | sort -u)" "$(cat nccl.losses) buffers not registered"
 # Uploads use 16 of the 17 MiB of pinned memory. The rest suffices for one gradient (133 KiB), not for one per collective.
 EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4

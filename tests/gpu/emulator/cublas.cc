@@ -364,7 +364,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     *returned = 0;
     if (!handle || requested < 1 || !supported(gemm.a.type, gemm.b.type, gemm.c.type, compute))
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    const uint64_t most = content_of<Operation>(operation, "")->attribute[CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET] ? 3 : 5;
+    const bool on_some = content_of<Operation>(operation, "")->attribute[CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET];
+    const auto most = static_cast<uint64_t>(emulated::setting("EMULATED_CUBLASLT_PROPOSALS", on_some ? 3 : 5));
     for (uint64_t i = 0; i < most && i < static_cast<uint64_t>(requested); i++) {
         uint64_t workspace = i ? (i + 1) * gemm.m * gemm.n * sizeof(float) : 0;
         if (workspace > p->workspace)
@@ -411,7 +412,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     for (const void *numbers : {A, B, C, static_cast<const void *>(D)})
         if (reinterpret_cast<uintptr_t>(numbers) % by->alignment)
             WRONG("%p is not aligned as the algorithm needs", numbers);
-    gemm.alpha = *static_cast<const float *>(alpha);
+    const auto apart = static_cast<float>(emulated::setting("EMULATED_CUBLASLT_APART", 0));
+    gemm.alpha = *static_cast<const float *>(alpha) * (1 + 0x1p-20f * apart * static_cast<float>(by->number));
     gemm.beta = *static_cast<const float *>(beta);
     gemm.a.numbers = A;
     gemm.b.numbers = B;

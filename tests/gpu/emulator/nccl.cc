@@ -429,6 +429,8 @@ ncclResult_t ncclCommDeregister(ncclComm_t comm, void *handle)
 
 ncclResult_t ncclMemAlloc(void **memory, size_t bytes)
 {
+    if (!emulated::setting("EMULATED_NCCL_MEMORY", 1))
+        return answer(ncclUnhandledCudaError);
     return answer(cudaMalloc(memory, bytes) ? ncclUnhandledCudaError : ncclSuccess);
 }
 

@@ -10,6 +10,7 @@
  *   EMULATED_NCCL_HANG_RANK=r,finalize ncclCommFinalize never returns on rank r
  *   EMULATED_NCCL_THREADS=n            calls on non-blocking communicators may start n threads (one per call), no more
  *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block; overrides their configuration, as in NCCL
+ *   EMULATED_NCCL_MEMORY=0             ncclMemAlloc fails
  *   EMULATED_NCCL_VERSION=23000        the result of ncclGetVersion (22809) */
 #ifndef EMULATED_NCCL_H
 #define EMULATED_NCCL_H
