@@ -244,6 +244,7 @@ TEST(recorded_sizes_are_those_of_the_model)
     } known[] = {
         {OPERATION_EMBEDDING_FORWARD, {10, 12}},
         {OPERATION_EMBEDDING_BACKWARD, {10, 12, 19}},
+        {OPERATION_LINEAR_FORWARD, {10, 12, 36}},
         {OPERATION_LINEAR_BACKWARD_INPUT, {10, 12, 64}},
         {OPERATION_LINEAR_BACKWARD_WEIGHT, {10, 12, 64}},
         {OPERATION_LINEAR_RESIDUAL_FORWARD, {10, 12, 12}},
