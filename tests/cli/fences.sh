@@ -113,7 +113,7 @@ private() {
 }
 # Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
 # own with the reason (what the program can now do). Long lines do not evade a limit: clang-format wraps C at 120 columns.
-limits='bench 36394 launch 4136 tests 48504 README.md 202'
+limits='bench 36403 launch 4141 tests 48563 README.md 202'
 folder_limit=3820
 
 # sizes TREE [LIMITS]: prints which of these have more lines than their limits: C in bench and in each folder of bench, programs and
