@@ -46,8 +46,9 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
 static void switch_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
-    int64_t wait = t->watch_core && !t->device->asynchronous ? core_wait_ns() : 0;
-    int64_t waited = wait - t->phase_start_wait, lasted = stamp - t->phase_start_stamp;
+    const int watched = t->watch_core && !t->device->asynchronous; /* otherwise stamps may be tickets, and not times */
+    int64_t wait = watched ? core_wait_ns() : 0;
+    int64_t waited = wait - t->phase_start_wait, lasted = watched ? stamp - t->phase_start_stamp : 0;
     if (t->phase != PHASES)
         timeline_add(t->timeline, LANE_HOST,
                      (struct span){.name = phase_name[t->phase],

@@ -150,8 +150,7 @@ mkdir fourth && cp -r third/provenance.txt third/step fourth
 try "${measure[@]}" --output fourth
 check 2 "an archive is not replaced by one with fewer results" '--archive .*first.tgz: has results that --output .* lacks'
 sed 's/"name":\t*"[^"]*"/"name": "another GPU"/' third/strategies/run.json >run.json && cp -r third reference && mv run.json reference/strategies
-rm third/strategies/status
-rm -r reference/profile/ddp_bucketed
+rm -r third/strategies/status reference/profile/ddp_bucketed
 try "${measure[@]}" --output third --reference reference strategies profile
 result "$([[ $status == [04] ]] && echo 0 || echo 1)" "a reference may be of another GPU (status $status)"
 succeeds "the last line names what the reference lacks" grep -q 'ended; NOT COMPARED, as --reference has none: profile/ddp_bucketed$' said

@@ -152,6 +152,7 @@ def main(path):
     rows = trace["traceEvents"]
     spans = [row for row in rows if row["ph"] == "X"]
     check_lanes(spans)
+    need(not any("core_wait_us" in row["args"] for row in spans), "a phase has a wait for a core, which is not measured on GPUs")
     counts = collections.Counter(row["cat"] for row in spans)
     counts["gpus"] = check_gpus(trace, spans)
     if trace["traceName"].endswith("_all_ranks_trace.json"):
