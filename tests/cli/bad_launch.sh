@@ -489,7 +489,7 @@ CC=true bad 1 "$launch/corpus.sh" 'no directory of headers' corpus
 CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
 for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown part .*expected one of tests' "$word"; done
 without_value "$launch/bench_gpu.sh" --output --reference --python --archive
-for word in 0 0.0 0.000 .5 1.5 -1 1e3 100000 nan; do bad 2 "$launch/bench_gpu.sh" '--minutes .*: expected 0.001 to 0.999' --minutes "$word"; done
+for word in 0 0.0 0.000 .5 1.2345 -1 1e3 100000 nan; do bad 2 "$launch/bench_gpu.sh" '--minutes .*: expected 0.001 to 99999' --minutes "$word"; done
 for word in absent /etc/passwd "$long" $'a\nb' $'\xff'; do bad 2 "$launch/bench_gpu.sh" '--reference' --reference "$word"; done
 printf '#!/bin/sh\necho "GPU 0: made up"\n' >fake/nvidia-smi && chmod +x fake/nvidia-smi
 for word in /proc/none /etc/passwd/out /proc; do
