@@ -40,7 +40,7 @@ struct entry {
 struct buffer {
     void *memory, *handle[COMM_GROUPS];
     size_t bytes;
-    int by_cuda; /* 1: allocated by the device, since NCCL could not; never registered */
+    int by_device; /* 1: allocated by the device, since NCCL could not; never registered */
     struct buffer *next;
 };
 
@@ -434,7 +434,7 @@ static void describe_settings(struct comm_nccl *c)
 static void register_with(const struct comm_nccl *c, struct buffer *b, enum comm_group group)
 {
     void *handle = NULL;
-    if (c->nccl[group] && !b->by_cuda &&
+    if (c->nccl[group] && !b->by_device &&
         library.ncclCommRegister(c->nccl[group], b->memory, b->bytes, &handle) == ncclSuccess)
         b->handle[group] = handle;
 }
@@ -454,8 +454,8 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     struct buffer *b = allocate(1, sizeof *b);
     b->bytes = bytes;
     pthread_mutex_lock(&c->calling);
-    b->by_cuda = library.ncclMemAlloc(&b->memory, bytes ? bytes : 1) != ncclSuccess;
-    if (b->by_cuda) {
+    b->by_device = library.ncclMemAlloc(&b->memory, bytes ? bytes : 1) != ncclSuccess;
+    if (b->by_device) {
         (void)cudaGetLastError();
         b->memory = c->device->allocate(bytes);
     } else {
@@ -486,7 +486,7 @@ static void nccl_release(struct comm *comm, void *memory)
     pthread_mutex_lock(&c->calling);
     for (int g = 0; g < COMM_GROUPS; g++)
         deregister_from(c, b, (enum comm_group)g);
-    if (b->by_cuda)
+    if (b->by_device)
         c->device->release(memory);
     else
         NCCL_CHECK(c, library.ncclMemFree(memory));

@@ -96,13 +96,13 @@ def attention(clock, device, dtype, backend, B, H, T, D):
 
 
 def linear(clock, device, dtype, N, I, O):  # noqa: E741
-    """Measures the three products of a linear layer: y = x w^T, dx = dy w, dw = dy^T x."""
-    x, w, dy, more = (torch.randn(s, device=device, dtype=dtype) for s in ((N, I), (O, I), (N, O), (N, O)))
+    """Measures the products of a linear layer: y = x w^T, y = residual + x w^T, dx = dy w, dw = dy^T x."""
+    x, w, dy, residual = (torch.randn(s, device=device, dtype=dtype) for s in ((N, I), (O, I), (N, O), (N, O)))
     tf32 = dtype is torch.float32 and torch.get_float32_matmul_precision() == "high"
     word = "tf32" if tf32 else str(dtype).removeprefix("torch.")
     for name, call in (
         ("forward", lambda: F.linear(x, w)),
-        ("residual_forward", lambda: torch.addmm(more, x, w.t())),
+        ("residual_forward", lambda: torch.addmm(residual, x, w.t())),
         ("backward_input", lambda: dy @ w),
         ("backward_weight", lambda: dy.t() @ x),
     ):

@@ -64,12 +64,12 @@ cublasStatus_t cublasLtMatmulPreferenceInit(cublasLtMatmulPreference_t preferenc
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                                     cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
                                                     size_t bytes);
-/* Proposes up to five algorithms, or three for a given number of multiprocessors. Number i sums in i + 1 parts; number
- * 1 cannot be used, and number 4 cannot add another array than D. A mask of other reduction schemes gives one more
- * part, and parts in the type of D. Environment variables: EMULATED_CUBLASLT_PROPOSALS=n  proposes up to n
+/* Proposes up to five algorithms, or three for a given number of multiprocessors. Number i sums in i + 1 parts; 1
+ * cannot be used, and 4 cannot add another array than D. A mask of other schemes gives one more part, in the type of D.
+ *
+ *   EMULATED_CUBLASLT_PROPOSALS=n  proposes up to n
  *   EMULATED_CUBLASLT_FASTEST=n    all algorithms but number n take 2 ms longer for each product
- *   EMULATED_CUBLASLT_APART=n      number i multiplies its products by 1 + i n 2^-20, so that losses show which it was
- */
+ *   EMULATED_CUBLASLT_APART=n      number i multiplies products by 1 + i n 2^-20, so that losses show which it was */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
